@@ -1,0 +1,42 @@
+# Two commands on a fresh machine with Python 3.11 and a C compiler: `make demo` and `make test`.
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+INSTALLED := .venv/installed
+SUBPACKAGES := backends dialects frontend passes runtime tools
+
+.PHONY: demo test bench lint format typing
+
+demo: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.demo
+
+test: lint
+	$(BIN)/lit -v test
+	$(BIN)/pytest
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmark/run.py
+
+lint: $(INSTALLED) typing
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m dovetail.tools.lint_checks test
+
+format: $(INSTALLED)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+# mypy maps folders to packages by name, so it is shown the packages as they are imported: build/typing/dovetail/frontend
+# and so on, links to the real folders.
+typing:
+	rm -rf build/typing
+	mkdir -p build/typing/dovetail
+	ln -s $(addprefix $(CURDIR)/,$(wildcard dovetail/*.py) $(SUBPACKAGES)) build/typing/dovetail
+
+# torch goes first, at the version that development uses: pyproject.toml allows several.
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install torch==2.13.0
+	$(BIN)/python -m pip install --editable '.[dev]'
+	touch $@

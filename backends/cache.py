@@ -1,0 +1,90 @@
+"""Content-addressed store of compiled regions on disk, shared by processes and safe against half-written files."""
+
+import hashlib
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from dovetail.backends.target import Target
+
+log = logging.getLogger(__name__)
+
+_MAGIC = b"dovetail-region-1\n"
+_DIGEST_BYTES = 32
+
+
+def cache_directory() -> Path:
+    """`DOVETAIL_CACHE_DIR` where set, else the user's cache directory."""
+    override = os.environ.get("DOVETAIL_CACHE_DIR")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("dovetail"))
+
+
+def region_key(source: str, target: Target) -> str:
+    """SHA-256, in hex, of everything that decides the compiled bytes."""
+    return hashlib.sha256(f"{target.fingerprint()}\0{source}".encode()).hexdigest()
+
+
+class RegionCache:
+    """Compiled regions by key. An entry that can't be read, or whose digest differs, counts as a miss.
+
+    Attributes:
+        hits, misses: look-ups since this object was made.
+        damaged: entries that were truncated or altered; each was deleted and is also a miss.
+    """
+
+    def __init__(self, directory: Path | None = None):
+        self.directory = (directory or cache_directory()) / "regions"
+        self.hits = 0
+        self.misses = 0
+        self.damaged = 0
+
+    def load(self, key: str) -> bytes | None:
+        """The compiled region, or None where there is no sound entry."""
+        path = self._path(key)
+        try:
+            entry = path.read_bytes()
+        except FileNotFoundError:
+            self.misses += 1
+            return None
+        except OSError as error:
+            log.warning("can't read the cache entry %s: %s; the region is compiled again", path, error)
+            self.misses += 1
+            return None
+        payload = _unpack(entry)
+        if payload is None:
+            log.warning("the cache entry %s is damaged; the region is compiled again", path)
+            self.damaged += 1
+            self.misses += 1
+            path.unlink(missing_ok=True)
+            return None
+        self.hits += 1
+        return payload
+
+    def store(self, key: str, compiled: bytes) -> None:
+        """Writes an entry in one step, so that other processes see all of it or nothing.
+
+        A store that fails (disk full, read-only) is logged: the region was compiled and works without it.
+        """
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".writing-", delete=False) as file:
+                file.write(_MAGIC + hashlib.sha256(compiled).digest() + compiled)
+            os.replace(file.name, path)
+        except OSError as error:
+            log.warning("can't write the cache entry %s: %s; set DOVETAIL_CACHE_DIR to a writable folder", path, error)
+
+    def _path(self, key: str) -> Path:
+        # Two levels keep folders small.
+        return self.directory / key[:2] / key[2:]
+
+
+def _unpack(entry: bytes) -> bytes | None:
+    header = len(_MAGIC) + _DIGEST_BYTES
+    payload = entry[header:]
+    if entry[:header] != _MAGIC + hashlib.sha256(payload).digest():
+        return None
+    return payload

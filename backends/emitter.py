@@ -1,0 +1,246 @@
+"""A function of the IR as Python source that calls ATen, op by op.
+
+The reference executor runs what it emits at every level; the runtime runs what it emits for the host schedule, with
+compiled regions in place of `launch`ed functions. One emitter, so the two can't disagree.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends import aten
+from dovetail.dialects.calls import referred
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    DetachOp,
+    GradientOp,
+    OwnOp,
+    ReadOp,
+    SetMetadataOp,
+    TangentOp,
+    ViewOp,
+    WriteOp,
+)
+from dovetail.dialects.torch_ops import aten_name
+from dovetail.dialects.torch_types import require_tensor_info
+
+
+@dataclass
+class Source:
+    """Python source of one function, and the objects that it names."""
+
+    name: str
+    text: str
+    namespace: dict[str, Any]
+
+    def load(self) -> Callable:
+        """Compiles the source and returns the function."""
+        exec(compile(self.text, f"<dovetail {self.name}>", "exec"), self.namespace)
+        return self.namespace[self.name]
+
+
+@dataclass
+class Emitter:
+    """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
+
+    `bindings` gives the callables for called functions, by symbol; "ready" is what a region's inputs go through unless
+    they are known to be contiguous and aligned. `boxed` symbols take one list, the others their arguments.
+    """
+
+    function: func.FuncOp
+    bindings: dict[str, Callable]
+    ready: bool = False
+    lines: list[str] = field(default_factory=list)
+    names: dict[ir.Value, str] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
+
+    def emit(self) -> Source:
+        """Returns the function's source.
+
+        Raises:
+            NotImplementedError: for an op that can't be called from Python, with its location.
+        """
+        name = ir.StringAttr(self.function.attributes["sym_name"]).value
+        block = self.function.body.blocks[0]
+        self.written = {op.opview.ref for op in self._operations() if isinstance(op.opview, WriteOp)}
+        self.arguments = list(block.arguments)
+        self.aliases = self._aliases(block)
+        deaths = self._last_uses(block)
+        parameters = [self._name(argument) for argument in block.arguments]
+        has_tangents = any(isinstance(op.opview, TangentOp) for op in self._operations())
+        self.lines.append(f"def {name}(arguments{', tangents' if has_tangents else ''}):")
+        if parameters:
+            self._line(f"{', '.join(parameters)}, = arguments")
+        self._line("arguments.clear()")
+        if has_tangents:
+            self._line(f"gradients = [None] * {len(parameters)}")
+        for index, op in enumerate(block.operations):
+            self._statement(op, has_tangents)
+            dead = [self.names[value] for value in deaths.get(index, ()) if _is_variable(self.names.get(value, ""))]
+            if dead and not isinstance(op.opview, func.ReturnOp):
+                self._line(f"del {', '.join(dead)}")
+        return Source(name, "\n".join(self.lines) + "\n", self.namespace)
+
+    def _operations(self) -> Iterable[ir.Operation]:
+        return (op.operation for op in self.function.body.blocks[0].operations)
+
+    def _line(self, text: str) -> None:
+        self.lines.append(f"    {text}")
+
+    def _name(self, value: ir.Value) -> str:
+        value = self.aliases.get(value, value)
+        if value not in self.names:
+            self.names[value] = f"v{len(self.names)}"
+        return self.names[value]
+
+    def _bind(self, prefix: str, thing: object) -> str:
+        """Puts `thing` into the function's namespace, once, under a readable name."""
+        name, count = prefix, 0
+        while self.namespace.setdefault(name, thing) is not thing:
+            count += 1
+            name = f"{prefix}_{count}"
+        return name
+
+    def _aliases(self, block: ir.Block) -> dict[ir.Value, ir.Value]:
+        """Values that are their memory: reads of what this function does not write, and destinations read back."""
+        found: dict[ir.Value, ir.Value] = {}
+        for op in (each.operation for each in block.operations):
+            is_read = isinstance(op.opview, ReadOp) and op.opview.ref not in self.written
+            if is_read or op.name == "torch.copy.to_vtensor":
+                found[op.results[0]] = found.get(op.operands[0], op.operands[0])
+        return found
+
+    def _last_uses(self, block: ir.Block) -> dict[int, list[ir.Value]]:
+        """By position of an operation: the values that nobody needs after it."""
+        last: dict[ir.Value, int] = dict.fromkeys(block.arguments, 0)
+        for index, op in enumerate(block.operations):
+            for value in [*op.operation.operands, *op.operation.results]:
+                last[self.aliases.get(value, value)] = index
+        deaths: dict[int, list[ir.Value]] = {}
+        for value, index in last.items():
+            deaths.setdefault(index, []).append(value)
+        return deaths
+
+    def _assign(self, results, expression: str) -> None:
+        names = [self._name(result) for result in results]
+        if not names:
+            self._line(expression)
+        else:
+            self._line(f"{', '.join(names)}{',' if len(names) > 1 else ''} = {expression}")
+
+    def _assign_tuple(self, results, expression: str) -> None:
+        """Like `_assign`, for a callee that returns a tuple even of one."""
+        self._line(
+            f"{''.join(f'{self._name(result)}, ' for result in results)}= {expression}" if results else expression
+        )
+
+    def _statement(self, op, has_tangents: bool) -> None:
+        view, operation = op.operation.opview, op.operation
+        constant = aten.constant(operation, self.names)
+        if constant is not None:
+            self.names[operation.results[0]] = constant
+            return
+        match view:
+            case ReadOp():
+                if view.value not in self.aliases:
+                    self._line(f"{self._name(view.value)} = {self._name(view.ref)}.clone()")
+            case WriteOp():
+                write = self._bind(f"write_{view.mode_name}", aten.WRITES[view.mode_name])
+                self._line(f"{write}({self._name(view.ref)}, {self._name(view.value)})")
+            case OwnOp():
+                self._own(view)
+            case ViewOp():
+                self._view(view)
+            case DetachOp():
+                self._line(f"{self._name(view.detached)} = {self._name(view.ref)}.detach()")
+            case SetMetadataOp():
+                self._set_metadata(view)
+            case AllocOp():
+                self._alloc(view)
+            case TangentOp():
+                self._line(f"{self._name(view.results[0])} = tangents.pop(0)")
+            case GradientOp():
+                self._line(f"gradients[{self.arguments.index(view.of)}] = {self._name(view.value)}")
+            case func.CallOp():
+                self._call(operation)
+            case func.ReturnOp():
+                results = f"({''.join(f'{self._name(value)}, ' for value in operation.operands)})"
+                self._line(f"return {results}, gradients" if has_tangents else f"return {results}")
+            case _:
+                self._torch(operation)
+
+    def _own(self, view: OwnOp) -> None:
+        """Eager's strides are part of the promise; a copy happens only where a kernel left others."""
+        value, type_ = self._name(view.value), view.ref.type
+        owned = self._bind("with_strides", aten.with_strides)
+        self._line(f"{self._name(view.ref)} = {owned}({value}, {type_.strides})")
+
+    def _view(self, view: ViewOp) -> None:
+        function = self._bind(view.callee_name.replace(".", "_"), aten.overload(view.callee_name))
+        arguments = [self._name(view.ref), *(repr(aten.python_value(each)) for each in ir.ArrayAttr(view.args))]
+        self.namespace.setdefault("torch", torch)
+        index = f"[{view.output_index}]" if view.output_index >= 0 else ""
+        self._line(f"{self._name(view.results[0])} = {function}({', '.join(arguments)}){index}")
+
+    def _set_metadata(self, view: SetMetadataOp) -> None:
+        ref = self._name(view.ref)
+        size, stride = aten.python_value(view.size), aten.python_value(view.stride)
+        offset = f"{ref}.storage_offset() + {ir.IntegerAttr(view.attributes['offset']).value}"
+        self._line(f"{ref}.as_strided_({size}, {stride}, {offset})")
+
+    def _alloc(self, view: AllocOp) -> None:
+        info = require_tensor_info(view.memory.type)
+        empty, dtype = self._bind("empty", torch.empty), self._bind(info.dtype, getattr(torch, info.dtype))
+        self._line(f"{self._name(view.memory)} = {empty}({info.shape}, dtype={dtype})")
+
+    def _call(self, operation: ir.Operation) -> None:
+        callee = referred(operation.opview, "callee")
+        called = self._bind(callee, self.bindings[callee])
+        if callee in BOXED:
+            call = f"{called}([{', '.join(map(self._name, operation.operands))}])"
+            self._assign_tuple(operation.results, call)
+        elif callee.startswith("apply"):
+            self._assign_tuple(operation.results, f"{called}({', '.join(map(self._name, operation.operands))})")
+        else:
+            arguments = ", ".join(self._argument(value) for value in operation.operands)
+            self._assign(operation.results, f"{called}({arguments})")
+
+    def _argument(self, value: ir.Value) -> str:
+        is_known = str(value.type).startswith("!torch.tensor<") or (
+            isinstance(value.owner, ir.OpView | ir.Operation) and value.owner.operation.name == "torch.copy.to_vtensor"
+        )
+        if not self.ready or is_known:
+            return self._name(value)
+        return f"{self._bind('ready', self.bindings['ready'])}({self._name(value)})"
+
+    def _torch(self, operation: ir.Operation) -> None:
+        special = aten.SPECIAL.get(operation.name)
+        if special is not None:
+            results, expression = special(self, operation)
+            self._assign(results, expression) if expression else None
+            return
+        name = aten_name(operation)
+        if name is None:
+            raise NotImplementedError(f"{operation.location}: '{operation.name}' op can't be called from Python")
+        self._aten(name, operation)
+
+    def _aten(self, name: str, operation: ir.Operation) -> None:
+        overload = aten.overload(name)
+        function = self._bind(name.removesuffix(".default").replace(".", "_"), aten.callable_for(overload))
+        arguments = aten.arguments(overload, [self._name(value) for value in operation.operands])
+        if "torch." in arguments:
+            self.namespace.setdefault("torch", torch)
+        self._assign(operation.results, f"{function}({arguments})")
+
+
+# The functions of a program that take one list and empty it.
+BOXED = ("forward", "backward")
+
+
+def _is_variable(name: str) -> bool:
+    return name.startswith("v") and name[1:].isdigit()

@@ -1,0 +1,78 @@
+"""Compilation targets: frozen, hashable, and the only place where compiler flags are chosen."""
+
+import functools
+import hashlib
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from dovetail.errors import OptionError
+
+COMPILER_PACKAGE = "iree-base-compiler"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a region is compiled for. Every field decides code, so every field is part of the fingerprint.
+
+    Attributes:
+        name: IREE's target backend.
+        cpu: LLVM's CPU name; "host" is resolved by the machine that compiles.
+        data_tiling: pack matrix operands into tiles. From 512 x 512 x 512 up it equals or beats MKL, but a
+            matrix-vector product becomes 9x slower, so it is chosen per region.
+        opt_level: IREE's global optimization level. O2 halves the time of softmax and layer norm against the
+            default, for the same compile time; O3 gave the same code as O2 (docs/iree-region-abi.md).
+    """
+
+    name: str = "llvm-cpu"
+    cpu: str = "host"
+    data_tiling: bool = False
+    opt_level: str = "O2"
+
+    def compile_flags(self) -> tuple[str, ...]:
+        """Flags of `iree-compile` for one region in the torch dialect."""
+        return (
+            "--iree-input-type=torch",
+            # Otherwise float64 regions would silently compute in float32.
+            "--iree-input-demote-f64-to-f32=false",
+            "--iree-hal-target-device=local",
+            f"--iree-hal-local-target-device-backends={self.name}",
+            f"--iree-llvmcpu-target-cpu={self.cpu}",
+            f"--iree-opt-level={self.opt_level}",
+            f"--iree-opt-data-tiling={str(self.data_tiling).lower()}",
+            "--iree-llvmcpu-debug-symbols=false",
+            # One process per region fills the cores; threads inside each only add switches.
+            "--mlir-disable-threading",
+        )
+
+    @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
+    def fingerprint(self) -> str:
+        """SHA-256 over the flags, the compiler's version and, for "host", the features of this CPU."""
+        parts = [*self.compile_flags(), version(COMPILER_PACKAGE)]
+        if self.cpu == "host":
+            parts.append(host_cpu())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def host_cpu() -> str:
+    """Describes this machine's CPU: model and features where Linux tells them, else what Python knows."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if not cpuinfo.exists():
+        return f"{platform.system()} {platform.machine()} {platform.processor()}"
+    first_core = cpuinfo.read_text().split("\n\n", 1)[0]
+    decisive = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
+    lines = [line for line in first_core.splitlines() if line.partition(":")[0].strip() in decisive]
+    return f"{platform.machine()}\n" + "\n".join(lines)
+
+
+# By torch's device type. Keys are what `target_for_device` accepts.
+TARGETS: dict[str, Callable[[], Target]] = {"cpu": Target}
+
+
+def target_for_device(device_type: str) -> Target:
+    """The default target of a torch device type, e.g. `"cpu"`. Raises OptionError, naming the valid ones."""
+    if device_type not in TARGETS:
+        raise OptionError(f"unsupported device '{device_type}'; expected one of: {', '.join(sorted(TARGETS))}")
+    return TARGETS[device_type]()

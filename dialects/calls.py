@@ -1,0 +1,67 @@
+"""The IR's calls: library kernels, compiled regions, and the border to autograd.
+
+They are ops of MLIR's and torch's own: IRDL, which defines our dialect, wants the operands of a variadic op to be of
+one type. What makes them ours is an attribute. See docs/dialect.md.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+REASON = "dovetail.reason"
+REGION = "dovetail.region"
+FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
+FALLBACK = "fallback: "
+
+
+def extern(name: str, reason: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
+    """Builds a call of the ATen overload `name` ("aten.mm.default"), operands in schema order.
+
+    A `torch.operator` declares no effects: it stays where it is, and is never merged or removed. `reason` says why the
+    op is not compiled; see `FALLBACK`.
+    """
+    attributes = {
+        "name": ir.StringAttr.get(f"torch.{name.removesuffix('.default')}"),
+        REASON: ir.StringAttr.get(reason),
+    }
+    return ir.Operation.create("torch.operator", results=list(results), operands=list(operands), attributes=attributes)
+
+
+def is_extern(op: ir.Operation) -> bool:
+    """Whether `op` is a library call, made by `extern`."""
+    return op.name == "torch.operator" and REASON in op.attributes
+
+
+def reason(op: ir.Operation) -> str:
+    """Why the library call `op` is not compiled."""
+    return ir.StringAttr(op.attributes[REASON]).value
+
+
+def is_region(op: ir.OpView) -> bool:
+    """Whether `op` is a function that is compiled as one unit."""
+    return isinstance(op, func.FuncOp) and REGION in op.attributes
+
+
+def is_border(op: ir.OpView) -> bool:
+    """Whether `op` declares a call that is one node of autograd's graph: `dovetail.forward` and `dovetail.backward`."""
+    return isinstance(op, func.FuncOp) and FORWARD in op.attributes
+
+
+def symbol(op: ir.OpView) -> str:
+    """The symbol that `op` defines."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def referred(op: ir.OpView, attribute: str) -> str:
+    """The symbol that `attribute` of `op` refers to."""
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def fallbacks(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
+    """The library calls that are there for want of compiled code, each with the reason."""
+    for function_op in module.body.operations:
+        for block in function_op.operation.regions[0].blocks:
+            for op in block.operations:
+                if is_extern(op.operation) and reason(op.operation).startswith(FALLBACK):
+                    yield op.operation, reason(op.operation).removeprefix(FALLBACK)

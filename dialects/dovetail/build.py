@@ -1,0 +1,25 @@
+"""Building ops whose attributes may be falsy.
+
+The generated constructors take `false`, 0 and `[]` for a missing attribute, so such ops are made from their parts.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch_mlir import ir
+
+
+def create(
+    op: type[ir.OpView], operands: Sequence, attributes: Mapping[str, ir.Attribute], results: Sequence[ir.Type]
+) -> Any:
+    """Creates an `op` (a class of the dialect) at the current insertion point and location."""
+    made = ir.Operation.create(
+        op.OPERATION_NAME, results=list(results), operands=list(operands), attributes=dict(attributes)
+    )
+    return made.opview
+
+
+def i64_array(values: Sequence[int]) -> ir.ArrayAttr:
+    """`[1, 2]` as an attribute."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(i64, value) for value in values])

@@ -1,0 +1,30 @@
+"""`dovetail.alloc`: memory for a region's result."""
+
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Result
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.torch_types import tensor_info
+
+
+class AllocOp(Dovetail.Operation, name="alloc"):
+    """Uninitialised, row-major memory from PyTorch's allocator, for a region to write its result to.
+
+    `%d = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>`
+    """
+
+    memory: Result[Any]
+
+    def verify_invariants(self) -> bool:
+        type_ = self.results[0].type
+        if not str(type_).startswith("!torch.tensor<") or tensor_info(type_) is None:
+            return verify.fail(self, f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'")
+        return verify.knows_attributes(self)
+
+
+def alloc(type_: ir.Type) -> AllocOp:
+    """Builds an allocation of the `!torch.tensor` type `type_`."""
+    return AllocOp(type_)

@@ -1,0 +1,27 @@
+"""`dovetail.gradient`: what the backward hands autograd."""
+
+from typing import Any
+
+from torch_mlir.dialects.ext import Operand
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.types import RefType
+
+
+class GradientOp(Dovetail.Operation, name="gradient"):
+    """`value` is the gradient of the loss with respect to the input `of`. An input without one has none.
+
+    `"dovetail.gradient"(%0, %x) : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
+    """
+
+    value: Operand[Any]
+    of: Operand[RefType]
+
+    def verify_invariants(self) -> bool:
+        return verify.knows_attributes(self) and verify.same_tensor(self, self.value, self.of)
+
+
+def gradient(value, of) -> GradientOp:
+    """Builds the delivery of `value` as the gradient of input `of`."""
+    return GradientOp(value, of)

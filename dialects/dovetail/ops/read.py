@@ -1,0 +1,28 @@
+"""`dovetail.read`: memory to value."""
+
+from typing import Any
+
+from torch_mlir.dialects.ext import Operand, Result
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.effects import Reads
+from dovetail.dialects.dovetail.types import RefType
+
+
+class ReadOp(Dovetail.Operation, name="read", traits=[Reads]):
+    """The value that the memory holds now; later writes don't change it.
+
+    `%0 = "dovetail.read"(%x) : (!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) -> !torch.vtensor<[4],f32>`
+    """
+
+    ref: Operand[RefType]
+    value: Result[Any]
+
+    def verify_invariants(self) -> bool:
+        return verify.knows_attributes(self) and verify.same_tensor(self, self.value, self.ref)
+
+
+def read(ref) -> ReadOp:
+    """Builds a read of `ref` at the current insertion point and location."""
+    return ReadOp(ref, ref.type.tensor_type)

@@ -1,0 +1,40 @@
+"""`dovetail.set_metadata`: size, stride and offset of the user's tensor change, its memory stays."""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Operand
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import create, i64_array
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.effects import Writes
+from dovetail.dialects.dovetail.types import RefType
+
+
+class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
+    """Gives the tensor `ref` the sizes `size` and strides `stride`, as `transpose_` or `unsqueeze_` would.
+
+    `offset` is in elements, relative to the storage offset that the tensor has when the op runs.
+    `"dovetail.set_metadata"(%x) {offset = 0 : i64, size = [4, 2], stride = [1, 4]} : (!dovetail.ref<...>) -> ()`
+    """
+
+    ref: Operand[RefType]
+    size: ir.ArrayAttr
+    stride: ir.ArrayAttr
+    offset: ir.IntegerAttr
+
+    def verify_invariants(self) -> bool:
+        if not verify.has_attributes(self, "size", "stride", "offset"):
+            return True
+        sizes, strides = len(ir.ArrayAttr(self.size)), len(ir.ArrayAttr(self.stride))
+        if sizes != strides:
+            return verify.fail(self, f"expects one stride a size, got {sizes} sizes and {strides} strides")
+        return verify.knows_attributes(self, "size", "stride", "offset")
+
+
+def set_metadata(ref, size: Sequence[int], stride: Sequence[int], offset: int) -> SetMetadataOp:
+    """Builds the change of `ref`'s sizes and strides; `offset` is relative to its present storage offset."""
+    offset_attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), offset)
+    attributes = {"offset": offset_attribute, "size": i64_array(size), "stride": i64_array(stride)}
+    return create(SetMetadataOp, [ref], attributes, [])

@@ -1,0 +1,44 @@
+"""`dovetail.write`: value to memory."""
+
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Operand
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.effects import Writes
+from dovetail.dialects.dovetail.types import RefType
+
+MODES = ("tracked", "no_grad", "hidden")
+
+
+class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
+    """Stores `value` into `ref`'s memory, as the in-place op that the user wrote would.
+
+    `mode` says what autograd sees of it: `tracked` (gradients flow through the copy), `no_grad` (the user wrote under
+    `torch.no_grad`, the version counter moves), `hidden` (the user wrote through `.data` or `detach`).
+    `"dovetail.write"(%0, %x) {mode = "tracked"} : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
+    """
+
+    value: Operand[Any]
+    ref: Operand[RefType]
+    mode: ir.StringAttr
+
+    def verify_invariants(self) -> bool:
+        if not verify.has_attributes(self, "mode"):
+            return True
+        return (
+            verify.knows_attributes(self, "mode")
+            and verify.is_one_of(self, "mode", MODES)
+            and verify.same_tensor(self, self.value, self.ref)
+        )
+
+    @property
+    def mode_name(self) -> str:
+        return ir.StringAttr(self.mode).value
+
+
+def write(value, ref, mode: str) -> WriteOp:
+    """Builds a write of `value` into `ref`; `mode` is one of `MODES`."""
+    return WriteOp(value, ref, ir.StringAttr.get(mode))

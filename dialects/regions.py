@@ -1,0 +1,35 @@
+"""A module's regions as IREE wants them: texts of their own, and what a call of each moves."""
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import REGION, is_region, symbol
+from dovetail.dialects.torch_types import require_tensor_info
+
+
+def regions(module: ir.Module) -> dict[str, func.FuncOp]:
+    """The region functions of `module`, by symbol."""
+    return {symbol(op): op for op in module.body.operations if is_region(op)}
+
+
+def region_texts(module: ir.Module) -> dict[str, str]:
+    """Each lowered region as a module of its own whose one function is `@main`; equal regions have equal texts.
+
+    docs/iree-region-abi.md describes the form.
+    """
+    return {name: _text(region) for name, region in regions(module).items()}
+
+
+def region_bytes(module: ir.Module, name: str) -> int:
+    """Bytes that one call reads and writes, each argument once."""
+    return sum(require_tensor_info(type_).nbytes for type_ in regions(module)[name].type.inputs)
+
+
+def _text(region: func.FuncOp) -> str:
+    with region.operation.context, ir.Location.unknown():
+        module = ir.Module.create()
+        main = region.operation.clone(ip=ir.InsertionPoint(module.body))
+        main.attributes["sym_name"] = ir.StringAttr.get("main")
+        for name in ("sym_visibility", REGION):
+            del main.attributes[name]
+    return str(module)

@@ -1,0 +1,117 @@
+"""From a Dynamo graph to a callable: capture, import, passes, IREE, program."""
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch_mlir import ir
+
+from dovetail.accounting import account
+from dovetail.backends.cache import RegionCache
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.target import target_for_device
+from dovetail.dialects.calls import fallbacks
+from dovetail.dialects.context import make_context
+from dovetail.dialects.regions import region_bytes, region_texts
+from dovetail.errors import StrictError, UnsupportedError
+from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.importer import import_capture
+from dovetail.options import Options
+from dovetail.passes.pipeline import compile_pipeline, fallback_pipeline
+from dovetail.passes.runner import Runner
+from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.program import load_program
+from dovetail.runtime.stats import current
+
+log = logging.getLogger("dovetail")
+
+
+def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence, options: Options) -> Callable:
+    """Compiles one Dynamo graph; the result takes and returns what the graph does.
+
+    Raises:
+        DovetailError: before anything ran, if the graph can't be honoured.
+    """
+    gm, lifted = lift_attributes(gm)
+    inputs = [*lifted, *example_inputs]
+    device = _device(inputs)
+    with _timed("capture"):
+        captured = capture(gm, inputs)
+    with _timed("import"):
+        module = import_capture(captured, make_context())
+    runner = Runner(dump=_dump_folder())
+    with _timed("passes"):
+        runner.run(compile_pipeline(options.partition), module)
+    executables = build(module, options, device, runner)
+    with _timed("load"):
+        program, sources = load_program(module, executables)
+    if runner.dump is not None:
+        (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
+        log.info("every stage is in %s; replay one with: dovetail-opt FILE --pass-pipeline=...", runner.dump)
+    log.debug("compiled program:\n%s", module)
+    account(module, current())
+    return lambda *arguments: program([*lifted, *arguments])
+
+
+def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, Callable]:
+    """Compiles the regions of a module at level `regions`; those that fail become library calls in `module`.
+
+    Raises:
+        StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
+    """
+    cache = RegionCache() if options.cache else None
+    with _timed("regions"):
+        texts = region_texts(module)
+        compiled = compile_regions(texts, target_for_device(device), timeout=options.timeout, cache=cache)
+    failures = {name: outcome for name, outcome in compiled.items() if isinstance(outcome, CompileFailure)}
+    for name, failure in failures.items():
+        log.warning("region %s runs through ATen: %s; reproduce with: %s", name, failure.reason, failure.reproducer)
+        runner.run(fallback_pipeline([name], failure.reason), module)
+    if options.strict:
+        _check_strict(module)
+    stats = current()
+    stats.executables += len({text for name, text in texts.items() if name not in failures})
+    stats.cache_hits += cache.hits if cache else 0
+    return {
+        name: Executable(outcome, driver=choose_driver(region_bytes(module, name)), name=name)
+        for name, outcome in compiled.items()
+        if isinstance(outcome, bytes)
+    }
+
+
+def _check_strict(module: ir.Module) -> None:
+    for op, reason in fallbacks(module):
+        raise StrictError(f"{op.location}: {ir.StringAttr(op.attributes['name']).value} can't be compiled: {reason}")
+
+
+def _device(example_inputs: Sequence) -> str:
+    """The one device type that all tensors live on."""
+    devices = {value.device.type for value in example_inputs if isinstance(value, torch.Tensor)}
+    if len(devices) > 1:
+        raise UnsupportedError(f"inputs live on several devices ({', '.join(sorted(devices))}), expected one")
+    device = devices.pop() if devices else "cpu"
+    target_for_device(device)
+    return device
+
+
+def _dump_folder() -> Path | None:
+    """A new folder under `DOVETAIL_DUMP` for this graph, None if the variable is not set."""
+    root = os.environ.get("DOVETAIL_DUMP")
+    if not root:
+        return None
+    Path(root).mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"graph_{current().graphs:03d}_", dir=root))
+
+
+@contextmanager
+def _timed(stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds = time.perf_counter() - started
+    current().compile_seconds[stage] += seconds
+    current().compile_seconds["total"] += seconds

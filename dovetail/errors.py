@@ -1,0 +1,21 @@
+"""Errors that Dovetail raises on purpose. Each names the thing, the place, and what would be valid."""
+
+
+class DovetailError(Exception):
+    """Base of every error that Dovetail raises on purpose."""
+
+
+class UnsupportedError(DovetailError):
+    """The graph asks for something that can't be honoured; raised before anything ran."""
+
+
+class OptionError(DovetailError):
+    """An option, a pass or a target that does not exist, or a value that it can't have."""
+
+
+class PassError(DovetailError):
+    """A pass failed; the message holds the IR's location and the command that reproduces it."""
+
+
+class StrictError(DovetailError):
+    """`options={"strict": True}`, and an op could not be compiled."""

@@ -1,0 +1,21 @@
+"""The entry point that `torch.compile(model, backend="dovetail")` finds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def dovetail(gm, example_inputs: Sequence, *, options: Mapping[str, Any] | None = None) -> Callable:
+    """Compiles one Dynamo graph.
+
+    Args:
+        gm: the graph (`torch.fx.GraphModule`).
+        example_inputs: its arguments.
+        options: see `dovetail.options.Options`.
+
+    Raises:
+        DovetailError: for an unknown option, an unsupported device or argument, before anything ran.
+    """
+    from dovetail.compiler import compile_graph
+    from dovetail.options import Options
+
+    return compile_graph(gm, example_inputs, Options.parse(options))

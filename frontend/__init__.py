@@ -1,0 +1,1 @@
+"""From Dynamo's graph to a module: alias signature, joint capture, import."""

@@ -1,0 +1,104 @@
+"""What a pass is: a frozen dataclass whose fields are its options."""
+
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, ClassVar
+
+from torch_mlir import ir
+
+from dovetail.errors import OptionError, PassError
+
+_REGISTRY: dict[str, type["Pass"]] = {}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A rewrite of a whole module.
+
+    Subclasses give `name="kebab-case"` in the class statement, declare their options as fields with defaults of type
+    bool, int, float or str, and implement `run`. The IR is valid before and after `run`, not necessarily during it.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, *, name: str, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if name in _REGISTRY:
+            raise OptionError(f"pass '{name}' is defined twice: {_REGISTRY[name].__qualname__} and {cls.__qualname__}")
+        cls.name = name
+        _REGISTRY[name] = cls
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrites `module` in place; raises `PassError` (see `fail`) where it can't."""
+        raise NotImplementedError
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the class docstring."""
+        return (cls.__doc__ or "").strip().splitlines()[0]
+
+    @classmethod
+    def described_options(cls) -> list[str]:
+        """One line for each option: name, type and default."""
+        return [
+            f"{f.name.replace('_', '-')}=<{_type(f)}> (default: {_print(f.default) or 'empty'})" for f in fields(cls)
+        ]
+
+    @classmethod
+    def parse(cls, options: dict[str, str]) -> "Pass":
+        """Makes the pass from textual options, `-` standing for `_`.
+
+        Raises:
+            OptionError: for an option that does not exist or a value that does not fit, naming what would.
+        """
+        known = {field.name: field for field in fields(cls)}
+        values = {}
+        for option, text in options.items():
+            field = known.get(option.replace("-", "_"))
+            if field is None:
+                raise OptionError(f"pass '{cls.name}' has no option '{option}', {_valid(list(known))}")
+            values[field.name] = _convert(cls.name, option, text, field.type)
+        return cls(**values)
+
+    def __str__(self) -> str:
+        """The pass as it stands in a textual pipeline, options that differ from their default included."""
+        options = [
+            f"{field.name.replace('_', '-')}={_print(getattr(self, field.name))}"
+            for field in fields(self)
+            if field.default is MISSING or getattr(self, field.name) != field.default
+        ]
+        return f"{self.name}{{{' '.join(options)}}}" if options else self.name
+
+
+def registry() -> dict[str, type[Pass]]:
+    """Every pass defined so far, by name."""
+    return dict(sorted(_REGISTRY.items()))
+
+
+def fail(op: ir.Operation | ir.OpView, pass_name: str, message: str) -> PassError:
+    """The error for a pass to raise: `message` with the op's location and name."""
+    return PassError(f"{op.location}: '{op.operation.name}' op {message} (in pass '{pass_name}')")
+
+
+def _valid(names: list[str]) -> str:
+    listed = ", ".join(repr(name.replace("_", "-")) for name in names)
+    return f"valid are {listed}" if names else "it takes none"
+
+
+def _convert(name: str, option: str, text: str, type_: Any) -> bool | int | float | str:
+    if type_ is bool:
+        if text not in ("true", "false"):
+            raise OptionError(f"pass '{name}': option '{option}' expects true or false, got '{text}'")
+        return text == "true"
+    try:
+        return type_(text)
+    except ValueError:
+        expected = {int: "an integer", float: "a number"}.get(type_, type_.__name__)
+        raise OptionError(f"pass '{name}': option '{option}' expects {expected}, got '{text}'") from None
+
+
+def _type(field: Field) -> str:
+    return getattr(field.type, "__name__", str(field.type))
+
+
+def _print(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

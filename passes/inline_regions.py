@@ -1,0 +1,69 @@
+"""Pass `inline-regions`: regions that IREE could not compile become ATen calls."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FALLBACK, extern, is_region
+from dovetail.dialects.torch_ops import Kind, aten_name, kind
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.rewriting import body, calls_of, clone, functions
+
+
+@dataclass(frozen=True)
+class InlineRegionsPass(Pass, name="inline-regions"):
+    """Replaces the calls of lowered `regions` (symbols joined by `+`) by their ops, each a library call with `reason`.
+
+    What the user loses is speed, never the result; `dovetail.stats()` counts each op under its reason.
+
+    Before:  `%d = alloc; call @region(%a, %d); %v = torch.copy.to_vtensor %d`
+    After:   `%v = torch.operator "torch.aten.relu"(%a) {dovetail.reason = "fallback: ..."}`
+    """
+
+    regions: str = ""
+    reason: str = "IREE did not compile the region"
+
+    def run(self, module: ir.Module) -> None:
+        found = {name: op for name, op in functions(module).items() if is_region(op)}
+        for name in filter(None, self.regions.split("+")):
+            if name not in found:
+                known = ", ".join(f"@{each}" for each in found) or "none"
+                raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
+            for call in calls_of(module, name):
+                _inline(call, found[name], FALLBACK + self.reason)
+            found[name].operation.erase()
+
+
+def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
+    arguments = list(region.body.blocks[0].arguments)
+    values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
+    with ir.InsertionPoint(call):
+        for op in body(region)[:-1]:
+            with op.location:
+                if op.name == "torch.overwrite.tensor.contents":
+                    _replace_memory(values[op.operands[1]], values[op.operands[0]])
+                else:
+                    _call(op, values, reason)
+    into = [value.owner for value in call.operands if str(value.type).startswith("!torch.tensor<")]
+    call.operation.erase()
+    for memory in into:
+        memory.operation.erase()
+
+
+def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
+    """Whoever read the destination takes the value itself."""
+    for use in list(memory.uses):
+        if use.owner.operation.name == "torch.copy.to_vtensor":
+            use.owner.operation.results[0].replace_all_uses_with(value)
+            use.owner.operation.erase()
+
+
+def _call(op: ir.Operation, values: dict[ir.Value, ir.Value], reason: str) -> None:
+    name = aten_name(op)
+    cloned = clone(op, values)
+    if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
+        return
+    made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results])
+    values.update(zip(op.results, made.results, strict=True))
+    cloned.erase()

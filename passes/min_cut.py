@@ -1,0 +1,73 @@
+"""Which values to save for the backward: a minimum cut between what the forward has and what the backward needs.
+
+The classic rematerialisation network (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"; as a minimum
+cut in PyTorch's AOTAutograd): every value is an edge whose capacity is its size in bytes, so the cheapest cut is the
+fewest bytes that let the backward recompute all else. The cut itself is networkx's.
+"""
+
+from collections.abc import Callable, Iterable
+
+import networkx
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.torch_ops import Kind, kind
+from dovetail.dialects.torch_types import tensor_info
+from dovetail.passes.rewriting import operand_ops
+
+RECOMPUTABLE = {Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION}
+NEVER_SAVED = {Kind.CONSTANT, Kind.VIEW}
+
+
+def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]) -> list[ir.Value]:
+    """Returns the values to save so that every one of `needed` can be had in the backward.
+
+    `needed` are values of the forward that the backward uses. `is_free` says which cost nothing to save, since they
+    live on anyway. Values that an op with effects, a library kernel or a reduction computes are never recomputed.
+    """
+    network = networkx.DiGraph()
+    seen: set[ir.Operation] = set()
+    numbers: dict[ir.Value, int] = {}
+    values: list[ir.Value] = []
+
+    def number(value: ir.Value) -> int:
+        if value not in numbers:
+            numbers[value] = len(values)
+            values.append(value)
+            network.add_edge((numbers[value], "in"), (numbers[value], "out"), capacity=_cost(value, is_free))
+        return numbers[value]
+
+    pending: list[ir.Operation] = []
+    for value in needed:
+        network.add_edge((number(value), "out"), "sink")
+        pending.append(value.owner.operation)
+    while pending:
+        op = pending.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        is_source = isinstance(op.opview, ReadOp) or kind(op) not in RECOMPUTABLE
+        for result in op.results:
+            if is_source:
+                network.add_edge("source", (number(result), "in"))
+            for operand in () if is_source else op.operands:
+                network.add_edge((number(operand), "out"), (number(result), "in"))
+        pending.extend(() if is_source else operand_ops(op))
+    if "source" not in network or "sink" not in network:
+        return []
+    _, (reachable, _) = networkx.minimum_cut(network, "source", "sink")
+    return [
+        value for value in values if (numbers[value], "in") in reachable and (numbers[value], "out") not in reachable
+    ]
+
+
+def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool]) -> float:
+    """Scaled bytes, whole since rounding would blur the cut; infinite for what is never saved.
+
+    Free values cost a trifle, so that fewer of them are saved.
+    """
+    op = value.owner.operation
+    info = tensor_info(value.type)
+    if kind(op) in NEVER_SAVED or info is None:
+        return float("inf")
+    return 1 if is_free(value) else 1024 * (info.nbytes + 1)

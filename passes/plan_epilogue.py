@@ -1,0 +1,49 @@
+"""Pass `plan-epilogue`: everything handed to the user gets memory that nothing else has."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting import alias_root, body, clone_tensor, function, functions
+
+
+@dataclass(frozen=True)
+class PlanEpiloguePass(Pass, name="plan-epilogue"):
+    """Inserts a copy before an `own` or a gradient whose value lies in memory that the user, or another of them, has.
+
+    Values have no memory, kernels give them some: two results computed by one kernel, or a result that is an
+    argument's value, would alias where eager's don't.
+
+    Before:  `%o = own %0; %p = own %0`
+    After:   `%o = own %0; %1 = torch.aten.clone %0, %none; %p = own %1`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        found = functions(module)
+        taken: set[ir.Value] = set()
+        for op in body(function(module, "forward")):
+            if isinstance(op.opview, OwnOp):
+                _separate(op, 0, taken)
+        if "backward" in found:
+            self._separate_gradients(found["backward"])
+
+    def _separate_gradients(self, backward: func.FuncOp) -> None:
+        """Autograd accumulates into a gradient in place when it holds the only reference."""
+        returned = body(backward)[-1]
+        taken = set(backward.body.blocks[0].arguments)
+        for index, value in enumerate(returned.operands):
+            if "vtensor" in str(value.type):
+                _separate(returned, index, taken)
+
+
+def _separate(op: ir.Operation, index: int, taken: set[ir.Value]) -> None:
+    value = op.operands[index]
+    root = alias_root(value)
+    if root in taken or isinstance(root.type, RefType):
+        with op.location, ir.InsertionPoint(op):
+            op.operands[index] = clone_tensor(value)
+        return
+    taken.add(root)

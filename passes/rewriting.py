@@ -1,0 +1,106 @@
+"""What several passes need to move IR around: walking functions, cloning with a value map, alias roots."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import referred, symbol
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.torch_ops import Kind, is_constant, kind
+
+
+def functions(module: ir.Module) -> dict[str, func.FuncOp]:
+    """The functions of `module`, by symbol name."""
+    return {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+
+
+def calls_of(module: ir.Module, name: str) -> list[func.CallOp]:
+    """The calls of the function `@name`, in order."""
+    ops = (op for function_op in functions(module).values() if not function_op.is_external for op in body(function_op))
+    calls = (op.opview for op in ops if isinstance(op.opview, func.CallOp))
+    return [call for call in calls if referred(call, "callee") == name]
+
+
+def function(module: ir.Module, name: str) -> func.FuncOp:
+    """The function `@name`; raises KeyError naming those that exist."""
+    found = functions(module)
+    if name not in found:
+        raise KeyError(f"no function '@{name}', the module has {', '.join(f'@{each}' for each in found) or 'none'}")
+    return found[name]
+
+
+def body(function_op: func.FuncOp) -> list[ir.Operation]:
+    """The operations of a one-block function, in order, as a list that survives rewriting."""
+    return [op.operation for op in function_op.body.blocks[0].operations]
+
+
+def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations that compute `op`'s operands; block arguments have none."""
+    for value in op.operands:
+        if isinstance(value.owner, ir.Operation | ir.OpView):
+            yield value.owner.operation
+
+
+def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Clones `op` at the current insertion point, operands and results going through `values`.
+
+    Constants that the map does not know are cloned along.
+    """
+    operands = [_mapped(value, values) for value in op.operands]
+    new = op.clone()
+    for index, operand in enumerate(operands):
+        new.operands[index] = operand
+    values.update(zip(op.results, new.results, strict=True))
+    return new
+
+
+def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
+    if value not in values and isinstance(value.owner, ir.Operation | ir.OpView) and is_constant(value.owner.operation):
+        clone(value.owner.operation, values)
+    return values[value]
+
+
+def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """`roots` and every operation that they need, in the same block."""
+    found: set[ir.Operation] = set()
+    pending = list(roots)
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending.extend(operand_ops(op))
+    return found
+
+
+def alias_root(value: ir.Value) -> ir.Value:
+    """The value whose memory `value` shares: views share their operand's, reads the argument's."""
+    while isinstance(value.owner, ir.Operation | ir.OpView):
+        op = value.owner.operation
+        if not (isinstance(op.opview, ReadOp) or (kind(op) is Kind.VIEW and len(op.operands) > 0)):
+            return value
+        value = op.operands[0]
+    return value
+
+
+def has_argument_attribute(function_op: func.FuncOp, index: int, name: str) -> bool:
+    """Whether argument `index` carries the attribute `name`."""
+    if "arg_attrs" not in function_op.attributes:
+        return False
+    return name in ir.DictAttr(ir.ArrayAttr(function_op.attributes["arg_attrs"])[index])
+
+
+def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
+    """Makes the function's type say what its block takes and what it now returns."""
+    inputs = [argument.type for argument in function_op.body.blocks[0].arguments]
+    function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, list(results)))
+
+
+def constant_none() -> ir.Value:
+    """Builds a `torch.constant.none`."""
+    return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")]).result
+
+
+def clone_tensor(value: ir.Value) -> ir.Value:
+    """Builds a `torch.aten.clone` of `value`: the same numbers in memory of their own."""
+    return ir.Operation.create("torch.aten.clone", results=[value.type], operands=[value, constant_none()]).result

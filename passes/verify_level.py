@@ -1,0 +1,99 @@
+"""Pass `verify-level`: each level's language, checked at its border."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_extern, is_region, referred
+from dovetail.dialects.torch_ops import Kind, kind
+from dovetail.errors import OptionError
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.rewriting import functions
+
+_CALL = "write view detach set_metadata"
+# Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
+LEVELS = {
+    "joint": {"joint": "read write own view detach set_metadata tangent gradient"},
+    "split": {"call": _CALL, "forward": "read own", "backward": "read"},
+    "program": {"call": _CALL, "forward": "read own", "backward": "read"},
+    "regions": {"call": _CALL, "forward": "read own alloc", "backward": "read alloc"},
+}
+# From here on the host computes nothing itself: it calls, and makes views.
+HOST_LEVELS = ("program", "regions")
+
+
+@dataclass(frozen=True)
+class VerifyLevelPass(Pass, name="verify-level"):
+    """Checks that the module speaks the language of `level`: which functions there are, and which ops stand in them.
+
+    Also that both sides of the border to autograd agree. Changes nothing.
+    """
+
+    level: str = "joint"
+
+    def __post_init__(self):
+        if self.level not in LEVELS:
+            valid = ", ".join(f"'{level}'" for level in LEVELS)
+            raise OptionError(f"pass 'verify-level': option 'level' expects one of {valid}, got '{self.level}'")
+
+    def run(self, module: ir.Module) -> None:
+        self._check_stated(module)
+        found, allowed = functions(module), LEVELS[self.level]
+        for name, function_op in found.items():
+            if is_border(function_op):
+                self._check_border(function_op, found)
+            elif is_region(function_op):
+                self._check_region(function_op)
+            elif name in allowed:
+                self._check_ops(name, function_op, {f"dovetail.{op}" for op in allowed[name].split()})
+            else:
+                expected = ", ".join(f"@{each}" for each in allowed)
+                raise fail(
+                    function_op, self.name, f"'@{name}' has no place at level '{self.level}', expected {expected}"
+                )
+        first = next(iter(allowed))
+        if first not in found:
+            raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")
+
+    def _check_stated(self, module: ir.Module) -> None:
+        attributes = module.operation.attributes
+        stated = ir.StringAttr(attributes["dovetail.level"]).value if "dovetail.level" in attributes else "no level"
+        if stated != self.level:
+            raise fail(module.operation, self.name, f"expects 'dovetail.level' to be '{self.level}', got '{stated}'")
+
+    def _check_ops(self, name: str, function_op: func.FuncOp, allowed: set[str]) -> None:
+        for op in _operations(function_op):
+            if op.name.startswith("dovetail.") and op.name not in allowed:
+                raise fail(op, self.name, f"has no place in '@{name}' at level '{self.level}'")
+            if self.level in HOST_LEVELS and _computes(op):
+                raise fail(op, self.name, f"computes in '@{name}' at level '{self.level}', expected a call or a view")
+
+    def _check_region(self, function_op: func.FuncOp) -> None:
+        for op in _operations(function_op):
+            if op.name.startswith("dovetail.") or is_extern(op):
+                raise fail(op, self.name, "has no place in a region, which IREE compiles")
+
+    def _check_border(self, border: func.FuncOp, found: dict[str, func.FuncOp]) -> None:
+        for attribute in (FORWARD, BACKWARD):
+            if referred(border, attribute) not in found:
+                raise fail(border, self.name, f"refers to '@{referred(border, attribute)}', which is not defined")
+        forward, backward = found[referred(border, FORWARD)].type, found[referred(border, BACKWARD)].type
+        owned = list(border.type.results)
+        if list(forward.inputs) != list(border.type.inputs) or list(forward.results)[: len(owned)] != owned:
+            raise fail(border, self.name, f"expects its forward to take and return first what it does, got {forward}")
+        saved = list(forward.results)[len(owned) :]
+        if list(backward.inputs)[: len(saved)] != saved or len(backward.results) != len(border.type.inputs):
+            expected = f"the {len(saved)} saved values first and return {len(border.type.inputs)} gradients"
+            raise fail(border, self.name, f"expects its backward to take {expected}, got {backward}")
+
+
+def _computes(op: ir.Operation) -> bool:
+    if not op.name.startswith("torch.") or op.name == "torch.copy.to_vtensor" or is_extern(op):
+        return False
+    return kind(op) not in (Kind.VIEW, Kind.CONSTANT)
+
+
+def _operations(function_op: func.FuncOp) -> Iterator[ir.Operation]:
+    return (op.operation for op in function_op.body.blocks[0].operations)

@@ -1,0 +1,1 @@
+"""Runs final IR: prologue, launches, epilogue, autograd. Imports neither the frontend nor the passes."""

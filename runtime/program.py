@@ -1,0 +1,73 @@
+"""A module at level `regions` (or any after the split) as a Python callable."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.emitter import Emitter, Source
+from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_region, referred, symbol
+from dovetail.runtime.autograd import make_border, read_border
+from dovetail.runtime.launch import prepare
+from dovetail.runtime.stats import count_copy
+
+
+def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
+    """Returns `@call` as a function of one list (which it empties), and the Python sources it is made of.
+
+    `executables` runs the regions, by symbol, as `executable(*inputs, *destinations)`; a region that is not in it runs
+    op by op through ATen. Everything else is read from the IR.
+    """
+    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    bindings: dict[str, Callable] = {"ready": _ready}
+    sources: list[Source] = []
+
+    def emit(name: str, ready: bool) -> Callable:
+        source = Emitter(found[name], bindings, ready).emit()
+        sources.append(source)
+        return source.load()
+
+    for name, op in found.items():
+        if is_region(op):
+            bindings[name] = executables[name] if name in executables else unboxed(emit(name, False))
+    for name in ("forward", "backward"):
+        if name in found:
+            bindings[name] = emit(name, True)
+    for name, op in found.items():
+        if is_border(op):
+            forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
+            facts = read_border(op, found[forward], found[backward])
+            bindings[name] = make_border(facts, bindings[forward], bindings[backward], "DovetailBackward")
+    call = emit("call", False)
+    if "dovetail.autocast" in module.operation.attributes:
+        call = _without_autocast(call)
+    return call, sources
+
+
+def _ready(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, or a copy of it that a compiled region can take."""
+    prepared = prepare(tensor)
+    if prepared is not tensor:
+        count_copy("region input neither contiguous nor aligned")
+    return prepared
+
+
+def unboxed(function: Callable) -> Callable:
+    """A region as its callers write it: the arguments themselves, and one result alone."""
+
+    def run(*arguments):
+        results = function(list(arguments))
+        return results[0] if len(results) == 1 else results
+
+    return run
+
+
+def _without_autocast(call: Callable) -> Callable:
+    """Autocast was traced into the graph; the library calls must not apply it again."""
+
+    def run(arguments: list):
+        with torch._C._DisableAutocast():
+            return call(arguments)
+
+    return run

@@ -1,0 +1,139 @@
+"""The reference executor: a module at any level runs through ATen, op by op.
+
+What it observes of a run is what the user could: results with their strides, arguments afterwards, gradients. Running
+a module before and after a pass on the same inputs validates the pass.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.emitter import Emitter
+from dovetail.dialects.calls import is_region, symbol
+from dovetail.dialects.dovetail import RefType, TangentOp
+from dovetail.runtime.program import load_program, unboxed
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a run of a module shows: its results, its arguments afterwards, and one gradient (or None) an argument."""
+
+    results: list
+    arguments: list
+    gradients: list
+
+    def differences(self, other: "Observation") -> list[str]:
+        """One line for each value, stride or size in which `other` differs, naming it."""
+        found: list[str] = []
+        for what in ("results", "arguments", "gradients"):
+            ours, theirs = getattr(self, what), getattr(other, what)
+            if len(ours) != len(theirs):
+                found.append(f"{what}: {len(ours)} before, {len(theirs)} after")
+                continue
+            strides_count = what != "gradients"
+            for index, (before, after) in enumerate(zip(ours, theirs, strict=True)):
+                difference = _difference(before, after, strides_count)
+                if difference:
+                    found.append(f"{what}[{index}]: {difference}")
+        return found
+
+
+def random_inputs(module: ir.Module, seed: int = 0) -> list:
+    """Inputs of the types that the entry function declares; integers are 0 or 1, so that they can index anything."""
+    generator = torch.Generator().manual_seed(seed)
+    return [_random(type_, generator) for type_ in _entry(module).type.inputs]
+
+
+def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation:
+    """Runs `module` on copies of `inputs`; gradients are those for random tangents.
+
+    Raises:
+        NotImplementedError: for an op that can't be called, with its location.
+    """
+    generator = torch.Generator().manual_seed(seed + 1)
+    entry = _entry(module)
+    if symbol(entry) == "joint":
+        tangents = [_random(op.results[0].type, generator) for op in _ops(entry) if isinstance(op.opview, TangentOp)]
+        return _run_joint(entry, _copies(inputs), tangents, seed)
+    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    arguments = _copies(inputs)
+    torch.manual_seed(seed)
+    results = list(load_program(module, {})[0](list(arguments)))
+    gradients: list = []
+    if "backward" in found:
+        backward = found["backward"]
+        types = [type_ for type_ in backward.type.inputs if isinstance(type_, RefType)]
+        tangents = [_random(type_, generator) for type_ in types]
+        gradients = _run_backward(module, found, _copies(inputs), tangents, seed)
+    return Observation(results, arguments, gradients or [None] * len(arguments))
+
+
+def _run_joint(entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        outcome = Emitter(entry, {}).emit().load()(list(arguments), *([list(tangents)] if tangents else []))
+    results, gradients = outcome if tangents else (outcome, [None] * len(arguments))
+    return Observation(list(results), arguments, list(gradients))
+
+
+def _run_backward(module: ir.Module, found: dict, arguments: list, tangents: list, seed: int) -> list:
+    """Calls forward and backward directly, so that hidden results (bases, written values) get tangents too."""
+    bindings: dict = {}
+    for name, op in found.items():
+        if is_region(op):
+            bindings[name] = unboxed(Emitter(op, bindings).emit().load())
+    forward, backward = (Emitter(found[name], bindings).emit().load() for name in ("forward", "backward"))
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        returned = forward(list(arguments))
+        saved = len(found["backward"].type.inputs) - len(tangents)
+        return list(backward([*returned[len(returned) - saved :], *tangents]))
+
+
+def _entry(module: ir.Module) -> func.FuncOp:
+    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    for name in ("joint", "call"):
+        if name in found:
+            return found[name]
+    raise NotImplementedError(f"expected a function '@joint' or '@call' to run, got {', '.join(found) or 'none'}")
+
+
+def _ops(function_op: func.FuncOp):
+    return (op.operation for op in function_op.body.blocks[0].operations)
+
+
+def _random(type_: ir.Type, generator: torch.Generator):
+    if not isinstance(type_, RefType):
+        return 1
+    info = type_.info
+    dtype = getattr(torch, info.dtype)
+    tensor = torch.empty_strided(info.shape, type_.strides, dtype=dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        return tensor.copy_(torch.randn(info.shape, generator=generator))
+    return tensor.copy_(torch.randint(0, 2, info.shape, generator=generator))
+
+
+def _copies(inputs: list) -> list:
+    """Copies with the same strides and nothing shared."""
+    return [
+        torch.empty_strided(each.shape, each.stride(), dtype=each.dtype).copy_(each)
+        if isinstance(each, torch.Tensor)
+        else each
+        for each in inputs
+    ]
+
+
+def _difference(before, after, strides_count: bool) -> str:
+    if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
+        return "" if type(before) is type(after) and before == after else f"{before} before, {after} after"
+    if before.shape != after.shape or before.dtype != after.dtype:
+        return f"{before.dtype} {tuple(before.shape)} before, {after.dtype} {tuple(after.shape)} after"
+    if strides_count and before.numel() and before.stride() != after.stride():
+        return f"strides {before.stride()} before, {after.stride()} after"
+    try:
+        torch.testing.assert_close(after, before, equal_nan=True)
+    except AssertionError as error:
+        return " ".join(str(error).split())
+    return ""

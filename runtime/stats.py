@@ -1,0 +1,83 @@
+"""What the compiler did and what the runtime paid for it, counted; `dovetail.stats()` shows it."""
+
+from collections import Counter, defaultdict
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+PLACEMENTS = ("region", "library", "view", "fallback")
+
+
+@dataclass
+class Stats:
+    """Counts since the process started, or since `dovetail.stats(reset=True)`.
+
+    Attributes:
+        graphs: compiled programs.
+        regions: regions in them; executables: distinct ones among those; cache_hits: found on disk.
+        ops: operations of the programs by where they run: "region" (compiled), "library" (a vendor kernel on
+            purpose), "view" (no work), "fallback" (ATen, for want of anything better).
+        flops: floating-point operations by the same keys, as far as shapes tell.
+        library_calls: (op, reason) of every library call and fallback in the programs.
+        saved_bytes: bytes kept from forward to backward, one call of each program.
+        copies: copies made while running, by reason.
+        compile_seconds: by stage, and "total".
+    """
+
+    graphs: int = 0
+    regions: int = 0
+    executables: int = 0
+    cache_hits: int = 0
+    ops: Counter = field(default_factory=Counter)
+    flops: Counter = field(default_factory=Counter)
+    library_calls: Counter = field(default_factory=Counter)
+    saved_bytes: int = 0
+    copies: Counter = field(default_factory=Counter)
+    compile_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __str__(self) -> str:
+        console = Console(width=110, color_system=None)
+        with console.capture() as capture:
+            console.print(
+                f"{self.graphs} graphs, {self.regions} regions ({self.executables} distinct, {self.cache_hits} from the"
+                f" cache), {self.saved_bytes / 2**20:.2f} MiB saved for backward"
+            )
+            placed = Table("runs in", "ops", "FLOPs", title="operations")
+            for placement in PLACEMENTS:
+                placed.add_row(placement, str(self.ops[placement]), f"{self.flops[placement]:.3g}")
+            console.print(placed)
+            for title, counts in (("library calls", self.library_calls), ("copies while running", self.copies)):
+                table = Table("count", "what", title=title)
+                for key, count in counts.most_common():
+                    table.add_row(str(count), " - ".join(key) if isinstance(key, tuple) else key)
+                if counts:
+                    console.print(table)
+            seconds = Table("stage", "seconds", title="compilation")
+            for stage, value in self.compile_seconds.items():
+                seconds.add_row(stage, f"{value:.3f}")
+            console.print(seconds)
+        return capture.get()
+
+
+_stats = Stats()
+
+
+def stats(reset: bool = False) -> Stats:
+    """Returns a copy of the counts; `reset` starts them anew."""
+    global _stats
+    snapshot = deepcopy(_stats)
+    if reset:
+        _stats = Stats()
+    return snapshot
+
+
+def current() -> Stats:
+    """The live counts, for the compiler and the runtime to add to."""
+    return _stats
+
+
+def count_copy(reason: str) -> None:
+    """Counts one copy made while running."""
+    _stats.copies[reason] += 1

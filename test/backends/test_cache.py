@@ -1,0 +1,72 @@
+"""The cache on disk: hits, damage, and places that can't be written."""
+
+import logging
+
+import pytest
+
+from dovetail.backends.cache import RegionCache, cache_directory, region_key
+from dovetail.backends.target import Target
+
+COMPILED = bytes(range(256)) * 8
+
+
+def only_entry(cache: RegionCache):
+    entries = [path for path in cache.directory.rglob("*") if path.is_file()]
+    assert len(entries) == 1, entries
+    return entries[0]
+
+
+def test_what_was_stored_is_loaded_by_another_cache_object(tmp_path):
+    """An entry that only its writer finds would never save a second process any work."""
+    RegionCache(tmp_path).store("ab12", COMPILED)
+    cache = RegionCache(tmp_path)
+    assert cache.load("ab12") == COMPILED
+    assert cache.load("ab13") is None
+    assert (cache.hits, cache.misses, cache.damaged) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda entry: entry[:-1], id="truncated"),
+        pytest.param(lambda entry: b"", id="empty"),
+        pytest.param(lambda entry: entry[:-1] + bytes([entry[-1] ^ 1]), id="bit flipped"),
+        pytest.param(lambda entry: b"x" + entry[1:], id="other format"),
+    ],
+)
+def test_a_damaged_entry_is_a_miss_and_goes_away(tmp_path, damage):
+    """A half-written or altered entry would otherwise be loaded as machine code."""
+    cache = RegionCache(tmp_path)
+    cache.store("ab12", COMPILED)
+    path = only_entry(cache)
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.load("ab12") is None
+    assert (cache.hits, cache.misses, cache.damaged) == (0, 1, 1)
+    assert not path.exists()
+    cache.store("ab12", COMPILED)
+    assert cache.load("ab12") == COMPILED
+
+
+def test_a_place_that_cannot_be_written_is_a_warning(tmp_path, caplog):
+    """A full or read-only disk would otherwise fail a compilation that had succeeded."""
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    cache = RegionCache(blocked)
+    with caplog.at_level(logging.WARNING):
+        cache.store("ab12", COMPILED)
+        assert cache.load("ab12") is None
+    assert "set DOVETAIL_CACHE_DIR to a writable folder" in caplog.text
+
+
+def test_the_environment_variable_moves_the_cache(tmp_path, monkeypatch):
+    """Tests and users with a small home folder could not put the cache elsewhere."""
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    assert cache_directory() == tmp_path
+    monkeypatch.delenv("DOVETAIL_CACHE_DIR")
+    assert cache_directory().name == "dovetail"
+
+
+def test_key_depends_on_text_and_target():
+    """Two regions, or one region for two targets, would share an entry."""
+    keys = {region_key("a", Target()), region_key("b", Target()), region_key("a", Target(data_tiling=True))}
+    assert len(keys) == 3

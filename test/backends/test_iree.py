@@ -1,0 +1,118 @@
+"""Compiling regions in worker processes: results by name, and failures that stay failures."""
+
+import shlex
+import subprocess
+import time
+
+import pytest
+
+from dovetail.backends import iree
+from dovetail.backends.cache import RegionCache
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.target import Target
+
+
+def region(op: str) -> str:
+    return f"""
+module @region {{
+  func.func @main(%arg0: !torch.vtensor<[4],f32>, %out0: !torch.tensor<[4],f32>) {{
+    %0 = torch.aten.{op} %arg0 : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    torch.overwrite.tensor.contents %0 overwrites %out0 : !torch.vtensor<[4],f32>, !torch.tensor<[4],f32>
+    return
+  }}
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(iree, "_failures", {})
+
+
+def use_compiler(monkeypatch, tmp_path, script: str):
+    """Puts a shell script in the compiler's place. It appends a line to `calls` each time it runs."""
+    path = tmp_path / "compiler"
+    path.write_text(f"#!/bin/sh\necho >> {tmp_path / 'calls'}\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(iree, "compiler_executable", lambda: path)
+    return lambda: len((tmp_path / "calls").read_text().splitlines())
+
+
+def test_good_and_bad_regions_in_one_call():
+    """One region that does not compile would take the others with it."""
+    outcomes = compile_regions({"good": region("relu"), "bad": region("no_such_op")}, Target(), timeout=60)
+    assert isinstance(outcomes["good"], bytes)
+    failure = outcomes["bad"]
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason.startswith("error: ")
+    assert "torch.aten.no_such_op" in failure.reason
+    assert failure.reason.removeprefix("error: ") in failure.diagnostics
+
+
+def test_the_reproducer_reproduces():
+    """A printed command with a file that is gone, or without the flags, is no help."""
+    failure = compile_regions({"bad": region("no_such_op")}, Target(), timeout=60)["bad"]
+    assert isinstance(failure, CompileFailure)
+    command = [str(iree.compiler_executable()), *shlex.split(failure.reproducer)[1:]]
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode != 0
+    assert failure.reason in again.stderr
+
+
+def test_equal_texts_are_compiled_once(monkeypatch, tmp_path):
+    """Twelve equal layers would cost twelve compilations."""
+    calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; printf compiled")
+    outcomes = compile_regions({"a": "same", "b": "same", "c": "other"}, Target(), timeout=60)
+    assert outcomes == {"a": b"compiled", "b": b"compiled", "c": b"compiled"}
+    assert calls() == 2
+
+
+def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
+    """A cache that is written but not read, or read under another key, saves nothing."""
+    calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; printf compiled")
+    cache = RegionCache(tmp_path / "regions")
+    first = compile_regions({"a": "text"}, Target(), timeout=60, cache=cache)
+    assert compile_regions({"b": "text"}, Target(), timeout=60, cache=cache) == {"b": first["a"]}
+    assert calls() == 1
+    compile_regions({"a": "text"}, Target(data_tiling=True), timeout=60, cache=cache)
+    assert calls() == 2
+
+
+def test_a_crash_is_a_failure(monkeypatch, tmp_path):
+    """A compiler that dies of a signal would end in an exception, or be taken for an empty result."""
+    calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; kill -SEGV $$")
+    cache = RegionCache(tmp_path / "regions")
+    for _ in range(2):
+        failure = compile_regions({"a": "text"}, Target(), timeout=60, cache=cache)["a"]
+        assert isinstance(failure, CompileFailure)
+        assert failure.reason == "crash: SIGSEGV"
+    assert calls() == 1
+    assert not cache.directory.exists()
+
+
+def test_a_crash_before_the_text_was_read_is_a_failure(monkeypatch, tmp_path):
+    """Writing to a process that is gone raises BrokenPipeError, which must not reach the user."""
+    use_compiler(monkeypatch, tmp_path, "kill -ABRT $$")
+    failure = compile_regions({"a": "text" * 1_000_000}, Target(), timeout=60)["a"]
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason == "crash: SIGABRT"
+
+
+def test_a_time_out_ends_the_compiler_and_its_children(monkeypatch, tmp_path):
+    """A linker that outlives its compiler keeps the pipes open, and the call would wait for it."""
+    use_compiler(monkeypatch, tmp_path, "sleep 30 & sleep 30")
+    start = time.monotonic()
+    failure = compile_regions({"a": "text"}, Target(), timeout=0.2)["a"]
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason == "time-out after 0.2 s"
+    assert time.monotonic() - start < 10
+
+
+def test_regions_are_compiled_at_the_same_time(monkeypatch, tmp_path):
+    """`jobs` that ends up unused would double the waiting: each of these two compilers waits for the other."""
+    arrive = f"cat > /dev/null; mktemp {tmp_path}/here.XXXXXX > /dev/null"
+    wait = f"while [ $(ls {tmp_path}/here.* | wc -l) -lt 2 ]; do sleep 0.05; done"
+    use_compiler(monkeypatch, tmp_path, f"{arrive}; {wait}; printf compiled")
+    outcomes = compile_regions({"a": "1", "b": "2"}, Target(), timeout=20, jobs=2)
+    assert outcomes == {"a": b"compiled", "b": b"compiled"}

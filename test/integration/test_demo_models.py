@@ -1,0 +1,104 @@
+"""Hugging Face models train through Dovetail as exactly as in eager, and the comparison that says so can say no."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import dovetail
+from dovetail.tools.demo.experiment import REGION_SHARE, Coverage
+from dovetail.tools.demo.lockstep import Lockstep, Record
+from dovetail.tools.demo.tasks import ALL_TASKS, GPT2, RESNET, Task
+from dovetail.tools.demo.trainer import Trainer
+
+STEPS = 3
+
+GraphCall = Callable[..., tuple[torch.Tensor, ...]]
+
+
+class Float32Results(TorchDispatchMode):
+    """Notes the operations that give a float32 tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        results = func(*args, **(kwargs or {}))
+        if any(torch.is_tensor(leaf) and leaf.dtype is torch.float32 for leaf in pytree.tree_leaves(results)):
+            self.operations.add(str(func))
+        return results
+
+
+def wrong_kinds(record: Record) -> set[str]:
+    return {verdict.kind for verdict in record.verdicts if not verdict.ok}
+
+
+@pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: task.name)
+def test_trains_as_exactly_as_eager(task: Task) -> None:
+    """A wrong value anywhere in three training steps: losses, gradients, buffers, parameters, AdamW's moments.
+
+    Also the failure that values can't show: eager doing the work because the backend gave up.
+    """
+    dovetail.stats(reset=True)
+    record = Lockstep(task, "dovetail").run(STEPS)
+    assert record.failures() == []
+    assert Coverage.of(dovetail.stats()).ops >= REGION_SHARE
+
+
+@pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: task.name)
+def test_reference_stays_in_float64(task: Task) -> None:
+    """A model that casts to float32 inside (Llama does) would make the reference as inexact as what it judges."""
+    trainer, batch = Trainer(task, dtype=torch.float64), task.batch(0)
+    with Float32Results() as seen:
+        trainer.backward(batch)
+    assert seen.operations == set()
+
+
+def test_a_small_error_is_found() -> None:
+    """A comparison so loose that 1e-5 of a loss, and so of its gradients, passes."""
+
+    def slightly_off(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> GraphCall:
+        return lambda *arguments: tuple(
+            result * (1 + 1e-5) if result.is_floating_point() else result for result in graph(*arguments)
+        )
+
+    lockstep = Lockstep(GPT2, slightly_off)
+    lockstep.compiled.update = lockstep.compiled.optimizer.step  # type: ignore[method-assign]
+    assert wrong_kinds(lockstep.run(1)) == {"loss", "gradient"}
+
+
+def test_a_dropped_mutation_is_found() -> None:
+    """Running statistics that are computed and not written back, or an update that never happens."""
+
+    def forgetful(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> GraphCall:
+        return lambda *arguments: graph(
+            *(value if not torch.is_tensor(value) or value.requires_grad else value.clone() for value in arguments)
+        )
+
+    lockstep = Lockstep(RESNET, forgetful)
+    lockstep.compiled.update = lambda: None  # type: ignore[method-assign]
+    assert wrong_kinds(lockstep.run(1)) == {"buffer", "parameter", "moment"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "0"], "--steps must be 1 or more, got 0"),
+        (["--steps", "many"], "invalid int value: 'many'"),
+        (["--out", __file__], "--out must name a folder that can be written"),
+    ],
+)
+def test_demo_names_a_bad_option(arguments: list[str], message: str, tmp_path: Path) -> None:
+    """A traceback, or minutes of training, where one line would do."""
+    command = [sys.executable, "-m", "dovetail.tools.demo", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
