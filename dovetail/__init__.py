@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dovetail.runtime.stats import stats
+    from dovetail.runtime.stats import Stats, stats
 
-__all__ = ["stats"]
+__all__ = ["Stats", "stats"]
 
-_HOMES = {"stats": "dovetail.runtime.stats"}
+_HOMES = dict.fromkeys(("Stats", "stats"), "dovetail.runtime.stats")
 
 
 def __getattr__(name: str):
