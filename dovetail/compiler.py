@@ -4,7 +4,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,11 +77,17 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     stats = current()
     stats.executables += len({text for name, text in texts.items() if name not in failures})
     stats.cache_hits += cache.hits if cache else 0
-    return {
-        name: Executable(outcome, driver=choose_driver(region_bytes(module, name)), name=name)
-        for name, outcome in compiled.items()
-        if isinstance(outcome, bytes)
-    }
+    return _load(module, texts, {name: each for name, each in compiled.items() if isinstance(each, bytes)})
+
+
+def _load(module: ir.Module, texts: Mapping[str, str], compiled: Mapping[str, bytes]) -> dict[str, Callable]:
+    """One executable for each distinct region: repeated layers share it."""
+    shared: dict[str, Executable] = {}
+    for name, outcome in compiled.items():
+        if texts[name] not in shared:
+            driver = choose_driver(region_bytes(module, name))
+            shared[texts[name]] = Executable(outcome, driver=driver, name=name)
+    return {name: shared[texts[name]] for name in compiled}
 
 
 def _check_strict(module: ir.Module) -> None:

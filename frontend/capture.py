@@ -71,8 +71,7 @@ class Output:
 class Capture:
     """The joint (or inference) graph of one Dynamo graph, functionalized, with everything the user may observe.
 
-    `tangents` are the placeholders that the backward starts from; `autocast` says whether autocast was on, its effect
-    having been traced.
+    `tangents` are the placeholders that the backward starts from.
     """
 
     graph: torch.fx.Graph
@@ -80,7 +79,6 @@ class Capture:
     outputs: tuple[Output, ...]
     bases: tuple[Output, ...]
     tangents: tuple[torch.fx.Node, ...]
-    autocast: bool
 
 
 def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
@@ -92,14 +90,13 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     names = _input_names(gm)
     inputs = [_specialized(value) for value in example_inputs]
     _check_inputs(names, inputs)
-    autocast = torch._C._is_any_autocast_enabled()
     with ExitStack() as stack:
         exported = aot_export_joint_with_descriptors(stack, gm, tuple(inputs), decompositions=decompositions())
         state = exported._aot_state
         metadata = state.fw_metadata
         graph = exported.graph_module.graph
         _check_metadata(metadata, names)
-        return _describe(graph, metadata, names, _static_inputs(gm, metadata), autocast)
+        return _describe(graph, metadata, names, _static_inputs(gm, metadata))
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -203,7 +200,7 @@ _KINDS = {
 }
 
 
-def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int], autocast: bool) -> Capture:
+def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int]) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
     tangents: dict[aot.AOTOutput, torch.fx.Node] = {}
@@ -265,7 +262,7 @@ def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int
         )
         for index, info in enumerate(metadata.output_info)
     )
-    return Capture(graph, inputs, outputs, tuple(bases), tuple(tangents.values()), autocast)
+    return Capture(graph, inputs, outputs, tuple(bases), tuple(tangents.values()))
 
 
 def _chain(sequence) -> tuple[ViewStep, ...] | None:

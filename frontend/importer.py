@@ -34,8 +34,6 @@ def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
     with context, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["dovetail.level"] = ir.StringAttr.get("joint")
-        if capture.autocast:
-            module.operation.attributes["dovetail.autocast"] = ir.UnitAttr.get()
         _Joint(capture, module).build()
         module.operation.verify()
     return module

@@ -47,6 +47,7 @@ class _Outliner:
         self.ops = body(function_op)
         self.placement = {op: _placement(op) for op in self.ops}
         self.order = {op: index for index, op in enumerate(self.ops)}
+        self.on_host: dict[ir.Operation, bool] = {}
 
     def run(self) -> None:
         """Builds the host function beside the old one, which stays as it is until nobody asks about it any more."""
@@ -70,20 +71,12 @@ class _Outliner:
         self.function.operation.erase()
 
     def _levels(self) -> list[_Level]:
-        level: dict[ir.Operation, int] = {}
-        last_effect = 0
+        """Region ops as late as their users allow, so that what is recomputed dies young; host calls early."""
+        earliest = self._earliest()
+        level = self._latest(earliest)
         for op in self.ops:
-            placement = self.placement[op]
-            if placement in ("constant", "read"):
-                level[op] = 0
-                continue
-            if placement == "end":
-                level[op] = max(level.values(), default=0)
-                continue
-            least = max((self._above(producer, placement, level) for producer in _producers(op)), default=0)
-            if is_extern(op):
-                least = last_effect = max(least, last_effect)
-            level[op] = least
+            if self.placement[op] == "view":
+                level[op] = max((level[producer] for producer in _producers(op)), default=0)
         levels = [_Level() for _ in range(max(level.values(), default=0) + 1)]
         for op in self.ops:
             placement = self.placement[op]
@@ -93,15 +86,50 @@ class _Outliner:
                 levels[level[op]].host.append(op)
         return levels
 
+    def _earliest(self) -> dict[ir.Operation, int]:
+        level: dict[ir.Operation, int] = {}
+        last_effect = 0
+        for op in self.ops:
+            placement = self.placement[op]
+            if placement in ("constant", "read"):
+                level[op] = 0
+            elif placement == "end":
+                level[op] = max(level.values(), default=0)
+            else:
+                level[op] = max((self._above(producer, placement, level) for producer in _producers(op)), default=0)
+            if is_extern(op):
+                level[op] = last_effect = max(level[op], last_effect)
+        return level
+
+    def _latest(self, earliest: dict[ir.Operation, int]) -> dict[ir.Operation, int]:
+        """Moves region ops to the level of their first user; what the function returns stays where it is."""
+        level = dict(earliest)
+        for op in reversed(self.ops):
+            if self.placement[op] not in ("region", "view"):
+                continue
+            bounds = [self._before(use.owner.operation, op, level, earliest) for out in op.results for use in out.uses]
+            level[op] = max(earliest[op], min(bounds, default=0))
+        return level
+
+    def _before(self, user: ir.Operation, op: ir.Operation, level: dict, earliest: dict) -> int:
+        """The greatest level at which `op` can run for `user` to run at its own."""
+        if self.placement[user] in ("own", "end"):
+            return earliest[op]
+        waits = self.placement[op] == "view" and not _compiles(op) and self.placement[user] == "region"
+        return level[user] - 1 if waits else level[user]
+
     def _above(self, producer: ir.Operation, placement: str, level: dict[ir.Operation, int]) -> int:
         """The least level for a user of `producer`: within a level regions run before host calls."""
         return level[producer] + (1 if placement == "region" and self._runs_on_host(producer) else 0)
 
     def _runs_on_host(self, op: ir.Operation) -> bool:
         """Whether a region that uses `op` must wait for the host: for a call, or a view that can't move inside."""
-        if self.placement[op] != "view":
-            return self.placement[op] == "host"
-        return not _compiles(op) or any(self._runs_on_host(producer) for producer in _producers(op))
+        if op not in self.on_host:
+            placement = self.placement[op]
+            self.on_host[op] = placement == "host" or (
+                placement == "view" and (not _compiles(op) or any(map(self._runs_on_host, _producers(op))))
+            )
+        return self.on_host[op]
 
     def _launch(self, number: int, ops: list[ir.Operation], values: dict[ir.Value, ir.Value]) -> None:
         """Makes the region of one level, and its call."""

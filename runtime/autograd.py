@@ -80,9 +80,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, name: str
     class Node(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *arguments):
-            # Not even views are tracked inside: what is handed out must not look like a view of something hidden.
-            with torch._C._AutoDispatchBelowADInplaceOrView():
-                results = forward(list(arguments))
+            results = forward(list(arguments))
             ctx.save_for_backward(*[results[owned + index] for index in checked])
             ctx.private = [results[owned + index] for index in private]
             ctx.set_materialize_grads(False)
@@ -104,8 +102,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, name: str
             if not torch._C._autograd._get_current_graph_task_keep_graph():
                 ctx.private = None
             arguments += [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
-            with torch._C._AutoDispatchBelowADInplaceOrView():
-                return backward(arguments)
+            return backward(arguments)
 
     Node.__name__ = Node.__qualname__ = name
     return Node.apply

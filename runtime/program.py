@@ -33,16 +33,27 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
             bindings[name] = executables[name] if name in executables else unboxed(emit(name, False))
     for name in ("forward", "backward"):
         if name in found:
-            bindings[name] = emit(name, True)
+            bindings[name] = _below_autograd(emit(name, True))
     for name, op in found.items():
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
             facts = read_border(op, found[forward], found[backward])
             bindings[name] = make_border(facts, bindings[forward], bindings[backward], "DovetailBackward")
-    call = emit("call", False)
-    if "dovetail.autocast" in module.operation.attributes:
-        call = _without_autocast(call)
-    return call, sources
+    return emit("call", False), sources
+
+
+def _below_autograd(function: Callable) -> Callable:
+    """What is computed inside is autograd's business nowhere: the border is.
+
+    Not even views are tracked, since what is handed out must not look like a view of something hidden; and autocast,
+    which was traced, must not be applied to the library calls again.
+    """
+
+    def run(arguments: list):
+        with torch._C._AutoDispatchBelowADInplaceOrView(), torch._C._DisableAutocast():
+            return function(arguments)
+
+    return run
 
 
 def _ready(tensor: torch.Tensor) -> torch.Tensor:
@@ -59,15 +70,5 @@ def unboxed(function: Callable) -> Callable:
     def run(*arguments):
         results = function(list(arguments))
         return results[0] if len(results) == 1 else results
-
-    return run
-
-
-def _without_autocast(call: Callable) -> Callable:
-    """Autocast was traced into the graph; the library calls must not apply it again."""
-
-    def run(arguments: list):
-        with torch._C._DisableAutocast():
-            return call(arguments)
 
     return run

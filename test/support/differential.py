@@ -1,0 +1,165 @@
+"""Runs a function eagerly and compiled on equal inputs and compares everything that the caller can observe."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+import dovetail
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one call left behind: facts that must be equal, and values that must be close, both with names."""
+
+    facts: dict[str, Any]
+    values: dict[str, torch.Tensor]
+
+
+def assert_same(
+    fn: Callable,
+    *args,
+    prepare: Callable | None = None,
+    then: Callable | None = None,
+    train: bool = True,
+    calls: int = 2,
+    graphs: int = 1,
+    fullgraph: bool = True,
+    **compile_arguments,
+) -> None:
+    """Asserts that `torch.compile(fn)` can't be told from `fn` on copies of `args`, in `calls` calls.
+
+    Args:
+        fn: a function or a module; a module's parameters and buffers are observed too.
+        args: leaves and other values. Later calls get the same floats, halved.
+        prepare: makes the call's arguments (non-leaves, views) from the copies of `args`, eagerly.
+        then: called with (outputs, arguments) after each call, to use them in place; what it returns is observed too.
+        train: whether to run a backward from all differentiable outputs and mutated arguments.
+        graphs: how many graphs Dovetail must at least have compiled, so that nothing is compared with itself.
+    """
+    eager, compiled_fn = fn, copy.deepcopy(fn)
+    compiled = torch.compile(compiled_fn, backend="dovetail", fullgraph=fullgraph, **compile_arguments)
+    before = dovetail.stats().graphs
+    for call in range(calls):
+        inputs = [_fresh(args, call) for _ in range(2)]
+        expected = observe(eager, inputs[0], prepare, then, train, _state(eager))
+        actual = observe(compiled, inputs[1], prepare, then, train, _state(compiled_fn))
+        _compare(f"call {call}", expected, actual)
+    compiled_graphs = dovetail.stats().graphs - before
+    assert compiled_graphs >= graphs, f"expected at least {graphs} compiled graphs, got {compiled_graphs}"
+
+
+def observe(
+    fn: Callable, leaves: Sequence, prepare: Callable | None, then: Callable | None, train: bool, state: dict
+) -> Observed:
+    """Calls `fn` and, with `train`, runs the backward; returns what the caller sees."""
+    arguments = list(leaves) if prepare is None else list(prepare(*leaves))
+    named_arguments = _named("argument", arguments) | _named("leaf", leaves) | state
+    versions = {name: tensor._version for name, tensor in named_arguments.items()}
+    torch.manual_seed(7)
+    outputs = fn(*arguments)
+    facts: dict[str, Any] = {"outputs": _structure(outputs), "random state": torch.get_rng_state().sum().item()}
+    facts |= _facts("called", _named("output", outputs) | named_arguments)
+    facts |= {f"{name} version": tensor._version - versions[name] for name, tensor in named_arguments.items()}
+    values = {name: tensor.detach().clone() for name, tensor in (_named("output", outputs) | named_arguments).items()}
+    extra = then(outputs, arguments) if then is not None else None
+    everything = _named("output", outputs) | _named("then", extra) | named_arguments
+    facts |= _facts("used", everything)
+    if train:
+        _backward(everything)
+    for name, tensor in everything.items():
+        values[f"{name} at the end"] = tensor.detach().clone()
+        if tensor.is_leaf:
+            facts[f"{name} has a gradient"] = tensor.grad is not None
+            if tensor.grad is not None:
+                values[f"gradient of {name}"] = tensor.grad.clone()
+    return Observed(facts, values)
+
+
+def _compare(where: str, expected: Observed, actual: Observed) -> None:
+    differences = [
+        f"{name}: eager {fact}, compiled {actual.facts.get(name)}"
+        for name, fact in expected.facts.items()
+        if actual.facts.get(name) != fact
+    ]
+    for name, value in expected.values.items():
+        if name not in actual.values:
+            continue
+        try:
+            torch.testing.assert_close(actual.values[name], value, equal_nan=True)
+        except AssertionError as error:
+            differences.append(f"{name}: {error}")
+    assert not differences, f"{where}:\n" + "\n".join(differences)
+
+
+def _facts(when: str, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """Types, layouts, autograd's view of each tensor; who is who, and who shares memory with whom."""
+    facts: dict[str, Any] = {}
+    objects: dict[int, str] = {}
+    storages: dict[int, str] = {}
+    for name, tensor in tensors.items():
+        facts[f"{when}, {name}"] = {
+            "dtype": tensor.dtype,
+            "size": tuple(tensor.shape),
+            "stride": tensor.stride(),
+            "offset": tensor.storage_offset(),
+            "requires_grad": tensor.requires_grad,
+            "is_leaf": tensor.is_leaf,
+            "is_view": tensor._is_view(),
+            "is_inference": tensor.is_inference(),
+            "type": type(tensor),
+            "object": objects.setdefault(id(tensor), name),
+            "memory": storages.setdefault(tensor.untyped_storage()._cdata, name),
+            "base": objects.get(id(tensor._base)) if tensor._is_view() else None,
+        }
+    return facts
+
+
+def _backward(tensors: dict[str, torch.Tensor]) -> None:
+    """Sums every differentiable tensor with weights of its own, so that exchanged gradients show."""
+    total = torch.zeros((), dtype=torch.float64)
+    seen: set[int] = set()
+    for number, tensor in enumerate(tensors.values()):
+        if tensor.grad_fn is None or not tensor.is_floating_point() or id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        weights = torch.arange(1, tensor.numel() + 1, dtype=torch.float64).reshape(tensor.shape)
+        total = total + (tensor.double() * (weights * 0.1 + number)).sum()
+    if total.requires_grad:
+        total.backward()
+
+
+def _named(prefix: str, tree) -> dict[str, torch.Tensor]:
+    return {
+        f"{prefix} {index}": each for index, each in enumerate(tree_flatten(tree)[0]) if isinstance(each, torch.Tensor)
+    }
+
+
+def _structure(outputs) -> tuple:
+    flat, spec = tree_flatten(outputs)
+    return str(spec), [type(each) if isinstance(each, torch.Tensor) else (type(each), each) for each in flat]
+
+
+def _state(fn) -> dict[str, torch.Tensor]:
+    if not isinstance(fn, torch.nn.Module):
+        return {}
+    state = dict(fn.named_parameters()) | dict(fn.named_buffers())
+    for tensor in state.values():
+        tensor.grad = None
+    return {f"module's {name}": tensor for name, tensor in state.items()}
+
+
+def _fresh(args: Sequence, call: int) -> list:
+    """Copies with equal strides, offsets and sharing; floats are halved for each call that went before."""
+    copies = copy.deepcopy(list(args))
+    storages = {
+        each.untyped_storage()._cdata: each
+        for each in tree_flatten(copies)[0]
+        if isinstance(each, torch.Tensor) and each.is_floating_point()
+    }
+    for tensor in storages.values():
+        torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage()).mul_(0.5**call)
+    return copies
