@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
-.PHONY: demo test bench lint format typing
+.PHONY: demo test bench docs lint format typing
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
@@ -16,6 +16,10 @@ test: lint
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmark/run.py
+
+# The generated sections of README.md and docs/; test/docs fails while one is stale.
+docs: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.regenerate_docs
 
 lint: $(INSTALLED) typing
 	$(BIN)/ruff format --check

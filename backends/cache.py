@@ -12,7 +12,7 @@ from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
 
-_MAGIC = b"dovetail-region-1\n"
+_MAGIC = b"dovetail-region-2\n"
 _DIGEST_BYTES = 32
 
 
@@ -42,25 +42,29 @@ class RegionCache:
         self.damaged = 0
 
     def load(self, key: str) -> bytes | None:
-        """The compiled region, or None where there is no sound entry."""
+        """The entry of a region, counted as a hit or a miss; None where there is no sound one."""
+        payload = self.read(key)
+        if payload is None:
+            self.misses += 1
+        else:
+            self.hits += 1
+        return payload
+
+    def read(self, key: str) -> bytes | None:
+        """The entry under `key`, or None where there is no sound one."""
         path = self._path(key)
         try:
             entry = path.read_bytes()
         except FileNotFoundError:
-            self.misses += 1
             return None
         except OSError as error:
             log.warning("can't read the cache entry %s: %s; the region is compiled again", path, error)
-            self.misses += 1
             return None
         payload = _unpack(entry)
         if payload is None:
             log.warning("the cache entry %s is damaged; the region is compiled again", path)
             self.damaged += 1
-            self.misses += 1
             path.unlink(missing_ok=True)
-            return None
-        self.hits += 1
         return payload
 
     def store(self, key: str, compiled: bytes) -> None:

@@ -67,7 +67,7 @@ class Emitter:
         """
         name = ir.StringAttr(self.function.attributes["sym_name"]).value
         block = self.function.body.blocks[0]
-        self.written = {op.opview.ref for op in self._operations() if isinstance(op.opview, WriteOp)}
+        self.written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
         self.arguments = list(block.arguments)
         self.aliases = self._aliases(block)
         deaths = self._last_uses(block)
@@ -110,7 +110,7 @@ class Emitter:
         """Values that are their memory: reads of what this function does not write, and destinations read back."""
         found: dict[ir.Value, ir.Value] = {}
         for op in (each.operation for each in block.operations):
-            is_read = isinstance(op.opview, ReadOp) and op.opview.ref not in self.written
+            is_read = isinstance(op.opview, ReadOp) and _memory(op.opview.ref) not in self.written
             if is_read or op.name == "torch.copy.to_vtensor":
                 found[op.results[0]] = found.get(op.operands[0], op.operands[0])
         return found
@@ -240,6 +240,13 @@ class Emitter:
 
 # The functions of a program that take one list and empty it.
 BOXED = ("forward", "backward")
+
+
+def _memory(ref: ir.Value) -> ir.Value:
+    """The ref that `ref` is a view of, through any number of views."""
+    while isinstance(ref.owner, ir.OpView | ir.Operation) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
+        ref = ref.owner.operation.opview.ref
+    return ref
 
 
 def _is_variable(name: str) -> bool:

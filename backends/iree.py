@@ -1,6 +1,7 @@
 """Compiles regions with IREE in worker processes, several at once; whatever goes wrong there stays there."""
 
 import functools
+import hashlib
 import importlib.util
 import os
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.target import Target
+from dovetail.dialects.regions import merge_region_texts
 
 # Failures of this process's lifetime, by region key: a region that crashed the compiler once isn't tried again.
 # Kept in memory only, so that a time-out on a busy machine can't outlive the process.
@@ -34,6 +36,17 @@ class CompileFailure:
     reproducer: str
 
 
+@dataclass(frozen=True)
+class CompiledRegion:
+    """A loadable module, and the name of the function in it that is the region."""
+
+    module: bytes
+    entry: str
+
+
+Outcome = CompiledRegion | CompileFailure
+
+
 def compile_regions(
     sources: Mapping[str, str],
     target: Target,
@@ -41,8 +54,11 @@ def compile_regions(
     timeout: float,
     jobs: int | None = None,
     cache: RegionCache | None = None,
-) -> dict[str, bytes | CompileFailure]:
+) -> dict[str, Outcome]:
     """Compiles each region's text (form: docs/iree-region-abi.md); equal texts are compiled once.
+
+    Regions share processes, since most of a compiler run is the same for one region and for twenty; a batch that fails
+    is halved until the region at fault stands alone.
 
     Args:
         sources: MLIR text in the torch dialect, by region name.
@@ -52,28 +68,63 @@ def compile_regions(
         cache: where to look first and store afterwards; None compiles always.
 
     Returns:
-        For each name the loadable bytes, or what went wrong. Regions never raise.
+        For each name the loadable region, or what went wrong. Regions never raise.
     """
     keys = {name: region_key(source, target) for name, source in sources.items()}
     distinct = {keys[name]: source for name, source in sources.items()}
-
-    def obtain(item: tuple[str, str]) -> bytes | CompileFailure:
-        key, source = item
-        if key in _failures:
-            return _failures[key]
-        cached = cache.load(key) if cache else None
-        if cached is not None:
-            return cached
-        outcome = _compile(key, source, target, timeout)
-        if isinstance(outcome, CompileFailure):
-            _failures[key] = outcome
-        elif cache:
-            cache.store(key, outcome)
-        return outcome
-
-    with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)), thread_name_prefix="dovetail-compile") as pool:
-        outcomes = dict(zip(distinct, pool.map(obtain, distinct.items()), strict=True))
+    outcomes: dict[str, Outcome] = {key: _failures[key] for key in distinct if key in _failures}
+    if cache is not None:
+        outcomes |= {key: found for key in distinct if (found := _cached(key, cache)) is not None}
+    missing = {key: source for key, source in distinct.items() if key not in outcomes}
+    workers = jobs or len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
+        for compiled in pool.map(lambda batch: _compile_batch(batch, target, timeout), _batches(missing, workers)):
+            outcomes |= compiled
+    for key in missing:
+        _remember(key, outcomes[key], cache)
     return {name: outcomes[key] for name, key in keys.items()}
+
+
+def _cached(key: str, cache: RegionCache) -> CompiledRegion | None:
+    """An entry names the function and the module that it is in, which many regions share."""
+    entry = cache.load(key)
+    if entry is None:
+        return None
+    function, _, module_key = entry.decode().partition(" ")
+    module = cache.read(module_key)
+    return None if module is None else CompiledRegion(module, function)
+
+
+def _remember(key: str, outcome: Outcome, cache: RegionCache | None) -> None:
+    if isinstance(outcome, CompileFailure):
+        _failures[key] = outcome
+    elif cache is not None:
+        module_key = hashlib.sha256(outcome.module).hexdigest()
+        if cache.read(module_key) is None:
+            cache.store(module_key, outcome.module)
+        cache.store(key, f"{outcome.entry} {module_key}".encode())
+
+
+def _batches(sources: dict[str, str], count: int) -> list[dict[str, str]]:
+    """At most `count` batches of about equal length, the longest text first into the shortest batch."""
+    batches: list[dict[str, str]] = [{} for _ in range(min(count, len(sources)))]
+    for key, source in sorted(sources.items(), key=lambda item: len(item[1]), reverse=True):
+        min(batches, key=lambda batch: sum(map(len, batch.values())))[key] = source
+    return batches
+
+
+def _compile_batch(batch: dict[str, str], target: Target, timeout: float) -> dict[str, Outcome]:
+    keys = list(batch)
+    if len(keys) == 1:
+        outcome = _compile(keys[0], batch[keys[0]], target, timeout)
+        return {keys[0]: outcome if isinstance(outcome, CompileFailure) else CompiledRegion(outcome, "main")}
+    merged, entries = merge_region_texts(list(batch.values()))
+    outcome = _compile(keys[0], merged, target, timeout * len(keys))
+    if isinstance(outcome, bytes):
+        return {key: CompiledRegion(outcome, entry) for key, entry in zip(keys, entries, strict=True)}
+    middle = len(keys) // 2
+    halves = ({key: batch[key] for key in part} for part in (keys[:middle], keys[middle:]))
+    return {key: each for half in halves for key, each in _compile_batch(half, target, timeout).items()}
 
 
 def _compile(key: str, source: str, target: Target, timeout: float) -> bytes | CompileFailure:

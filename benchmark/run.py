@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None, compilers: Sequence[str] = COMPILER
     for compiler in compilers:  # starts worker processes, loads compilers: once a process, and no case's cost
         torch.compile(torch.neg, backend=compiler)(torch.ones(1))
 
-    console = Console()
+    # A log has no width of its own, and 80 columns would cut the tables' words.
+    console = Console(width=None if sys.stdout.isatty() else 120)
     effort = SMOKE if options.smoke else Effort()
     chosen = [CASES[name] for name in options.only]
     results = [measure(case, compilers, effort) for case in track(chosen, "measuring", console=console)]

@@ -1,16 +1,26 @@
 """The one door to MLIR: contexts with every dialect loaded, and parsing with located errors."""
 
+import threading
 from pathlib import Path
 
 from torch_mlir import ir
 from torch_mlir.dialects import torch as torch_dialect
+from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
 
+# Where the bindings find the module of dialect `dovetail`. Not finding it, they would look again for every op that they
+# meet, which took half of the passes' time.
+_cext.globals.append_dialect_search_prefix("dovetail.dialects")
+
+
+# Loading defines the dialect in the context and registers its classes in the process; two threads at it crash.
+_loading = threading.Lock()
+
 
 def load_dialects(context: ir.Context) -> None:
-    """Loads torch's dialect and ours into `context`; loading twice is harmless."""
-    with context:
+    """Loads torch's dialect and ours into `context`; loading twice is harmless, in several threads too."""
+    with _loading, context:
         torch_dialect.register_dialect(context)
         try:
             Dovetail.load()

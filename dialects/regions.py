@@ -4,6 +4,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import REGION, is_region, symbol
+from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_types import require_tensor_info
 
 
@@ -33,3 +34,15 @@ def _text(region: func.FuncOp) -> str:
         for name in ("sym_visibility", REGION):
             del main.attributes[name]
     return str(module)
+
+
+def merge_region_texts(texts: list[str]) -> tuple[str, list[str]]:
+    """One module with the functions of many region texts, and their names in it, in order."""
+    names = [f"region_{number}" for number in range(len(texts))]
+    with make_context(), ir.Location.unknown():
+        merged = ir.Module.create()
+        for name, text in zip(names, texts, strict=True):
+            parsed = ir.Module.parse(text)
+            clone = parsed.body.operations[0].operation.clone(ip=ir.InsertionPoint(merged.body))
+            clone.attributes["sym_name"] = ir.StringAttr.get(name)
+        return str(merged), names

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from torch_mlir import ir
 
 from dovetail.accounting import account
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
@@ -45,14 +47,17 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence, options: O
     with _timed("import"):
         module = import_capture(captured, make_context())
     runner = Runner(dump=_dump_folder())
+    pipeline = compile_pipeline(options.partition)
     with _timed("passes"):
-        runner.run(compile_pipeline(options.partition), module)
+        runner.run(pipeline, module)
     executables = build(module, options, device, runner)
     with _timed("load"):
         program, sources = load_program(module, executables)
     if runner.dump is not None:
+        first = runner.dump / "00_input.mlir"
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
-        log.info("every stage is in %s; replay one with: dovetail-opt FILE --pass-pipeline=...", runner.dump)
+        passes = shlex.quote(",".join(map(str, pipeline)))
+        print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
     log.debug("compiled program:\n%s", module)
     account(module, current())
     return lambda *arguments: program([*lifted, *arguments])
@@ -77,10 +82,10 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     stats = current()
     stats.executables += len({text for name, text in texts.items() if name not in failures})
     stats.cache_hits += cache.hits if cache else 0
-    return _load(module, texts, {name: each for name, each in compiled.items() if isinstance(each, bytes)})
+    return _load(module, texts, {name: each for name, each in compiled.items() if isinstance(each, CompiledRegion)})
 
 
-def _load(module: ir.Module, texts: Mapping[str, str], compiled: Mapping[str, bytes]) -> dict[str, Callable]:
+def _load(module: ir.Module, texts: Mapping[str, str], compiled: Mapping[str, CompiledRegion]) -> dict[str, Callable]:
     """One executable for each distinct region: repeated layers share it."""
     shared: dict[str, Executable] = {}
     for name, outcome in compiled.items():

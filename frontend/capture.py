@@ -1,84 +1,31 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-This is the only file that touches `torch._functorch` and `torch._dynamo`. The facts are restated in the frozen
-records below, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
+This is the only file that touches `torch._functorch` and `torch._dynamo`. The facts are restated in frozen records, so
+that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
 import copy
 import functools
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import cast
 
 import torch
 from torch._functorch._aot_autograd import descriptors as aot
 from torch._functorch._aot_autograd.schemas import OutputType
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+from torch._guards import TracingContext, tracing
+from torch._inductor import config as inductor_config
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.decompositions import decompositions
-
-
-@dataclass(frozen=True)
-class ViewStep:
-    """One view function of a replay chain: `callee` such as "aten.slice.Tensor", and its arguments after the tensor."""
-
-    callee: str
-    args: tuple
-    output_index: int = -1
-
-
-@dataclass(frozen=True)
-class Input:
-    """One argument of the captured graph.
-
-    `mode` says how autograd sees the mutation of its data, None where there is none; `mutated_value` is what the call
-    leaves in it and `tangent` the placeholder of that value's gradient; `metadata_view` has the sizes and strides it
-    ends with; `gradient` is what the backward computes for it.
-    """
-
-    name: str
-    node: torch.fx.Node
-    requires_grad: bool
-    static: bool
-    mode: str | None
-    mutates_metadata: bool
-    mutated_value: torch.fx.Node | None
-    metadata_view: torch.fx.Node | None
-    gradient: torch.fx.Node | None
-    tangent: torch.fx.Node | None
-
-
-@dataclass(frozen=True)
-class Output:
-    """One result of the user's function, or a base that several results are views of.
-
-    `kind` is "fresh", "input", "view_of_input", "view_of_base" or "view_of_output"; `base` indexes inputs, bases or
-    outputs accordingly. `tangent` is the placeholder of its gradient, None where it is not differentiable by itself.
-    """
-
-    kind: str
-    node: torch.fx.Node
-    requires_grad: bool
-    tangent: torch.fx.Node | None = None
-    base: int | None = None
-    chain: tuple[ViewStep, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Capture:
-    """The joint (or inference) graph of one Dynamo graph, functionalized, with everything the user may observe.
-
-    `tangents` are the placeholders that the backward starts from.
-    """
-
-    graph: torch.fx.Graph
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    bases: tuple[Output, ...]
-    tangents: tuple[torch.fx.Node, ...]
+from dovetail.frontend.eager_effects import EagerEffects, Mutation, Result, eager_effects, stand_in
+from dovetail.frontend.node_importer import source_line
+from dovetail.frontend.records import Capture, Input, Output
+from dovetail.frontend.share_memory import share_memory
+from dovetail.frontend.view_chains import chain_of_records
 
 
 def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
@@ -88,15 +35,23 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         UnsupportedError: before anything ran, naming the argument or result that can't be honoured yet.
     """
     names = _input_names(gm)
-    inputs = [_specialized(value) for value in example_inputs]
+    _fix_sizes(gm)
+    inputs = [_fixed(value) for value in example_inputs]
     _check_inputs(names, inputs)
-    with ExitStack() as stack:
-        exported = aot_export_joint_with_descriptors(stack, gm, tuple(inputs), decompositions=decompositions())
+    _check_calls(gm, names)
+    effects = eager_effects(gm, inputs)
+    _check_aliases(names, inputs, effects)
+    # Else FX removes unused random ops, and those after them draw other numbers than eager's.
+    # Dynamo's own tracing context remembers which sizes it wants symbolic.
+    mode = FakeTensorMode()
+    stand_ins = tuple(stand_in(mode, value) for value in inputs)
+    with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
+        exported = aot_export_joint_with_descriptors(stack, gm, stand_ins, decompositions=decompositions())
         state = exported._aot_state
         metadata = state.fw_metadata
         graph = exported.graph_module.graph
         _check_metadata(metadata, names)
-        return _describe(graph, metadata, names, _static_inputs(gm, metadata))
+        return share_memory(_describe(graph, metadata, names, inputs, _static_inputs(gm, metadata), effects), effects)
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -135,9 +90,25 @@ def _input_names(gm: torch.fx.GraphModule) -> list[str]:
     return [name() if callable(name) else name for name in names]
 
 
-def _specialized(value):
-    """Fixes a symbolic size to the value it has now; PyTorch guards on it and captures anew for another."""
-    return int(value) if isinstance(value, torch.SymInt) else value
+def _fix_sizes(gm: torch.fx.GraphModule) -> None:
+    """Fixes sizes that Dynamo would leave open to those of now; it guards on them and captures anew for others."""
+    for node in gm.graph.find_nodes(op="placeholder"):
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor):
+            for number in (*value.size(), *value.stride(), value.storage_offset()):
+                _fixed(number)
+        _fixed(value)
+
+
+def _fixed(value):
+    match value:
+        case torch.SymInt():
+            return int(value)
+        case torch.SymFloat():
+            return float(value)
+        case torch.SymBool():
+            return bool(value)
+    return value
 
 
 def _check_inputs(names: list[str], inputs: list) -> None:
@@ -169,6 +140,50 @@ def _check_metadata(metadata, names: list[str]) -> None:
             raise UnsupportedError(f"argument {name}: changing both its data and its sizes is not supported yet")
 
 
+def _check_aliases(names: list[str], inputs: list, effects: EagerEffects) -> None:
+    """Raises where a mutated argument overlaps another: the graph would be traced as if they were independent."""
+    tensors = [index for index, each in enumerate(inputs) if isinstance(each, torch.Tensor)]
+    for index in tensors:
+        mutation = effects.mutations[index]
+        if mutation is None or not mutation.is_mutated:
+            continue
+        for other in tensors:
+            if inputs[other] is not inputs[index] and _overlap(inputs[index], inputs[other]):
+                raise UnsupportedError(
+                    f"argument {names[index]} is mutated and overlaps argument {names[other]} in memory: not supported"
+                    " yet, pass a clone of one of them"
+                )
+
+
+def _overlap(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether the spans of memory from first to last element meet."""
+    if left.untyped_storage()._cdata != right.untyped_storage()._cdata or not left.numel() or not right.numel():
+        return False
+    (left_start, left_end), (right_start, right_end) = _span(left), _span(right)
+    return left_start < right_end and right_start < left_end
+
+
+def _span(tensor: torch.Tensor) -> tuple[int, int]:
+    """First byte and the one after the last, in the tensor's storage."""
+    start = int(tensor.storage_offset()) * tensor.itemsize
+    steps = sum(int(size - 1) * int(stride) for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
+    return start, start + (steps + 1) * tensor.itemsize
+
+
+_RESIZING = ("set_", "resize_", "resize_as_")
+
+
+def _check_calls(gm: torch.fx.GraphModule, names: list[str]) -> None:
+    """Raises for what tracing itself would drop, or fail on without naming the argument."""
+    placeholders = list(gm.graph.find_nodes(op="placeholder"))
+    for node in gm.graph.nodes:
+        if node.target in (torch._assert_async, torch.ops.aten._assert_async):
+            raise UnsupportedError(f"{source_line(node)}: `torch._assert_async` is not supported yet, tracing drops it")
+        if node.op == "call_method" and node.target in _RESIZING and node.args[0] in placeholders:
+            name = names[placeholders.index(node.args[0])]
+            raise UnsupportedError(f"argument {name}: `{node.target}` is not supported yet")
+
+
 def _static_inputs(gm: torch.fx.GraphModule, metadata) -> set[int]:
     """Parameters and buffers: what Dynamo marks as static, by position."""
     placeholders = gm.graph.find_nodes(op="placeholder")
@@ -180,12 +195,16 @@ def _static_inputs(gm: torch.fx.GraphModule, metadata) -> set[int]:
     return marked | set(metadata.static_input_indices)
 
 
-def _mode(info) -> str | None:
-    if not info.mutates_data:
+def _mode(info, mutation: Mutation | None) -> str | None:
+    if not info.mutates_data or mutation is None:
         return None
-    if info.mutations_hidden_from_autograd:
+    if not mutation.moves_version:
         return "hidden"
-    return "no_grad" if info.mutations_under_no_grad_or_inference_mode else "tracked"
+    return "tracked" if mutation.is_tracked else "no_grad"
+
+
+def _drops_history(result: Result | None) -> bool:
+    return result is not None and result.drops_history
 
 
 _KINDS = {
@@ -200,7 +219,9 @@ _KINDS = {
 }
 
 
-def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int]) -> Capture:
+def _describe(
+    graph: torch.fx.Graph, metadata, names: list[str], values: list, static: set[int], effects: EagerEffects
+) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
     tangents: dict[aot.AOTOutput, torch.fx.Node] = {}
@@ -229,7 +250,7 @@ def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int
                 if descriptor in tangents:
                     input_tangents[index] = tangents[descriptor]
             case aot.IntermediateBaseAOTOutput():
-                bases.append(Output("fresh", node, descriptor in tangents, tangents.get(descriptor)))
+                bases.append(Output("fresh", node, tangents.get(descriptor)))
             case aot.GradAOTOutput(grad_of=aot.PlainAOTInput(idx=index)):
                 gradients[index] = node
             case None:
@@ -242,12 +263,13 @@ def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int
             node=plain[index],
             requires_grad=info.requires_grad,
             static=index in static,
-            mode=_mode(info),
+            mode=_mode(info, effects.mutations[index]),
             mutates_metadata=info.mutates_metadata,
             mutated_value=mutated.get(index),
             metadata_view=resized.get(index),
             gradient=gradients.get(index),
             tangent=input_tangents.get(index),
+            number=None if isinstance(values[index], torch.Tensor) else values[index],
         )
         for index, (name, info) in enumerate(zip(names, metadata.input_info, strict=True))
     )
@@ -255,51 +277,11 @@ def _describe(graph: torch.fx.Graph, metadata, names: list[str], static: set[int
         Output(
             kind=_KINDS[info.output_type],
             node=results[index][0],
-            requires_grad=info.requires_grad,
             tangent=results[index][1],
+            drops_history=_drops_history(effects.results[index]),
             base=info.base_idx,
-            chain=_chain(info.view_meta_sequence),
+            chain=chain_of_records(info.view_meta_sequence),
         )
         for index, info in enumerate(metadata.output_info)
     )
     return Capture(graph, inputs, outputs, tuple(bases), tuple(tangents.values()))
-
-
-def _chain(sequence) -> tuple[ViewStep, ...] | None:
-    """The replay chain of a view, or None where PyTorch knows none."""
-    if sequence is None:
-        return None
-    return tuple(_step(meta) for meta in sequence.sequence)
-
-
-def _step(meta) -> ViewStep:
-    """Restates one view record, e.g. class `slice_Tensor_ViewMeta` with fields (.., .., mode, 0, 1, 3, 1).
-
-    A record of a view with several results (`split`, `unbind`) has the result's index as its second field.
-    """
-    name = type(meta).__name__.removesuffix("_ViewMeta")
-    callee = _overload_of(name)
-    if callee is None:
-        raise UnsupportedError(f"replaying the view {name} on its base is not supported yet")
-    fields = meta.as_tuple()
-    mode = next(index for index, field in enumerate(fields) if type(field).__name__ == "InverseReturnMode")
-    returns_list = str(callee._schema.returns[0].type) == "List[Tensor]"
-    args = tuple(_plain(field) for field in fields[mode + 1 :])
-    return ViewStep(
-        f"{callee.namespace}.{callee._opname}.{callee._overloadname}", args, fields[1] if returns_list else -1
-    )
-
-
-def _plain(field):
-    return [int(size) for size in field] if isinstance(field, list | tuple) else field
-
-
-def _overload_of(name: str) -> torch._ops.OpOverload | None:
-    """Finds `aten.slice.Tensor` for "slice_Tensor": op names have underscores too, so every split is tried."""
-    parts = name.removesuffix("_copy").split("_")
-    for cut in range(len(parts), 0, -1):
-        packet = getattr(torch.ops.aten, "_".join(parts[:cut]), None)
-        overload = "_".join(parts[cut:]) or "default"
-        if packet is not None and overload in packet.overloads():
-            return getattr(packet, overload)
-    return None

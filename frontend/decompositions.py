@@ -6,6 +6,8 @@ from functools import cache
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
+from dovetail.frontend.replacements import REPLACEMENTS, unfused_multiply_add
+
 aten = torch.ops.aten
 
 # Kept whole: a library kernel computes them better than their pieces, or they draw random numbers as eager does.
@@ -60,22 +62,15 @@ _ADDED = (
 )
 
 
-def _squeeze_dims(value: torch.Tensor, dims: list[int]) -> torch.Tensor:
-    """torch-mlir has no `squeeze` of several dimensions; with static sizes it is a view."""
-    squeezed = {dim % value.dim() for dim in dims} if value.dim() else set()
-    return value.view([size for dim, size in enumerate(value.shape) if dim not in squeezed or size != 1])
-
-
-def _fma(left: torch.Tensor, right: torch.Tensor, addend: torch.Tensor) -> torch.Tensor:
-    """torch-mlir has no fused multiply-add; the code generator fuses again where the machine can."""
-    return left * right + addend
-
-
 @cache
+def _table() -> dict[torch._ops.OpOverload, Callable]:
+    table = {**core_aten_decompositions(), **get_decompositions(_ADDED), **REPLACEMENTS}
+    kept = {overload for packet in _KEPT for overload in (getattr(packet, name) for name in packet.overloads())}
+    return {overload: function for overload, function in table.items() if overload not in kept}
+
+
 def decompositions() -> dict[torch._ops.OpOverload, Callable]:
     """The table for the capture: overload to the function that computes it from simpler ops."""
-    table = {**core_aten_decompositions(), **get_decompositions(_ADDED)}
-    kept = {overload for packet in _KEPT for overload in (getattr(packet, name) for name in packet.overloads())}
-    table[aten.squeeze.dims] = _squeeze_dims
-    table[torch.ops.prims.fma.default] = _fma
-    return {overload: function for overload, function in table.items() if overload not in kept}
+    # Dynamo defines this op when it first emits one, so it may come into being later than the rest of the table.
+    fma = getattr(torch.ops.prims, "fma", None)
+    return _table() if fma is None else {**_table(), fma.default: unfused_multiply_add}

@@ -21,8 +21,8 @@ from dovetail.dialects.dovetail.ops.tangent import tangent
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.capture import Capture, Input, Output, ViewStep
 from dovetail.frontend.node_importer import NodeImporter
+from dovetail.frontend.records import Capture, Input, Output, ViewStep
 
 
 def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
@@ -73,10 +73,9 @@ class _Joint:
         self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
 
     def _argument_type(self, argument: Input) -> ir.Type:
-        value = argument.node.meta["val"]
-        if isinstance(value, torch.Tensor):
+        if argument.number is None:
             return self._ref_type(argument.node)
-        return self.types.value_info_to_type(value)
+        return self.types.value_info_to_type(argument.number)
 
     def _ref_type(self, node: torch.fx.Node) -> RefType:
         value = node.meta["val"]
@@ -87,8 +86,8 @@ class _Joint:
 
     def _bind_arguments(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
-            value = read(ref).value if isinstance(ref.type, RefType) else ref
-            self.nodes.bind_node_value(argument.node, value)
+            if argument.number is None:
+                self.nodes.bind_node_value(argument.node, read(ref).value)
 
     def _own(self, node: torch.fx.Node, tangent_node: torch.fx.Node | None) -> ir.Value:
         with self.types.get_node_location(node) or ir.Location.unknown():
@@ -135,6 +134,8 @@ class _Joint:
         return self.nodes._import_argument(ir.Location.unknown(), output.node)
 
     def _alias(self, output: Output, origin: ir.Value, index: int) -> ir.Value:
+        if output.tangent is not None:
+            self._own(output.node, output.tangent)  # gradients take the way through the alias; this one's are zero
         if output.kind == "input":
             return origin
         if output.chain is None:
@@ -144,7 +145,22 @@ class _Joint:
             ref = self._view(ref, step, None)
         if output.chain:
             ref = self._view(ref, output.chain[-1], value)
-        return ref if output.requires_grad else detach(ref).detached
+        return detach(ref).detached if self._must_detach(output) else ref
+
+    def _must_detach(self, output: Output) -> bool:
+        """Whether the view lacks the history that its base has, and no step of its chain drops it."""
+        is_dropped = any(step.callee == "aten.detach.default" for step in output.chain or ())
+        return output.drops_history and self._has_history(output) and not is_dropped
+
+    def _has_history(self, output: Output) -> bool:
+        """Whether the base of `output` is in autograd's graph."""
+        if output.base is None:
+            return False
+        if output.kind == "view_of_input":
+            argument = self.capture.inputs[output.base]
+            return argument.requires_grad or argument.tangent is not None
+        bases = self.capture.bases if output.kind == "view_of_base" else self.capture.outputs
+        return bases[output.base].tangent is not None
 
     def _view(self, ref: ir.Value, step: ViewStep, value: torch.Tensor | None) -> ir.Value:
         """One replayed view; its type is known from `value` for the last step, computed on a stand-in before that."""
@@ -154,6 +170,10 @@ class _Joint:
                 info.shape, ref.type.strides, dtype=getattr(torch, info.dtype), device="meta"
             )
             value = _call(step, stand_in)
+        if value.dtype != getattr(torch, ref.type.info.dtype) and step.callee != "aten.view.dtype":
+            raise UnsupportedError(
+                f"result: replaying the view {step.callee}, which changes the type, is not supported"
+            )
         tensor = self.types.create_vtensor_type(value.dtype, value.size())
         view_type = RefType.of(tensor, tuple(value.stride()))
         return view(ref, step.callee, [_attribute(arg) for arg in step.args], view_type, step.output_index).view

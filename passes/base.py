@@ -1,5 +1,7 @@
 """What a pass is: a frozen dataclass whose fields are its options."""
 
+import json
+import re
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar
 
@@ -55,7 +57,7 @@ class Pass:
         for option, text in options.items():
             field = known.get(option.replace("-", "_"))
             if field is None:
-                raise OptionError(f"pass '{cls.name}' has no option '{option}', {_valid(list(known))}")
+                raise unknown_option(f"pass '{cls.name}'", option, list(known))
             values[field.name] = _convert(cls.name, option, text, field.type)
         return cls(**values)
 
@@ -79,9 +81,10 @@ def fail(op: ir.Operation | ir.OpView, pass_name: str, message: str) -> PassErro
     return PassError(f"{op.location}: '{op.operation.name}' op {message} (in pass '{pass_name}')")
 
 
-def _valid(names: list[str]) -> str:
-    listed = ", ".join(repr(name.replace("_", "-")) for name in names)
-    return f"valid are {listed}" if names else "it takes none"
+def unknown_option(owner: str, option: str, known: list[str]) -> OptionError:
+    """The error to raise for an `option` that `owner`, a pass or a pipeline, does not have."""
+    listed = ", ".join(repr(name.replace("_", "-")) for name in known)
+    return OptionError(f"{owner} has no option '{option}', {f'valid are {listed}' if known else 'it takes none'}")
 
 
 def _convert(name: str, option: str, text: str, type_: Any) -> bool | int | float | str:
@@ -101,4 +104,6 @@ def _type(field: Field) -> str:
 
 
 def _print(value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """`value` as an option's text; what could be taken for the pipeline's own syntax stands in quotes."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if re.fullmatch(r"[\w.+-]*", text) else json.dumps(text, ensure_ascii=False)

@@ -15,8 +15,9 @@ from dovetail.passes.rewriting import body, functions
 class MergeEqualValuesPass(Pass, name="merge-equal-values"):
     """Merges torch ops of equal name, operands, attributes and result types, and drops those that nothing uses.
 
-    MLIR's own `cse` takes an op that only reads tensors for one that a write between two of them could change. Values
-    have no memory, so here nothing can. Library calls may draw random numbers: they are left alone.
+    MLIR's own `cse` merges no torch op that takes a tensor: their dialect says of all of them that they read memory.
+    Values have none, so nothing can change between two of them. Library calls may draw random numbers: they are left
+    alone.
 
     Before:  `%1 = torch.aten.exp %0; %2 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %2`
     After:   `%1 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %1`

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import networkx
 from torch_mlir import ir
 
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.dialects.torch_types import tensor_info
@@ -46,7 +47,7 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
         if op in seen:
             continue
         seen.add(op)
-        is_source = isinstance(op.opview, ReadOp) or kind(op) not in RECOMPUTABLE
+        is_source = isinstance(op.opview, ReadOp) or is_extern(op) or kind(op) not in RECOMPUTABLE
         for result in op.results:
             if is_source:
                 network.add_edge("source", (number(result), "in"))

@@ -167,7 +167,7 @@ class _Split:
         return clone_tensor(cloned)
 
     def _written_refs(self) -> set[ir.Value]:
-        return {op.operands[1] for op in self.observed if isinstance(op.opview, WriteOp)}
+        return {alias_root(op.opview.ref) for op in self.observed if isinstance(op.opview, WriteOp)}
 
     def _is_visible(self, value: ir.Value) -> bool:
         """Whether the user can change a saved value's memory between forward and backward."""

@@ -6,8 +6,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import referred, symbol
-from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.torch_ops import Kind, is_constant, kind
+from dovetail.errors import PassError
 
 
 def functions(module: ir.Module) -> dict[str, func.FuncOp]:
@@ -23,10 +24,10 @@ def calls_of(module: ir.Module, name: str) -> list[func.CallOp]:
 
 
 def function(module: ir.Module, name: str) -> func.FuncOp:
-    """The function `@name`; raises KeyError naming those that exist."""
+    """The function `@name`; raises PassError naming those that exist."""
     found = functions(module)
     if name not in found:
-        raise KeyError(f"no function '@{name}', the module has {', '.join(f'@{each}' for each in found) or 'none'}")
+        raise PassError(f"no function '@{name}', the module has {', '.join(f'@{each}' for each in found) or 'none'}")
     return found[name]
 
 
@@ -77,7 +78,7 @@ def alias_root(value: ir.Value) -> ir.Value:
     """The value whose memory `value` shares: views share their operand's, reads the argument's."""
     while isinstance(value.owner, ir.Operation | ir.OpView):
         op = value.owner.operation
-        if not (isinstance(op.opview, ReadOp) or (kind(op) is Kind.VIEW and len(op.operands) > 0)):
+        if not (isinstance(op.opview, ReadOp | ViewOp | DetachOp) or (kind(op) is Kind.VIEW and len(op.operands) > 0)):
             return value
         value = op.operands[0]
     return value

@@ -1,5 +1,6 @@
 """Runs a pipeline: verification, timing, dumps, and the evidence when a pass fails."""
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ class Runner:
                 with module.context, ir.Location.unknown():
                     each.run(module)
                     module.operation.verify()
-            except (DovetailError, ir.MLIRError, KeyError, ValueError, RuntimeError) as error:
+            except Exception as error:
                 raise PassError(_evidence(each, error, last)) from error
             self.seconds[each.name] = self.seconds.get(each.name, 0.0) + time.perf_counter() - started
             if self.after is not None:
@@ -55,7 +56,13 @@ class Runner:
 
 
 def _evidence(failed: object, error: Exception, last: Path | None) -> str:
-    message = str(error).rstrip()
+    message = f"pass '{failed}' failed: {_text(error)}"
     if last is None:
-        return f"pass '{failed}' failed: {message}"
-    return f"pass '{failed}' failed: {message}\nreproduce with: dovetail-opt {last} --pass-pipeline='{failed}'"
+        return message
+    return f"{message}\nreproduce with: dovetail-opt {last} --pass-pipeline={shlex.quote(str(failed))}"
+
+
+def _text(error: Exception) -> str:
+    """Errors meant for the user speak for themselves; of any other, its type is half of the message."""
+    text = str(error).rstrip()
+    return text if isinstance(error, DovetailError | ir.MLIRError) else f"{type(error).__name__}: {text}"

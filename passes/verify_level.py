@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_extern, is_region, referred
+from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
@@ -20,6 +21,7 @@ LEVELS = {
     "program": {"call": _CALL, "forward": "read own", "backward": "read"},
     "regions": {"call": _CALL, "forward": "read own alloc", "backward": "read alloc"},
 }
+_DIALECTS = ("dovetail", "torch", "func")
 # From here on the host computes nothing itself: it calls, and makes views.
 HOST_LEVELS = ("program", "regions")
 
@@ -42,6 +44,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
         self._check_stated(module)
         found, allowed = functions(module), LEVELS[self.level]
         for name, function_op in found.items():
+            self._check_signature(name, function_op)
             if is_border(function_op):
                 self._check_border(function_op, found)
             elif is_region(function_op):
@@ -59,12 +62,26 @@ class VerifyLevelPass(Pass, name="verify-level"):
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
-        stated = ir.StringAttr(attributes["dovetail.level"]).value if "dovetail.level" in attributes else "no level"
-        if stated != self.level:
-            raise fail(module.operation, self.name, f"expects 'dovetail.level' to be '{self.level}', got '{stated}'")
+        stated = str(attributes["dovetail.level"]) if "dovetail.level" in attributes else "none"
+        if stated != f'"{self.level}"':
+            raise fail(module.operation, self.name, f"expects 'dovetail.level' to be \"{self.level}\", got {stated}")
+
+    def _check_signature(self, name: str, function_op: func.FuncOp) -> None:
+        for type_ in [*function_op.type.inputs, *function_op.type.results]:
+            if isinstance(type_, RefType) and not type_.is_sound:
+                raise fail(function_op, self.name, f"'@{name}' expects {RefType.SOUND}, got '{type_}'")
+            if isinstance(type_, RefType) and is_region(function_op):
+                raise fail(
+                    function_op, self.name, f"'@{name}' is a region, it expects values and memory, got '{type_}'"
+                )
+        if not is_border(function_op) and len(function_op.body.blocks) != 1:
+            blocks = len(function_op.body.blocks)
+            raise fail(function_op, self.name, f"'@{name}' expects a body of one block, got {blocks} blocks")
 
     def _check_ops(self, name: str, function_op: func.FuncOp, allowed: set[str]) -> None:
         for op in _operations(function_op):
+            if op.name.split(".")[0] not in _DIALECTS:
+                raise fail(op, self.name, f"has no place in '@{name}', expected an op of {', '.join(_DIALECTS)}")
             if op.name.startswith("dovetail.") and op.name not in allowed:
                 raise fail(op, self.name, f"has no place in '@{name}' at level '{self.level}'")
             if self.level in HOST_LEVELS and _computes(op):
@@ -77,6 +94,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
 
     def _check_border(self, border: func.FuncOp, found: dict[str, func.FuncOp]) -> None:
         for attribute in (FORWARD, BACKWARD):
+            if attribute not in border.attributes:
+                raise fail(border, self.name, f"expects '{FORWARD}' and '{BACKWARD}', got no '{attribute}'")
             if referred(border, attribute) not in found:
                 raise fail(border, self.name, f"refers to '@{referred(border, attribute)}', which is not defined")
         forward, backward = found[referred(border, FORWARD)].type, found[referred(border, BACKWARD)].type

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch.autograd.function import once_differentiable
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -88,21 +87,39 @@ def make_border(border: Border, forward: Callable, backward: Callable, name: str
             return results[:owned]
 
         @staticmethod
-        @once_differentiable
         def backward(ctx, *gradients):
             arguments: list = [None] * len(saved)
-            for index, tensor in zip(checked, ctx.saved_tensors, strict=True):
+            for index, tensor in zip(checked, ctx.saved_tensors if checked else (), strict=True):
                 arguments[index] = tensor
             if ctx.private is None:
                 raise RuntimeError(
-                    f"the saved values of {name} were freed by its first backward; call backward(retain_graph=True)"
+                    f"the saved values of {name}Backward were freed by its first run; call backward(retain_graph=True)"
                 )
             for index, tensor in zip(private, ctx.private, strict=True):
                 arguments[index] = tensor
-            if not torch._C._autograd._get_current_graph_task_keep_graph():
+            if private and not torch._C._autograd._get_current_graph_task_keep_graph():
                 ctx.private = None
             arguments += [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
-            return backward(arguments)
+            with torch.no_grad():
+                results = backward(arguments)
+            if torch.is_grad_enabled():  # by create_graph=True
+                return _Once.apply(torch.empty(0, requires_grad=True), *results)
+            return results
 
-    Node.__name__ = Node.__qualname__ = name
-    return Node.apply
+    # PyTorch names the node in the graph after its class.
+    named: type[Node] = type(name, (Node,), {})
+    return named.apply
+
+
+class _Once(torch.autograd.Function):
+    """Hands gradients on, and says so when somebody differentiates them; unmarked they would count as constants."""
+
+    @staticmethod
+    def forward(ctx, _, *gradients):
+        return gradients
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError(
+            "the gradient of a compiled function can't be differentiated again yet; run the function uncompiled"
+        )

@@ -11,6 +11,8 @@ import iree.runtime as iree
 import torch
 from iree.runtime._binding import create_hal_driver
 
+from dovetail.backends.iree import CompiledRegion
+
 ALIGNMENT = 64
 """Bytes. IREE's CPU code assumes it, and faults on less; torch allocates to it, but views may start anywhere."""
 
@@ -78,12 +80,12 @@ class Executable:
     tracked. Threads may share an executable; calls of one executable run one after the other.
 
     Args:
-        compiled: bytes from `backends.iree.compile_regions`.
+        compiled: from `backends.iree.compile_regions`.
         driver: "local-sync" runs on the calling thread, "local-task" on IREE's thread pool (`choose_driver`).
         name: what errors call this region.
     """
 
-    def __init__(self, compiled: bytes, driver: str, name: str):
+    def __init__(self, compiled: CompiledRegion, driver: str, name: str):
         self.driver = driver
         self.name = name
         self._compiled = compiled
@@ -93,10 +95,10 @@ class Executable:
     def load(self) -> None:
         """Loads the bytes onto this process's device; again in a forked child."""
         device = _runtime.device(self.driver)
-        module = iree.VmModule.copy_buffer(_runtime.instance, self._compiled)
+        module = iree.VmModule.copy_buffer(_runtime.instance, self._compiled.module)
         hal = iree.create_hal_module(_runtime.instance, device)
         self._context = iree.VmContext(_runtime.instance, [hal, module])
-        self._function = module.lookup_function("main")
+        self._function = module.lookup_function(self._compiled.entry)
         self._import = device.allocator.import_host_allocation
         self._lock = threading.Lock()
         self._forget()
@@ -200,6 +202,7 @@ def _release_at_exit() -> None:
     for executable in list(_executables):
         vars(executable).clear()
     vars(_runtime).clear()
+    del globals()["_no_results"]
 
 
 os.register_at_fork(after_in_child=_start_anew_in_forked_child)

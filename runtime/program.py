@@ -38,7 +38,7 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
             facts = read_border(op, found[forward], found[backward])
-            bindings[name] = make_border(facts, bindings[forward], bindings[backward], "DovetailBackward")
+            bindings[name] = make_border(facts, bindings[forward], bindings[backward], "Dovetail")
     return emit("call", False), sources
 
 

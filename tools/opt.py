@@ -1,9 +1,11 @@
 """`dovetail-opt`: runs passes on the text of a module, as the compiler does."""
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from torch_mlir import ir
 
@@ -27,10 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
         text = _read(options.input)
         outputs = [_process(chunk, options) for chunk in _chunks(text, options.split_input_file)]
         _write(options.output, f"\n{SEPARATOR}\n".join(outputs))
-    except (DovetailError, ir.MLIRError, OSError, NotImplementedError) as error:
+    except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         if options.traceback:
             raise
-        print(f"dovetail-opt: {_message(error)}", file=sys.stderr)
+        print(f"dovetail-opt: {_message(error, options.input)}", file=sys.stderr)
         return 1
     return 0
 
@@ -79,7 +81,7 @@ def _process(text: str, options: argparse.Namespace) -> str:
     except (DovetailError, ir.MLIRError) as error:
         if not options.verify_diagnostics:
             raise
-        return _message(error)
+        return _message(error, options.input)
     return str(module).rstrip()
 
 
@@ -87,12 +89,12 @@ def _run_checked(pipeline: Pipeline, module: ir.Module) -> None:
     """Runs `pipeline`; raises PassError if a pass changes what the module's user observes."""
     from dovetail.runtime.reference import random_inputs, run_reference
 
-    inputs = random_inputs(module)
-    before = run_reference(module, inputs)
+    inputs = _try("as it is", random_inputs, module)
+    before = _try("as it is", run_reference, module, inputs)
 
     def compare(ran: object, changed: ir.Module) -> None:
         nonlocal before
-        after = run_reference(changed, inputs)
+        after = _try(f"after pass '{ran}'", run_reference, changed, inputs)
         differences = before.differences(after)
         if differences:
             raise PassError(f"pass '{ran}' changed what the module does:\n  " + "\n  ".join(differences))
@@ -101,13 +103,21 @@ def _run_checked(pipeline: Pipeline, module: ir.Module) -> None:
     Runner(after=compare).run(pipeline, module)
 
 
+def _try(when: str, run: Callable, *arguments: Any) -> Any:
+    """Calls `run`; whatever ATen raises is about the module that it was given."""
+    try:
+        return run(*arguments)
+    except Exception as error:
+        raise PassError(f"can't run the module {when}: {type(error).__name__}: {error}") from error
+
+
 def _chunks(text: str, split: bool) -> Iterator[str]:
     """The modules of the input; line numbers in errors stay those of the file."""
     if not split:
         yield text
         return
     lines = 0
-    for chunk in text.split(f"{SEPARATOR}\n"):
+    for chunk in re.split(rf"^{SEPARATOR}\n", text, flags=re.MULTILINE):
         yield "\n" * lines + chunk
         lines += chunk.count("\n") + 1
 
@@ -123,10 +133,14 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(f"{text}\n", encoding="utf-8")
 
 
-def _message(error: Exception) -> str:
+def _message(error: Exception, path: str) -> str:
+    """What to tell the user about `error`, met while `path` was read or its module processed."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
-    return str(error).rstrip()
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}"
+    # MLIR calls every text that it parses "-".
+    return str(error).rstrip().replace('"-":', f'"{path}":')
 
 
 def _listing() -> str:

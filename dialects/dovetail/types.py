@@ -3,7 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_types import TensorInfo, is_tensor, require_tensor_info
 
 
 class RefType(Dovetail.Type, name="ref"):
@@ -11,6 +11,8 @@ class RefType(Dovetail.Type, name="ref"):
 
     `!dovetail.ref<!torch.vtensor<[2,3],f32>, strided<[3, 1]>>`
     """
+
+    SOUND = "a ref to a static '!torch.vtensor' with one stride a dimension and no offset"
 
     tensor: ir.TypeAttr
     layout: ir.StridedLayoutAttr
@@ -28,6 +30,14 @@ class RefType(Dovetail.Type, name="ref"):
     def strides(self) -> tuple[int, ...]:
         """Strides in elements."""
         return tuple(ir.StridedLayoutAttr(self.params[1]).strides)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
+        if not str(self.tensor_type).startswith("!torch.vtensor<") or not is_tensor(self.tensor_type):
+            return False
+        fits = len(self.strides) == len(self.info.shape) and ir.StridedLayoutAttr(self.params[1]).offset == 0
+        return fits and all(stride >= 0 for stride in self.strides)  # a `?` reads as the least integer
 
     @classmethod
     def of(cls, tensor: ir.Type, strides: tuple[int, ...] | None = None) -> "RefType":

@@ -1,5 +1,7 @@
 """Rules that several op verifiers share. Each returns whether the op keeps the rule, having reported it if not."""
 
+from typing import Any, get_args, get_origin
+
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.types import RefType
@@ -11,9 +13,35 @@ def fail(op: ir.OpView, message: str) -> bool:
     return False
 
 
-def has_attributes(op: ir.OpView, *names: str) -> bool:
-    """Whether IRDL's own check, which runs after ours, will find every attribute; if not, it says so better."""
-    return all(name in op.attributes for name in names)
+def is_as_declared(op: ir.OpView) -> bool:
+    """Whether operands, results and attributes are of the declared number and kinds.
+
+    If not, IRDL's own check, which runs after ours, rejects the op and says why.
+    """
+    hints = type(op).__annotations__
+    operands = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.Value]
+    results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
+    attributes = {name: hint for name, hint in hints.items() if get_origin(hint) is None}
+    if len(op.operands) != len(operands) or len(op.results) != len(results):
+        return False
+    if not all(name in op.attributes for name in attributes):
+        return False
+    values = zip([*op.operands, *op.results], [*operands, *results], strict=True)
+    return all(_is_a(value.type, kind) for value, kind in values) and all(
+        _is_a(op.attributes[name], kind) for name, kind in attributes.items()
+    )
+
+
+def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:
+    return kind is Any or isinstance(given, kind)
+
+
+def has_sound_refs(op: ir.OpView) -> bool:
+    """Checks what IRDL can't say of a ref's type: a static tensor, and one stride for each dimension."""
+    for value in [*op.operands, *op.results]:
+        if isinstance(value.type, RefType) and not value.type.is_sound:
+            return fail(op, f"expects {RefType.SOUND}, got '{value.type}'")
+    return True
 
 
 def knows_attributes(op: ir.OpView, *names: str) -> bool:
@@ -30,6 +58,14 @@ def is_one_of(op: ir.OpView, name: str, valid: tuple[str, ...]) -> bool:
     if given in valid:
         return True
     return fail(op, f"expects '{name}' to be {_listed(valid)}, got '{given}'")
+
+
+def is_integers(op: ir.OpView, name: str) -> bool:
+    """Checks that an array attribute holds integers, none negative: sizes, or strides in elements."""
+    for each in ir.ArrayAttr(op.attributes[name]):
+        if not isinstance(each, ir.IntegerAttr) or each.value < 0:
+            return fail(op, f"expects '{name}' to hold integers from 0 up, got {each}")
+    return True
 
 
 def same_tensor(op: ir.OpView, value: ir.Value, ref: ir.Value) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail.backends import iree
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
 from dovetail.backends.target import Target
 
 
@@ -42,7 +42,7 @@ def use_compiler(monkeypatch, tmp_path, script: str):
 def test_good_and_bad_regions_in_one_call():
     """One region that does not compile would take the others with it."""
     outcomes = compile_regions({"good": region("relu"), "bad": region("no_such_op")}, Target(), timeout=60)
-    assert isinstance(outcomes["good"], bytes)
+    assert isinstance(outcomes["good"], CompiledRegion)
     failure = outcomes["bad"]
     assert isinstance(failure, CompileFailure)
     assert failure.reason.startswith("error: ")
@@ -63,9 +63,30 @@ def test_the_reproducer_reproduces():
 def test_equal_texts_are_compiled_once(monkeypatch, tmp_path):
     """Twelve equal layers would cost twelve compilations."""
     calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; printf compiled")
-    outcomes = compile_regions({"a": "same", "b": "same", "c": "other"}, Target(), timeout=60)
-    assert outcomes == {"a": b"compiled", "b": b"compiled", "c": b"compiled"}
+    outcomes = compile_regions({"a": "same", "b": "same", "c": "other"}, Target(), timeout=60, jobs=2)
+    assert outcomes == dict.fromkeys("abc", CompiledRegion(b"compiled", "main"))
     assert calls() == 2
+
+
+def test_regions_share_a_compiler_run(monkeypatch, tmp_path):
+    """A process for each region would cost several times as much; an entry mixed up would run another region."""
+    calls = use_compiler(monkeypatch, tmp_path, "cat")
+    sources = {op: region(op) for op in ("relu", "exp", "neg")}
+    outcomes = compile_regions(sources, Target(), timeout=60, jobs=1)
+    assert calls() == 1
+    for op, outcome in outcomes.items():
+        assert isinstance(outcome, CompiledRegion)
+        function = outcome.module.decode().split(f"@{outcome.entry}(")[1].split("func.func")[0]
+        assert f"torch.aten.{op} " in function
+
+
+def test_one_bad_region_does_not_fail_its_batch(monkeypatch, tmp_path):
+    """A region that crashes the compiler would make library calls of all that were compiled with it."""
+    use_compiler(monkeypatch, tmp_path, "text=$(cat); case $text in *aten.exp*) kill -SEGV $$;; esac; printf compiled")
+    sources = {op: region(op) for op in ("relu", "exp", "neg", "abs")}
+    outcomes = compile_regions(sources, Target(), timeout=60, jobs=1)
+    failed = {op for op, outcome in outcomes.items() if isinstance(outcome, CompileFailure)}
+    assert failed == {"exp"}
 
 
 def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
@@ -115,4 +136,4 @@ def test_regions_are_compiled_at_the_same_time(monkeypatch, tmp_path):
     wait = f"while [ $(ls {tmp_path}/here.* | wc -l) -lt 2 ]; do sleep 0.05; done"
     use_compiler(monkeypatch, tmp_path, f"{arrive}; {wait}; printf compiled")
     outcomes = compile_regions({"a": "1", "b": "2"}, Target(), timeout=20, jobs=2)
-    assert outcomes == {"a": b"compiled", "b": b"compiled"}
+    assert outcomes == dict.fromkeys("ab", CompiledRegion(b"compiled", "main"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dovetail.backends.iree import compile_regions
+from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.target import Target
 from dovetail.runtime import launch
 from dovetail.runtime.launch import Executable, choose_driver, prepare
@@ -49,16 +49,16 @@ module @region {{
 """
 
 
-def build(sources: dict[str, str]) -> dict[str, bytes]:
+def build(sources: dict[str, str]) -> dict[str, CompiledRegion]:
     compiled = {}
     for name, outcome in compile_regions(sources, Target(), timeout=120).items():
-        assert isinstance(outcome, bytes), outcome
+        assert isinstance(outcome, CompiledRegion), outcome
         compiled[name] = outcome
     return compiled
 
 
 @pytest.fixture(scope="module")
-def compiled() -> bytes:
+def compiled() -> CompiledRegion:
     return build({"region": region("4,8", "f32")})["region"]
 
 

@@ -21,7 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
     from dovetail.tools.demo.tasks import DEMO_TASKS
 
     torch._logging.set_logs(dynamo=logging.ERROR)  # Dynamo warns that it doesn't trace AdamW's profiler marks
-    console = Console()
+    # A log has no width of its own, and 80 columns would cut the tables' words.
+    console = Console(width=None if sys.stdout.isatty() else 120)
     outcomes = []
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:

@@ -17,9 +17,11 @@ class DetachOp(Dovetail.Operation, name="detach"):
     detached: Result[RefType]
 
     def verify_invariants(self) -> bool:
+        if not verify.is_as_declared(self):
+            return True
         if self.ref.type != self.detached.type:
             return verify.fail(self, f"expects result type '{self.ref.type}', got '{self.detached.type}'")
-        return verify.knows_attributes(self)
+        return verify.knows_attributes(self) and verify.has_sound_refs(self)
 
 
 def detach(ref) -> DetachOp:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
@@ -19,7 +20,15 @@ class GradientOp(Dovetail.Operation, name="gradient"):
     of: Operand[RefType]
 
     def verify_invariants(self) -> bool:
-        return verify.knows_attributes(self) and verify.same_tensor(self, self.value, self.of)
+        if not verify.is_as_declared(self):
+            return True
+        if not isinstance(self.of.owner, ir.Block):
+            return verify.fail(self, f"expects an argument of the function, got the result of '{self.of.owner.name}'")
+        return (
+            verify.knows_attributes(self)
+            and verify.has_sound_refs(self)
+            and verify.same_tensor(self, self.value, self.of)
+        )
 
 
 def gradient(value, of) -> GradientOp:

@@ -23,13 +23,17 @@ class OwnOp(Dovetail.Operation, name="own"):
     ref: Result[RefType]
 
     def verify_invariants(self) -> bool:
-        if not verify.has_attributes(self, "requires_grad"):
+        if not verify.is_as_declared(self):
             return True
         if not isinstance(self.attributes["requires_grad"], ir.BoolAttr):
             return verify.fail(
                 self, f"expects 'requires_grad' to be true or false, got {self.attributes['requires_grad']}"
             )
-        return verify.knows_attributes(self, "requires_grad") and verify.same_tensor(self, self.value, self.ref)
+        return (
+            verify.knows_attributes(self, "requires_grad")
+            and verify.has_sound_refs(self)
+            and verify.same_tensor(self, self.value, self.ref)
+        )
 
     @property
     def is_differentiable(self) -> bool:

@@ -20,7 +20,13 @@ class ReadOp(Dovetail.Operation, name="read", traits=[Reads]):
     value: Result[Any]
 
     def verify_invariants(self) -> bool:
-        return verify.knows_attributes(self) and verify.same_tensor(self, self.value, self.ref)
+        if not verify.is_as_declared(self):
+            return True
+        return (
+            verify.knows_attributes(self)
+            and verify.has_sound_refs(self)
+            and verify.same_tensor(self, self.value, self.ref)
+        )
 
 
 def read(ref) -> ReadOp:

@@ -25,12 +25,16 @@ class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
     offset: ir.IntegerAttr
 
     def verify_invariants(self) -> bool:
-        if not verify.has_attributes(self, "size", "stride", "offset"):
+        if not verify.is_as_declared(self):
             return True
         sizes, strides = len(ir.ArrayAttr(self.size)), len(ir.ArrayAttr(self.stride))
         if sizes != strides:
             return verify.fail(self, f"expects one stride a size, got {sizes} sizes and {strides} strides")
-        return verify.knows_attributes(self, "size", "stride", "offset")
+        return (
+            verify.knows_attributes(self, "size", "stride", "offset")
+            and verify.has_sound_refs(self)
+            and all(verify.is_integers(self, name) for name in ("size", "stride"))
+        )
 
 
 def set_metadata(ref, size: Sequence[int], stride: Sequence[int], offset: int) -> SetMetadataOp:

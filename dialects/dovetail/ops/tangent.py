@@ -19,12 +19,18 @@ class TangentOp(Dovetail.Operation, name="tangent"):
     ref: Result[RefType]
 
     def verify_invariants(self) -> bool:
+        if not verify.is_as_declared(self):
+            return True
         owner = self.of.owner.opview if hasattr(self.of.owner, "opview") else self.of.owner
         if not isinstance(owner, OwnOp):
             return verify.fail(self, f"expects the result of a 'dovetail.own', got a value of type '{self.of.type}'")
         if not owner.is_differentiable:
             return verify.fail(self, "expects an owned result with 'requires_grad = true'")
-        return verify.knows_attributes(self) and verify.same_tensor(self, self.of, self.ref)
+        return (
+            verify.knows_attributes(self)
+            and verify.has_sound_refs(self)
+            and verify.same_tensor(self, self.of, self.ref)
+        )
 
 
 def tangent(of, ref_type: RefType) -> TangentOp:

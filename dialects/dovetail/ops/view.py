@@ -26,13 +26,15 @@ class ViewOp(Dovetail.Operation, name="view"):
     view: Result[RefType]
 
     def verify_invariants(self) -> bool:
-        if not verify.has_attributes(self, "callee", "args", "index"):
+        if not verify.is_as_declared(self):
             return True
+        if not (verify.knows_attributes(self, "callee", "args", "index") and verify.has_sound_refs(self)):
+            return False
         if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name != "aten.view.dtype":
             return verify.fail(
                 self, f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
             )
-        return verify.knows_attributes(self, "callee", "args", "index")
+        return True
 
     @property
     def callee_name(self) -> str:

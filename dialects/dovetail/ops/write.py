@@ -26,10 +26,11 @@ class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
     mode: ir.StringAttr
 
     def verify_invariants(self) -> bool:
-        if not verify.has_attributes(self, "mode"):
+        if not verify.is_as_declared(self):
             return True
         return (
             verify.knows_attributes(self, "mode")
+            and verify.has_sound_refs(self)
             and verify.is_one_of(self, "mode", MODES)
             and verify.same_tensor(self, self.value, self.ref)
         )

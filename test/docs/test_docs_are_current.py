@@ -1,0 +1,109 @@
+"""The documents say what the code does: generated sections are current, the walk can be replayed, examples run."""
+
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+from dovetail.errors import DovetailError
+from dovetail.tools import opt
+from dovetail.tools.documented_walk import arguments, stages, step
+from dovetail.tools.regenerate_docs import documents, found_sections, generated_sections, rewritten
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [path.relative_to(ROOT).as_posix() for path in documents(ROOT)]
+SECTIONS = [(path, name) for path in DOCUMENTS for name in found_sections((ROOT / path).read_text(encoding="utf-8"))]
+STAGES = [name for name, _ in stages()]
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    """What `make docs` would write now."""
+    return generated_sections()
+
+
+@pytest.fixture(scope="module")
+def readme() -> dict[str, str]:
+    """The sections of the README as they stand, without fences."""
+    sections = found_sections((ROOT / "README.md").read_text(encoding="utf-8"))
+    return {name: "\n".join(text.splitlines()[1:-1]) for name, text in sections.items()}
+
+
+@pytest.mark.parametrize(("path", "name"), SECTIONS)
+def test_section_is_current(path: str, name: str, generated: dict[str, str]) -> None:
+    """A pass, an op, an option or a message changed, and the document still tells the old story."""
+    written = found_sections((ROOT / path).read_text(encoding="utf-8"))[name]
+    assert written == generated[name], f"section {name} of {path} is stale: run 'make docs'"
+
+
+def test_every_generated_section_is_shown(generated: dict[str, str]) -> None:
+    """A section was renamed in a document, or dropped from it, and so is no longer checked."""
+    assert sorted(name for _, name in SECTIONS) == sorted(generated)
+
+
+@pytest.mark.parametrize(("before", "after"), list(pairwise(STAGES)))
+def test_walk_can_be_replayed(before: str, after: str, readme: dict[str, str], tmp_path: Path) -> None:
+    """The text of a stage does not parse with its short type names, or the command shown does not lead on from it.
+
+    The commands contain `--run-check`, so each step also keeps what the user observes.
+    """
+    source, result = tmp_path / "before.mlir", tmp_path / "after.mlir"
+    source.write_text(readme[f"walk:{before}"], encoding="utf-8")
+    program, *options = shlex.split(readme[f"walk:to-{after}"])
+    assert program == "dovetail-opt"
+    assert opt.main([*options, str(source), "-o", str(result)]) == 0
+    expected = tmp_path / "expected.mlir"
+    expected.write_text(readme[f"walk:{after}"], encoding="utf-8")
+    plain = tmp_path / "plain.mlir"
+    assert opt.main([str(expected), "-o", str(plain)]) == 0
+    assert result.read_text(encoding="utf-8") == plain.read_text(encoding="utf-8")
+
+
+def test_walk_is_eager() -> None:
+    """The README explains a function that Dovetail gets wrong: its update, the view's base or the gradient."""
+    observed = []
+    for function in (step, torch.compile(step, backend="dovetail", fullgraph=True)):
+        x, weight, mean = arguments()
+        y, transposed = function(x, weight, mean)
+        (y.sum() + transposed.square().sum()).backward()
+        assert transposed._base is y
+        observed.append((y, transposed, mean, weight.grad))
+    torch.testing.assert_close(observed[1], observed[0])
+
+
+def test_quick_start_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first thing that a reader tries fails, or compiles nothing."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(import torch\n.*?)```", text, re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    assert re.search(r"[1-9]\d* graphs, [1-9]\d* regions", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_links_lead_somewhere(path: str) -> None:
+    """A document was moved or a heading renamed, and a link to it is dead."""
+    document = ROOT / path
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text(encoding="utf-8")):
+        linked = (document.parent / target).resolve() if target else document
+        assert linked.exists(), f"{path} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{path} links to #{anchor} of {linked.name}"
+
+
+def test_unknown_section_is_refused() -> None:
+    """A misspelt marker stays empty for ever, or swallows text up to the next marker's end."""
+    with pytest.raises(DovetailError, match="nothing generates section 'walk:joind', valid are walk:joint"):
+        rewritten("<!-- begin walk:joind -->\n<!-- end walk:joind -->", {"walk:joint": ""})
+    with pytest.raises(DovetailError, match="marker '<!-- begin walk:joint -->' has no partner"):
+        rewritten("<!-- begin walk:joint -->\n<!-- end walk:joind -->", {"walk:joint": ""})
+
+
+def test_wrong_folder_is_refused(tmp_path: Path) -> None:
+    """Run elsewhere, the command would fail with a traceback."""
+    with pytest.raises(DovetailError, match="expected the root of the repository"):
+        documents(tmp_path)

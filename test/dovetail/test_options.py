@@ -1,0 +1,40 @@
+"""`torch.compile(..., backend="dovetail", options={...})`: what is taken, and what a mistake is told."""
+
+import pytest
+
+from dovetail.errors import OptionError
+from dovetail.options import Options
+
+
+def test_defaults():
+    """Would catch None, which torch passes without `options=`, being taken for a mistake."""
+    assert Options.parse(None) == Options.parse({}) == Options()
+
+
+def test_every_option_is_taken():
+    """Would catch an option that is checked but not set, and an integer refused where a number is wanted."""
+    given = {"strict": True, "partition": "default", "cache": False, "timeout": 3}
+    assert Options.parse(given) == Options(strict=True, partition="default", cache=False, timeout=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"strikt": True},
+            "unknown option 'strikt', did you mean 'strict'?; valid are 'strict', 'partition', 'cache', 'timeout'",
+        ),
+        ({"mode": 1}, "unknown option 'mode'; valid are 'strict', 'partition', 'cache', 'timeout'"),
+        ({"strict": 1}, "option 'strict' expects bool, got 1"),
+        ({"strict": "true"}, "option 'strict' expects bool, got 'true'"),
+        ({"timeout": True}, "option 'timeout' expects float, got True"),
+        ({"timeout": "3"}, "option 'timeout' expects float, got '3'"),
+        ({"partition": 1}, "option 'partition' expects str, got 1"),
+        ({"partition": "max-cut"}, "option 'partition' expects one of 'min-cut', 'default', got 'max-cut'"),
+    ],
+)
+def test_mistake_is_told(given: dict, message: str):
+    """Would catch an option that is ignored, or refused without its name or what would be valid."""
+    with pytest.raises(OptionError) as caught:
+        Options.parse(given)
+    assert str(caught.value) == message

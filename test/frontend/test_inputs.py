@@ -1,0 +1,198 @@
+"""Arguments of every kind: layouts, numbers, aliases that nobody writes, parameters and buffers."""
+
+import pytest
+import torch
+from differential import assert_same
+
+import dovetail
+
+
+def doubled(x):
+    return x * 2 + 1
+
+
+def written(x):
+    return x.mul_(2)
+
+
+BASE = torch.linspace(-1, 1, 12)
+LAYOUTS = {
+    "transposed": BASE.reshape(3, 4).t(),
+    "offset": BASE[3:7],
+    "strided": BASE[::3],
+    "no dimensions": torch.tensor(2.0),
+    "empty": torch.empty(0, 3),
+}
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, "expanded"])
+def test_layout(name):
+    """Catches a kernel that reads a strided, shifted or misaligned tensor as if it were dense (I18)."""
+    tensor = LAYOUTS.get(name, torch.ones(1, 3).expand(4, 3))
+    assert_same(doubled, tensor)
+    assert_same(doubled, tensor, prepare=lambda x: (x.requires_grad_(),))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_mutated_layout(name):
+    """Catches a write that lands beside the elements of a strided tensor (I18)."""
+    assert_same(written, LAYOUTS[name], train=False)
+
+
+def test_copy_for_layout_is_counted():
+    """Catches a copy that `stats()` does not show (I18)."""
+    compiled = torch.compile(doubled, backend="dovetail")
+    compiled(BASE[3:7])
+    before = dovetail.stats().copies.total()
+    compiled(BASE[3:7])
+    assert dovetail.stats().copies.total() == before + 1
+    compiled(torch.ones(4))
+    assert dovetail.stats().copies.total() == before + 1
+
+
+def test_lazy_conjugate_and_negative():
+    """Catches memory read without the conjugation or negation that the tensor only promises."""
+    numbers = torch.randn(3, dtype=torch.complex64)
+    assert_same(lambda x: x * 2, numbers, prepare=lambda x: (x.conj(),), train=False)
+    assert_same(lambda x: x * 2, numbers, prepare=lambda x: (x.conj().imag,), train=False)
+
+
+def test_same_tensor_twice():
+    """Catches one tensor passed twice taken for two (I12)."""
+
+    def fn(x, y):
+        x.mul_(2)
+        return x + y
+
+    assert_same(lambda x, y: x * 2 + y, torch.ones(4, requires_grad=True), prepare=lambda x: (x, x))
+    assert_same(fn, torch.ones(4), prepare=lambda x: (x, x))
+
+
+def test_same_tensor_in_one_call_only():
+    """Catches code for one tensor passed twice run on two tensors, or the other way round (I12)."""
+
+    def fn(x, y):
+        x.mul_(2)
+        return x + y
+
+    compiled = torch.compile(fn, backend="dovetail")
+    for first_shared in (True, False, True):
+        expected, actual = torch.ones(4), torch.ones(4)
+        others = (expected, actual) if first_shared else (torch.ones(4), torch.ones(4))
+        assert torch.equal(fn(expected, others[0]), compiled(actual, others[1]))
+
+
+def test_aliases_that_nobody_writes():
+    """Catches aliased arguments refused, or gradients that miss one of them, though none is mutated (I14)."""
+    assert_same(lambda x, y: x * 2 + y, torch.ones(4, requires_grad=True), prepare=lambda x: (x[:2], x[1:3]))
+
+
+def test_argument_without_gradient():
+    """Catches autograd walking into an argument to which the graph contributes nothing (I15)."""
+    leaves = [torch.ones(4, requires_grad=True) for _ in range(2)]
+    assert_same(lambda x, y: (x * 2, y.detach() * 3), *leaves, prepare=lambda x, y: (x, y.clone()))
+    assert_same(lambda x, y: x * 2, *leaves)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
+def test_float_types(dtype):
+    """Catches a demoted or promoted element type, forward or backward."""
+    assert_same(lambda x: x.exp() * 2, BASE.to(getattr(torch, dtype)).requires_grad_())
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8"])
+def test_integer_types(dtype):
+    """Catches arithmetic that wraps, divides or accumulates in another integer type than eager's."""
+    assert_same(lambda x: (x // 2, x % 3, x * 100, x.sum(), x.float()), torch.arange(1, 9).to(getattr(torch, dtype)))
+
+
+def test_booleans_and_indices():
+    """Catches masks and indices handled as numbers."""
+    mask, indices = torch.tensor([True, False, True, False]), torch.tensor([1, 2, 1])
+    assert_same(
+        lambda x, m, i: (torch.where(m, x, 0.0), ~m, m.sum(), x[i] * 2), torch.ones(4).requires_grad_(), mask, indices
+    )
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_sizes_that_change(dynamic):
+    """Catches a program for one size run on another, or a symbolic size that stops the compiler."""
+
+    def fn(x):
+        return (x.sin() * x.shape[0]).sum(), x.shape[0] * 2
+
+    compiled = torch.compile(fn, backend="dovetail", dynamic=dynamic, fullgraph=True)
+    for size in (2, 3, 4, 2):
+        x = torch.full((size, 3), 0.5, requires_grad=True)
+        total, number = compiled(x)
+        total.backward()
+        torch.testing.assert_close(x.grad, (x.cos() * size).detach())
+        assert number == 2 * size
+
+
+def test_integers_that_change():
+    """Catches a Python number that stays what it was in the first call."""
+    compiled = torch.compile(lambda x, n: (x * n, n + 1), backend="dovetail", fullgraph=True)
+    for number in (1, 2, 3, 4):
+        product, following = compiled(torch.ones(3), number)
+        assert (product.tolist(), following) == ([float(number)] * 3, number + 1)
+
+
+def test_floats_that_change():
+    """Catches a Python float that stays what it was; from the second value on, PyTorch breaks the graph at it."""
+    compiled = torch.compile(lambda x, s: x * s, backend="dovetail")
+    for number in (0.5, 1.5, 2.5):
+        assert compiled(torch.ones(3), number).tolist() == [number] * 3
+
+
+class Statistics(torch.nn.Module):
+    """Buffers updated in each way that modules use."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("last", torch.zeros(3))
+        self.weight = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        self.count += 1
+        self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1)
+        self.last = x.detach()[0] * 1
+        return x * self.weight + self.mean / self.count
+
+
+class Tied(torch.nn.Module):
+    """Embedding and output share their weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(5, 3)
+        self.output = torch.nn.Linear(3, 5, bias=False)
+        self.output.weight = self.embedding.weight
+
+    def forward(self, tokens):
+        return self.output(self.embedding(tokens))
+
+
+def convolution() -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, bias=False), torch.nn.BatchNorm2d(4), torch.nn.ReLU())
+
+
+def test_buffers():
+    """Catches a buffer whose update is lost, or reassigned where eager writes in place (I11)."""
+    assert_same(Statistics(), torch.linspace(-1, 1, 12).reshape(4, 3), calls=3)
+
+
+def test_tied_parameters():
+    """Catches a shared parameter that gets one of its two gradients (I11, I12)."""
+    assert_same(Tied(), torch.tensor([[0, 1], [4, 1]]))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_convolution(memory_format, training):
+    """Catches a convolution net whose results or gradients lose channels-last, or whose statistics stand still."""
+    module = convolution().to(memory_format=memory_format).train(training)
+    image = torch.linspace(-1, 1, 150).reshape(2, 3, 5, 5).to(memory_format=memory_format)
+    assert_same(module, image.requires_grad_())

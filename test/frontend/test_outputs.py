@@ -1,0 +1,242 @@
+"""Results: whose memory, which object, what history; and their in-place use after the call."""
+
+import pytest
+import torch
+from differential import assert_same, without_dynamo
+
+
+def vector(*, grad: bool = False) -> torch.Tensor:
+    return torch.linspace(-1, 1, 4).requires_grad_(grad)
+
+
+def matrix(*, grad: bool = False) -> torch.Tensor:
+    return torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_(grad)
+
+
+def cloned(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return tuple(each.clone() for each in tensors)
+
+
+def write_first(outputs, arguments):
+    return outputs[0].mul_(3)
+
+
+def test_argument_returned():
+    """Catches a copy in place of the very object (O2)."""
+    assert_same(lambda x: (x, x * 2, x), vector())
+    assert_same(lambda x: (x, x * 2, x), vector(grad=True), prepare=cloned, then=write_first)
+
+
+def test_ops_that_return_their_argument():
+    """Catches a copy where `contiguous`, `to` or an idle `dropout` return the argument itself (O2)."""
+
+    def fn(x):
+        return x.contiguous(), x.to(torch.float32), torch.nn.functional.dropout(x, 0.5, False), x + 1
+
+    assert_same(fn, vector())
+    assert_same(fn, vector(grad=True), prepare=cloned)
+
+
+def test_view_behind_an_idle_dropout():
+    """Catches a view that loses its base behind a copy that only a decomposition made."""
+    assert_same(lambda x: (torch.nn.functional.dropout(x, 0.5, False).view(2, 2), x + 1), vector(grad=True))
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_view_of_argument(grad):
+    """Catches a view without its base, or one on which in-place use goes nowhere (O3)."""
+    views = {
+        "view": lambda x: x.view(4, 3),
+        "chain": lambda x: x.t()[1:].unsqueeze(0).transpose(1, 2),
+        "expand": lambda x: x[:1].expand(3, 4),
+        "diagonal": lambda x: x.diagonal(),
+        "unfold": lambda x: x.unfold(0, 2, 1),
+        "as_strided": lambda x: x.as_strided((2, 2), (1, 1)),
+    }
+    for name, view in views.items():
+        writable = name not in ("expand", "unfold", "as_strided")
+        assert_same(
+            lambda x, view=view: (view(x), x * 2),
+            matrix(grad=grad),
+            prepare=cloned,
+            then=write_first if writable else None,
+        )
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_multi_output_view_of_argument(grad):
+    """Catches parts of an argument that are copies: a later write to the argument must show in them (O3)."""
+
+    def shift_argument(outputs, arguments):
+        arguments[0].data.add_(1)
+
+    for split in (lambda x: x.split(2), lambda x: x.split([1, 2]), lambda x: x.chunk(2), lambda x: x.unbind(0)):
+        assert_same(lambda x, split=split: (*split(x), x + 1), matrix(grad=grad), prepare=cloned, then=shift_argument)
+
+
+def test_multi_output_view_of_mutated_argument():
+    """Catches parts taken of the value before the write."""
+
+    def fn(x):
+        x.mul_(2)
+        return x.split(2)
+
+    assert_same(fn, matrix())
+    assert_same(fn, matrix(grad=True), prepare=cloned)
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_view_of_intermediate(grad):
+    """Catches a view whose in-place use raises or does not reach the gradient (O4)."""
+    assert_same(lambda x: (x * 2).view(4, 3), matrix(grad=grad), then=lambda output, arguments: output.mul_(2))
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_view_and_its_base_returned(grad):
+    """Catches a view that does not see a write to the base that is a result too (O6)."""
+
+    def fn(x):
+        y = x * 2
+        return y.view(4, 3), y
+
+    assert_same(fn, matrix(grad=grad), then=write_first)
+    assert_same(fn, matrix(grad=grad), then=lambda outputs, arguments: outputs[1].mul_(2))
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_several_views_of_one_intermediate(grad):
+    """Catches siblings that don't see one another's writes (O9); PyTorch's capture calls them fresh without grad."""
+
+    def fn(x):
+        y = x * 2
+        return y.view(4, 3), y.t(), y[0]
+
+    assert_same(fn, matrix(grad=grad), then=write_first)
+
+
+def test_view_of_a_view_returned_before_it():
+    """Catches a result replayed on another one that comes later and is a view itself (O9)."""
+
+    def fn(x):
+        view = (x * 2).view(4, 3)
+        return view[0], view, view.t()
+
+    assert_same(fn, matrix(), then=write_first)
+    assert_same(lambda x: (x.clone().view(4, 3)[0], x), matrix(), then=write_first)
+
+
+def test_views_of_two_intermediates():
+    """Catches views replayed on each other's base, where the types collide."""
+
+    def fn(x):
+        a, b = x + 1, x * 2
+        return a.view(-1), b.view(-1), a[0], b[0]
+
+    assert_same(fn, matrix(grad=True), then=write_first)
+
+
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+def test_same_tensor_returned_twice(grad):
+    """Catches two objects where eager returns one."""
+
+    def fn(x):
+        y = x * 2
+        return y, y
+
+    assert_same(fn, vector(grad=grad), then=write_first)
+
+
+def test_detached_results():
+    """Catches a detached result that has a history, or that does not share memory with what it was detached from."""
+
+    def fn(x):
+        y = x * 2
+        return y.detach(), y, x.detach(), x.view(2, 2).detach()[0]
+
+    assert_same(fn, vector(grad=True))
+    assert_same(fn, vector())
+
+
+def test_detached_sibling_of_a_view():
+    """Catches a detached result with memory of its own beside a view of the same intermediate."""
+
+    def fn(x):
+        y = x * 2
+        return y.detach(), y.view(2, 2)
+
+    assert_same(fn, vector(grad=True))
+
+
+def test_view_under_no_grad_takes_no_gradient():
+    """Catches a gradient that flows through a view made under `no_grad`."""
+
+    def fn(x):
+        with torch.no_grad():
+            view = x.view(2, 2)
+        return view, x * 1
+
+    x = vector(grad=True)
+    view, product = torch.compile(fn, backend="dovetail", fullgraph=True)(x)
+    assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    assert view.grad_fn is None
+    (product.sum() + view.sum()).backward()
+    assert x.grad.tolist() == [1.0] * 4
+
+
+def test_nested_containers():
+    """Catches results that come back in another order or container, and plain values that don't (O10)."""
+
+    def fn(x):
+        return {"a": [x * 2, None, 3, 2.5, True, "s"], "b": (x.shape[0], x.sum(), {"c": x + 1})}
+
+    assert_same(fn, vector(grad=True))
+
+
+def test_results_without_gradient():
+    """Catches integer, boolean and detached results that claim to require grad (O11)."""
+    assert_same(lambda x: (x * 2, x > 0, x.argmax(), (x * 3).long(), x.detach() * 2), vector(grad=True))
+
+
+def test_constant_results():
+    """Catches a constant of the graph handed out as such: a write to it would show in the next call."""
+    assert_same(lambda x: (torch.tensor([1.0, 2.0]), torch.ones(3), torch.arange(4), x + 1), vector(), then=write_first)
+
+
+def test_memory_format_of_results():
+    """Catches channels-last or permuted results that come back row-major (O13)."""
+    image = torch.linspace(-1, 1, 120).reshape(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert_same(lambda x: x * 2 + 1, image)
+    assert_same(lambda x: x.relu(), image.clone().requires_grad_())
+    assert_same(lambda x: x * 2 + 1, matrix(grad=True), prepare=lambda x: (x.t(),))
+
+
+def test_unsafe_view_is_fresh():
+    """Catches the product of a batched matrix and a matrix taken for a view of something (O7)."""
+    assert_same(lambda x, w: x @ w, torch.randn(2, 3, 4, requires_grad=True), torch.randn(4, 5, requires_grad=True))
+
+
+def test_custom_function_view():
+    """Catches a view made by a custom `autograd.Function` replayed without its own backward (O8)."""
+
+    class Tripled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view(2, 2)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 3 * gradient.reshape(4)
+
+    assert_same(lambda x: Tripled.apply(x * 2) + 0, vector(grad=True))
+
+
+def test_view_after_metadata_mutation():
+    """Catches a view of a transposed argument replayed on the untransposed one; until then it is refused."""
+    from dovetail.errors import UnsupportedError
+
+    def fn(x):
+        x.t_()
+        return x[0]
+
+    with pytest.raises(UnsupportedError, match="result 0"):
+        without_dynamo(fn)(matrix())

@@ -1,0 +1,117 @@
+"""Options, logs and dumps, as a user meets them; and what happens when IREE can't compile a region."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import dovetail
+from dovetail import compiler
+from dovetail.backends.iree import CompileFailure
+
+
+def fn(x, w):
+    return torch.softmax(x * w, -1).sin()
+
+
+def inputs() -> list[torch.Tensor]:
+    return [torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_() for _ in range(2)]
+
+
+def run(call) -> list[torch.Tensor]:
+    arguments = inputs()
+    result = call(*arguments)
+    (result * torch.arange(12.0).reshape(3, 4)).sum().backward()
+    return [result.detach(), *(each.grad for each in arguments)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strcit": True}, "unknown option 'strcit', did you mean 'strict'"),
+        ({"strict": 1}, "option 'strict' expects bool, got 1"),
+        ({"partition": "max-cut"}, "option 'partition' expects one of 'min-cut', 'default', got 'max-cut'"),
+    ],
+)
+def test_bad_options(options, message):
+    """Catches an option that is silently ignored."""
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=message):
+        torch.compile(torch.sin, backend="dovetail", options=options)(torch.ones(3))
+
+
+@pytest.mark.parametrize("partition", ["min-cut", "default"])
+def test_partitions(partition):
+    """Catches an algorithm that saves too little or recomputes something else."""
+    actual = run(torch.compile(fn, backend="dovetail", options={"partition": partition}))
+    torch.testing.assert_close(actual, run(fn))
+
+
+@pytest.mark.parametrize("reason", ["crash: SIGSEGV", "time-out after 120 s"])
+def test_region_that_does_not_compile(monkeypatch, reason):
+    """Catches a failed region that raises, computes something else or goes uncounted."""
+
+    def fail(texts, target, **_):
+        return {name: CompileFailure(reason, "", "iree-compile FILE") for name in texts}
+
+    monkeypatch.setattr(compiler, "compile_regions", fail)
+    before = dovetail.stats().ops["fallback"]
+    torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
+    stats = dovetail.stats()
+    assert stats.ops["fallback"] > before
+    assert any(reason in why for _, why in stats.library_calls)
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="StrictError.*" + reason):
+        torch.compile(fn, backend="dovetail", options={"strict": True})(*inputs())
+
+
+def test_region_that_takes_too_long():
+    """Catches a time-out that reaches the user as an exception."""
+    options = {"timeout": 0.01, "cache": False}
+    torch.testing.assert_close(run(torch.compile(fn, backend="dovetail", options=options)), run(fn))
+
+
+SCRIPT = "import torch; torch.compile(lambda x: x.sin() * 2, backend='dovetail')(torch.ones(3))"
+
+
+def test_logs():
+    """Catches TORCH_LOGS that knows nothing of us, or logs where nobody asked."""
+
+    def log(**environment):
+        environment = {**os.environ, **environment}
+        return subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+        ).stderr
+
+    assert "func.func @call" in log(TORCH_LOGS="+dovetail")
+    assert "func.func" not in log()
+
+
+def test_dump_replays(monkeypatch, tmp_path):
+    """Catches stages that miss something: each must replay by itself, the last one run in another process."""
+    monkeypatch.setenv("DOVETAIL_DUMP", str(tmp_path))
+    arguments = inputs()
+    with torch.no_grad():
+        expected = torch.compile(fn, backend="dovetail")(*arguments)
+    (folder,) = tmp_path.iterdir()
+    stages = sorted(folder.glob("*.mlir"))
+    assert [stage.name.split("_")[0] for stage in stages] == [f"{index:02d}" for index in range(len(stages))]
+    assert (folder / "program.py").read_text()
+    replayed = subprocess.run(
+        [sys.executable, "-m", "dovetail.tools.opt", stages[0], "--pass-pipeline=compile"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "dovetail.region" in replayed
+    torch.save(arguments, folder / "arguments.pt")
+    load = (
+        "import sys, torch; from torch_mlir import ir; from dovetail.dialects.context import make_context;"
+        "from dovetail.runtime.program import load_program; folder, stage = sys.argv[1:];"
+        "module = ir.Module.parse(open(stage).read(), make_context());"
+        "arguments = torch.load(folder + '/arguments.pt');"
+        "torch.save([each.detach() for each in load_program(module, {})[0](list(arguments))], folder + '/results.pt')"
+    )
+    subprocess.run([sys.executable, "-c", load, folder, stages[-1]], check=True)
+    torch.testing.assert_close(torch.load(folder / "results.pt"), [expected])

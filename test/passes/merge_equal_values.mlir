@@ -1,0 +1,72 @@
+// RUN: dovetail-opt %s --pass-pipeline='merge-equal-values' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='merge-equal-values' --run-check -o %t
+//
+// Catches equal ops that are computed twice, and merges that change values: of ops that differ in an operand or in a
+// constant, of library calls (which may draw random numbers), of memory that is handed out, and of reads around a write.
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+
+module attributes {dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @joint(
+  func.func @joint(%x: !r, %y: !r) -> (!r, !r, !r, !r) {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %half = torch.constant.float 5.000000e-01
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+
+    // COM: Constants merge first, so that what uses them becomes equal.
+    // CHECK-DAG: %[[ONE:.*]] = torch.constant.int 1
+    // CHECK-DAG: %[[TWO:.*]] = torch.constant.int 2
+    // CHECK-DAG: %[[X:.*]] = "dovetail.read"(%{{.*}})
+    %one = torch.constant.int 1
+    %uno = torch.constant.int 1
+    %two = torch.constant.int 2
+    // CHECK: %[[SUM:.*]] = torch.aten.add.Tensor %[[X]], %[[X]], %[[ONE]]
+    // CHECK-NEXT: %[[MORE:.*]] = torch.aten.add.Tensor %[[X]], %[[X]], %[[TWO]]
+    // CHECK-NEXT: %[[EXP:.*]] = torch.aten.exp %[[SUM]]
+    // CHECK-NEXT: %[[PRODUCT:.*]] = torch.aten.mul.Tensor %[[EXP]], %[[EXP]]
+    // CHECK-NEXT: %[[OTHER:.*]] = torch.aten.mul.Tensor %[[EXP]], %[[MORE]]
+    %1 = torch.aten.add.Tensor %0, %0, %one : !v, !v, !torch.int -> !v
+    %2 = torch.aten.add.Tensor %0, %0, %uno : !v, !v, !torch.int -> !v
+    %3 = torch.aten.add.Tensor %0, %0, %two : !v, !v, !torch.int -> !v
+    %4 = torch.aten.exp %1 : !v -> !v
+    %5 = torch.aten.exp %2 : !v -> !v
+    %6 = torch.aten.mul.Tensor %4, %5 : !v, !v -> !v
+    %7 = torch.aten.mul.Tensor %4, %3 : !v, !v -> !v
+    // CHECK: %[[A:.*]] = torch.operator "torch.aten.bernoulli.p"
+    // CHECK: %[[B:.*]] = torch.operator "torch.aten.bernoulli.p"
+    %9 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.reason = "has an effect"}
+        : (!v, !torch.float, !torch.none) -> !v
+    %10 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.reason = "has an effect"}
+        : (!v, !torch.float, !torch.none) -> !v
+    // CHECK: %[[DRAWN:.*]] = torch.aten.sub.Tensor %[[A]], %[[B]]
+    %11 = torch.aten.sub.Tensor %9, %10, %one : !v, !v, !torch.int -> !v
+
+    // CHECK: "dovetail.write"(%[[PRODUCT]]
+    // CHECK: %[[LATER:.*]] = "dovetail.read"
+    "dovetail.write"(%6, %x) {mode = "no_grad"} : (!v, !r) -> ()
+    %12 = "dovetail.read"(%x) : (!r) -> !v
+    // CHECK: "dovetail.own"(%[[OTHER]])
+    // CHECK: "dovetail.own"(%[[OTHER]])
+    // CHECK: "dovetail.own"(%[[DRAWN]])
+    // CHECK: "dovetail.own"(%[[LATER]])
+    %o = "dovetail.own"(%7) {requires_grad = false} : (!v) -> !r
+    %p = "dovetail.own"(%7) {requires_grad = false} : (!v) -> !r
+    %q = "dovetail.own"(%11) {requires_grad = false} : (!v) -> !r
+    %s = "dovetail.own"(%12) {requires_grad = false} : (!v) -> !r
+    return %o, %p, %q, %s : !r, !r, !r, !r
+  }
+
+  // CHECK-LABEL: func.func @unused(
+  // CHECK-NOT: torch.aten.neg
+  // CHECK-NOT: dovetail.read
+  // CHECK: torch.operator "torch.aten._assert_async"
+  // CHECK: return
+  func.func @unused(%x: !r, %y: !v) {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.aten.neg %0 : !v -> !v
+    torch.operator "torch.aten._assert_async"(%y) {dovetail.reason = "has an effect"} : (!v) -> ()
+    return
+  }
+}

@@ -1,0 +1,22 @@
+// RUN: dovetail-opt %s --pass-pipeline=outline-regions --split-input-file --verify-diagnostics | FileCheck %s
+//
+// Catches an op that is outlined, or called, without anybody having said where it runs.
+
+module attributes {dovetail.level = "split"} {
+  func.func @forward(%x: !torch.vtensor<[4],f32>) {
+    // CHECK: pass 'outline-regions' failed: loc("{{.*}}":[[# @LINE + 1]]:10): 'torch.aten.exp' op has no 'dovetail.placement', run 'place-ops' first
+    %0 = torch.aten.exp %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+    return
+  }
+}
+
+// -----
+
+module attributes {dovetail.level = "split"} {
+  func.func @forward() {
+    // CHECK: [[# @LINE + 1]]:10): 'torch.vtensor.literal' op can't be called on the host: it is no ATen op
+    %0 = torch.vtensor.literal(dense<1.0> : tensor<4xf32>)
+        {dovetail.placement = "fallback", dovetail.placement_reason = "none"} : !torch.vtensor<[4],f32>
+    return
+  }
+}

@@ -1,0 +1,175 @@
+"""The border to autograd: repeated, missing, oddly laid out and forbidden backwards."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+from differential import assert_same
+
+import dovetail
+
+
+def compiled(fn, **arguments):
+    return torch.compile(fn, backend="dovetail", fullgraph=True, **arguments)
+
+
+def ones(*shape: int) -> torch.Tensor:
+    return torch.ones(*shape, requires_grad=True)
+
+
+def wave(x):
+    return x.sin().exp()
+
+
+def test_retained_graph():
+    """Catches saved values freed by the first of two backwards (J8)."""
+    x = ones(4)
+    total = compiled(wave)(x).sum()
+    total.backward(retain_graph=True)
+    once = x.grad.clone()
+    total.backward()
+    torch.testing.assert_close(x.grad, 2 * once)
+
+
+def test_second_backward():
+    """Catches a second backward on freed values that computes something instead of raising (J8)."""
+    total = compiled(wave)(ones(4)).sum()
+    total.backward()
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        total.backward()
+
+
+def test_second_backward_without_saved_values():
+    """Catches an error where eager has none: nothing was saved, so nothing was freed (J8)."""
+    x = ones(4)
+    total = compiled(lambda x: x * 2)(x).sum()
+    total.backward()
+    total.backward()
+    assert x.grad.tolist() == [4.0] * 4
+
+
+def test_double_backward():
+    """Catches a gradient that counts as a constant when it is differentiated: a silently wrong second order (J8)."""
+    x = ones(4)
+    (gradient,) = torch.autograd.grad(compiled(wave)(x).sum(), x, create_graph=True)
+    torch.testing.assert_close(gradient.detach(), (x.cos() * wave(x)).detach())
+    with pytest.raises(RuntimeError, match="can't be differentiated again"):
+        (gradient.sum() + x.sum()).backward()
+
+
+def test_gradient_with_graph_that_nobody_differentiates():
+    """Catches `create_graph=True` alone raising."""
+    x = ones(4)
+    (compiled(wave)(x).sum()).backward(create_graph=True)
+    torch.testing.assert_close(x.grad.detach(), (x.cos() * wave(x)).detach())
+
+
+@pytest.mark.parametrize("target", ["argument", "result"])
+def test_in_place_change_before_backward(target):
+    """Catches a gradient computed from values that the user changed after the forward (J6)."""
+    x, weight = ones(4), ones(4)
+    # "default" saves the result of `exp`; "min-cut" may compute it anew, and then its change does not matter.
+    result = compiled(lambda x, w: (x * w).exp(), options={"partition": "default"})(x, weight)
+    with torch.no_grad():
+        (weight if target == "argument" else result).add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+def test_in_place_change_that_does_not_matter():
+    """Catches a version check on what the backward does not need."""
+    assert_same(lambda x: x.sin() * 2, ones(4), then=lambda output, arguments: output.mul_(3))
+
+
+def test_partial_gradients():
+    """Catches results without a gradient whose tangents are missing rather than zero."""
+    x = ones(4)
+    first, second, _ = compiled(lambda x: (x.sin(), x * x, x.exp()))(x)
+    (first.sum() + second.sum()).backward()
+    torch.testing.assert_close(x.grad, (x.cos() + 2 * x).detach())
+
+
+def test_unneeded_gradients():
+    """Catches a gradient for an argument that does not require one, or none for one that does."""
+    assert_same(lambda x, y, i: (x * y)[i], ones(4), torch.ones(4), torch.tensor([0, 2]))
+
+
+def test_layout_of_the_tangent():
+    """Catches a backward that reads a strided or expanded gradient as if it were dense (J2)."""
+    x, y = ones(3, 4), ones(3, 4)
+    tangent = torch.linspace(-1, 1, 12).reshape(4, 3).t()
+    fn = compiled(torch.sin)
+    before = dovetail.stats().copies.total()
+    fn(x).backward(tangent)
+    assert dovetail.stats().copies.total() == before + 1
+    torch.testing.assert_close(x.grad, (x.cos() * tangent).detach())
+    fn(y).sum().backward()
+    torch.testing.assert_close(y.grad, y.cos().detach())
+
+
+def test_hooks_and_retained_gradients():
+    """Catches hooks of arguments and results that don't run, or a retained gradient that stays None."""
+    x, seen = ones(4), []
+    y = compiled(wave)(x)
+    y.register_hook(lambda gradient: seen.append("result") or gradient * 3)
+    x.register_hook(lambda gradient: seen.append("argument"))
+    y.retain_grad()
+    y.sum().backward()
+    assert seen == ["result", "argument"]
+    assert y.grad.tolist() == [3.0] * 4
+    torch.testing.assert_close(x.grad, (3 * x.cos() * wave(x)).detach())
+
+
+def test_accumulated_gradients_are_not_shared():
+    """Catches two arguments whose gradients lie in the same memory: accumulating into one changes the other."""
+    x, y = ones(4), ones(4)
+    fn = compiled(lambda x, y: x + y)
+    for _ in range(2):
+        fn(x, y).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [2.0] * 4
+
+
+def test_saved_values_die_in_the_backward():
+    """Catches activations that live on after the backward, in the graph or in the program (J5)."""
+    weight = ones(64, 64)
+    result = compiled(lambda x, w: (torch.relu(x @ w) @ w).sum())(ones(64, 64), weight)
+    private = [weakref.ref(each) for each in result.grad_fn.private]
+    assert private, "expected the product to be saved"
+    result.backward()
+    gc.collect()
+    assert [reference() for reference in private] == [None] * len(private)
+
+
+def test_graph_breaks():
+    """Catches gradients that stop at a graph break, or a second graph that mixes up the first one's results."""
+
+    def fn(x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        y.mul_(3)
+        z = y.view(2, 2)
+        torch._dynamo.graph_break()
+        return z.sin(), y
+
+    assert_same(fn, ones(4), fullgraph=False, graphs=3)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_calls_without_grad(mode):
+    """Catches results of such calls that require grad, or a program for one mode run in another."""
+
+    def fn(x):
+        return x * 2, x.view(2, 2)
+
+    def run(call, x):
+        with mode():
+            without = call(x)
+        return [(each.requires_grad, each.is_inference(), each._is_view()) for each in (*without, *call(x))]
+
+    assert run(compiled(fn), ones(4)) == run(fn, ones(4))
+
+
+def test_name_in_the_graph():
+    """Catches errors and graph drawings that speak of a nameless node."""
+    assert type(compiled(wave)(ones(4)).grad_fn).__name__ == "DovetailBackward"

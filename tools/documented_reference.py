@@ -1,0 +1,149 @@
+"""The reference sections of the documents, from docstrings and declarations."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, get_args
+
+import dovetail.frontend
+from dovetail import errors
+from dovetail.dialects.dovetail import RefType, ops, verify
+from dovetail.dialects.dovetail.effects import Reads, Writes
+from dovetail.options import Options
+from dovetail.passes.base import Pass, registry
+from dovetail.passes.pipeline import PIPELINES
+from dovetail.passes.verify_level import LEVELS
+from dovetail.runtime.stats import Stats
+
+_EFFECTS = {
+    Reads: "reads memory: may be dropped, and merged where no write lies between",
+    Writes: "writes memory: never dropped, and no read is merged across it",
+    None: "none declared, so it is never dropped, merged or moved",
+}
+
+
+def reference_sections() -> dict[str, str]:
+    """Every generated section but those of the walk, by name."""
+    return {
+        "dialect:types": _ref_type(),
+        "dialect:ops": "\n".join(_op(getattr(ops, name)) for name in ops.__all__),
+        "levels:table": _levels(),
+        "passes:list": "\n".join(_pass(each) for each in registry().values()),
+        "passes:pipelines": "\n".join(_pipeline(name) for name in PIPELINES),
+        "options:table": _options(),
+        "stats:fields": f"```text\n{_prose(Stats)}\n```\n",
+        "errors:list": "".join(f"- `{each.__name__}`: {_prose(each)}\n" for each in _error_classes()),
+        "errors:unsupported": "".join(f"- {message}\n" for message in _unsupported()),
+    }
+
+
+def _prose(thing: object) -> str:
+    return inspect.cleandoc(thing.__doc__ or "")
+
+
+def _ref_type() -> str:
+    return f"### `!{RefType.type_name}`\n\n{_prose(RefType)}\n\nVerified wherever one stands: it is {RefType.SOUND}.\n"
+
+
+def _op(op) -> str:
+    text, example, _ = re.split(r"^`(.*\"dovetail\..*)`$", _prose(op), maxsplit=1, flags=re.MULTILINE)
+    lines = [f"### `{op.OPERATION_NAME}`", "", text.strip(), "", "```mlir", example, "```", ""]
+    for field in op._fields:
+        kind = type(field).__name__.removesuffix("Def").lower()
+        lines.append(f"- {kind} `{field.name}`{_constraint(op.__annotations__[field.name])}")
+    effect = next((each for each in (Reads, Writes) if each in op._traits), None)
+    lines.append(f"- effects: {_EFFECTS[effect]}")
+    lines += [f"- verified: {rule}" for rule in _rules(op)]
+    return "\n".join(lines) + "\n"
+
+
+def _constraint(annotation) -> str:
+    """What a field is declared to be, where the declaration says more than that it is there."""
+    kind = next(iter(get_args(annotation)), annotation)
+    if kind is RefType:
+        return f": `!{RefType.type_name}`"
+    return "" if kind is Any else f": `{kind.__name__}`"
+
+
+def _rules(op) -> Iterator[str]:
+    """What the verifier checks, in order: its own messages, and the first lines of the shared rules it names."""
+    tree = ast.parse(dedent(inspect.getsource(op.verify_invariants)))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        rule = ast.unparse(call.func)
+        if rule == "verify.fail":
+            yield f'"{_message(call.args[1])}"'
+        elif rule.startswith("verify.") and rule != "verify.is_as_declared":
+            yield _prose(getattr(verify, rule.removeprefix("verify."))).splitlines()[0]
+
+
+def _message(node: ast.AST) -> str:
+    """The text of a string or f-string, an ellipsis in place of what is filled in."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+
+
+def _levels() -> str:
+    rows = ["| level | function | `dovetail` ops in it |", "|---|---|---|"]
+    for level, functions in LEVELS.items():
+        for name, allowed in functions.items():
+            rows.append(f"| {level} | `@{name}` | {' '.join(f'`{op}`' for op in allowed.split())} |")
+            level = ""
+    return "\n".join(rows) + "\n"
+
+
+def _pass(each: type[Pass]) -> str:
+    text, before, rewrite = _prose(each).partition("Before:")
+    lines = [f"### `{each.name}`", "", text.strip(), ""]
+    if before:
+        lines += ["```text", f"{before}{rewrite}".replace("`", ""), "```", ""]
+    lines += [f"- option `{option}`" for option in each.described_options()]
+    lines.append(f"- alone: `dovetail-opt FILE --pass-pipeline={each.name}`")
+    return "\n".join(lines) + "\n"
+
+
+def _pipeline(name: str) -> str:
+    make = PIPELINES[name]
+    options = [
+        f"- option `{each.name}` (default: {each.default})" for each in inspect.signature(make).parameters.values()
+    ]
+    steps = "\n".join(map(str, make()))
+    return "\n".join([f"### `{name}`", "", _prose(make), "", *options, "", "```text", steps, "```", ""])
+
+
+def _options() -> str:
+    rows = ["| option | type | default | meaning |", "|---|---|---|---|"]
+    documented = dict(line.split(": ", 1) for line in _attributes(Options))
+    for field in fields(Options):
+        kind = getattr(field.type, "__name__", field.type)
+        rows.append(f"| `{field.name}` | {kind} | `{field.default!r}` | {documented[field.name]} |")
+    return "\n".join(rows) + "\n"
+
+
+def _attributes(cls: type) -> list[str]:
+    """The entries under "Attributes:" of a class's docstring, each on one line."""
+    entries: list[str] = []
+    for line in _prose(cls).partition("Attributes:\n")[2].splitlines():
+        if line.startswith("     "):
+            entries[-1] += f" {line.strip()}"
+        else:
+            entries.append(line.strip())
+    return entries
+
+
+def _error_classes() -> list[type]:
+    return [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
+
+
+def _unsupported() -> list[str]:
+    """The message of every `UnsupportedError` that the frontend raises, without repetition."""
+    found: dict[str, None] = {}
+    for path in sorted(Path(dovetail.frontend.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "UnsupportedError":
+                found[_message(node.args[0])] = None
+    return sorted(found)
