@@ -63,7 +63,8 @@ def _write_no_grad(ref: torch.Tensor, value: torch.Tensor) -> None:
 
 
 def _write_hidden(ref: torch.Tensor, value: torch.Tensor) -> None:
-    ref.detach().copy_(value)
+    # Unlike `detach()`, which shares the version counter.
+    ref.data.copy_(value)
 
 
 WRITES: dict[str, Callable] = {"tracked": torch.Tensor.copy_, "no_grad": _write_no_grad, "hidden": _write_hidden}

@@ -32,6 +32,9 @@ _DTYPES = {
     "complex<f64>": ("complex128", 16),
 }
 
+DTYPE_NAMES = frozenset(name for name, _ in _DTYPES.values())
+"""PyTorch's names of the element types that the IR has."""
+
 
 @dataclass(frozen=True)
 class TensorInfo:

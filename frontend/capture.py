@@ -19,6 +19,7 @@ from torch._inductor import config as inductor_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from dovetail.dialects.torch_types import DTYPE_NAMES
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.decompositions import decompositions
 from dovetail.frontend.eager_effects import EagerEffects, Mutation, Result, eager_effects, stand_in
@@ -117,6 +118,8 @@ def _check_inputs(names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {name}: tensor subclass {type(value).__name__} is not supported yet")
         if isinstance(value, torch.Tensor) and value.layout != torch.strided:
             raise UnsupportedError(f"argument {name}: layout {value.layout} is not supported, expected torch.strided")
+        if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
+            raise UnsupportedError(f"argument {name}: element type {value.dtype} is not supported")
         if not isinstance(value, torch.Tensor | int | float | bool):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
 

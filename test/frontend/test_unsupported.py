@@ -103,3 +103,10 @@ def test_device():
     """Catches a device without memory that is handed to a kernel."""
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="unsupported device 'meta'; expected one of"):
         torch.compile(torch.sin, backend="dovetail")(torch.ones(3, device="meta"))
+
+
+def test_element_type_that_the_ir_lacks():
+    """Catches a bare KeyError from the importer in place of the argument's name."""
+    numbers = torch.zeros(2, 2, dtype=torch.uint16)
+    message = r"argument L\['x'\]: element type torch.uint16 is not supported"
+    assert_refused(lambda x: x.view(-1), numbers, message=message)

@@ -80,8 +80,7 @@ def observe(
     outputs = fn(*arguments)
     facts: dict[str, Any] = {"outputs": _structure(outputs), "random state": torch.get_rng_state().sum().item()}
     facts |= _facts("called", _named("output", outputs) | named_arguments)
-    moved = (name for name, tensor in named_arguments.items() if tensor._version > versions[name])
-    facts |= {f"{name} version moved": True for name in moved}
+    facts |= {f"{name} version moved": each._version > versions[name] for name, each in named_arguments.items()}
     values = {name: tensor.detach().clone() for name, tensor in (_named("output", outputs) | named_arguments).items()}
     extra = then(outputs, arguments) if then is not None else None
     everything = _named("output", outputs) | _named("then", extra) | named_arguments

@@ -38,6 +38,7 @@ EAGER_IS_OFF = {
 ACCEPTED = {
     **EAGER_IS_OFF,
     "aten.softplus_backward.default": _OVERFLOW,
+    "aten.hardtanh_backward.default": "eager's vector loop gives 0 for a NaN input, its loop for the rest the gradient",
     "aten.addcdiv.default": _OVERFLOW,
     "aten.addcmul.default": _OVERFLOW,
     "aten.sigmoid_backward.default": _OVERFLOW,

@@ -17,7 +17,7 @@ class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
     """Stores `value` into `ref`'s memory, as the in-place op that the user wrote would.
 
     `mode` says what autograd sees of it: `tracked` (gradients flow through the copy), `no_grad` (the user wrote under
-    `torch.no_grad`, the version counter moves), `hidden` (the user wrote through `.data` or `detach`).
+    `torch.no_grad`, the version counter moves), `hidden` (the user wrote through `.data`: it stays).
     `"dovetail.write"(%0, %x) {mode = "tracked"} : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
     """
 
