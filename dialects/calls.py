@@ -12,6 +12,7 @@ from torch_mlir.dialects import func
 REASON = "dovetail.reason"
 REGION = "dovetail.region"
 FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
+MUTATED = "dovetail.mutated"
 FALLBACK = "fallback: "
 
 
@@ -46,6 +47,14 @@ def is_region(op: ir.OpView) -> bool:
 def is_border(op: ir.OpView) -> bool:
     """Whether `op` declares a call that is one node of autograd's graph: `dovetail.forward` and `dovetail.backward`."""
     return isinstance(op, func.FuncOp) and FORWARD in op.attributes
+
+
+def is_guard(op: ir.OpView) -> bool:
+    """Whether `op` declares a check that runs before anything else: its arguments' memory is independent.
+
+    `dovetail.mutated` says how many of them, the first ones, the program writes; each has its `dovetail.name`.
+    """
+    return isinstance(op, func.FuncOp) and MUTATED in op.attributes
 
 
 def symbol(op: ir.OpView) -> str:

@@ -11,6 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
+from dovetail.dialects.calls import MUTATED
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.ops.detach import detach
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -60,6 +61,7 @@ class _Joint:
         calls = self.capture.graph.nodes
         backward = _dependents(self.capture.tangents)
         with ir.InsertionPoint(self.block):
+            self._guard()
             self._bind_arguments()
             self._import(node for node in calls if node not in backward)
             self._writes()
@@ -71,6 +73,21 @@ class _Joint:
         inputs = [argument.type for argument in self.arguments]
         signature = ir.FunctionType.get(inputs, [value.type for value in results])
         self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
+
+    def _guard(self) -> None:
+        """Arguments that the call mutates were traced as sharing memory with no other: a later call may differ."""
+        tensors = [each for each in zip(self.capture.inputs, self.arguments, strict=True) if each[0].number is None]
+        mutated = [each for each in tensors if each[0].mutated_value is not None]
+        checked = mutated + [each for each in tensors if each[0].mutated_value is None]
+        if not mutated or len(checked) < 2:
+            return
+        refs = [ref for _, ref in checked]
+        with ir.InsertionPoint(self.func):
+            guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
+        guard.attributes[MUTATED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(mutated))
+        names = [ir.DictAttr.get({"dovetail.name": ir.StringAttr.get(argument.name)}) for argument, _ in checked]
+        guard.attributes["arg_attrs"] = ir.ArrayAttr.get(names)
+        func.CallOp([], "guard", refs)
 
     def _argument_type(self, argument: Input) -> ir.Type:
         if argument.number is None:

@@ -74,7 +74,7 @@ def _hardtanh_backward(gradient: torch.Tensor, value: torch.Tensor, min_val: flo
 
 
 def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
-    """Small powers as products, as in eager; what is left to `pow.Tensor_Scalar` is what IREE is right for."""
+    """Small powers as products and roots, as in eager; IREE is wrong for zeros, infinities or negative bases."""
     if not value.is_floating_point() or not math.isfinite(exponent):
         return _small_pow(value, exponent)
     if not float(exponent).is_integer():
@@ -83,6 +83,8 @@ def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
 
 
 def _small_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
+    if exponent == 0:
+        return torch.ones_like(value, dtype=torch.result_type(value, exponent))
     keeps_dtype = torch.result_type(value, exponent) == value.dtype and value.dtype is not torch.bool
     if not keeps_dtype or exponent not in (1, 2, 3):
         return NotImplemented
@@ -90,19 +92,9 @@ def _small_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
 
 
 def _fractional_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
-    """IREE gives NaN for the power of -inf: what is no root is left to a form that it is not given."""
-    if exponent == 0.5 and value.dtype is not torch.float16:
-        return value.sqrt()
-    if exponent == -0.5 and value.dtype is not torch.float16:
-        return value.rsqrt()
-    return torch.pow(value, torch.scalar_tensor(exponent, dtype=value.dtype, device=value.device))
-
-
-def _pow_of_number(base: float, exponent: torch.Tensor) -> torch.Tensor:
-    """IREE is right for positive bases; others are left to a form that it is not given."""
-    if base > 0 or not exponent.is_floating_point():
-        return NotImplemented
-    return torch.pow(torch.full_like(exponent, base), exponent)
+    if value.dtype is torch.float16 or exponent not in (0.5, -0.5):
+        return NotImplemented  # of -inf, float16's power and root differ in eager
+    return value.sqrt() if exponent > 0 else value.rsqrt()
 
 
 def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:
@@ -200,7 +192,6 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.hardtanh.default: _hardtanh,
     aten.hardtanh_backward.default: _hardtanh_backward,
     aten.pow.Tensor_Scalar: _pow,
-    aten.pow.Scalar: _pow_of_number,
     aten.remainder.Scalar: _remainder,
     aten.neg.default: _neg,
     aten.argmax.default: _argmax,

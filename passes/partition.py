@@ -239,6 +239,10 @@ class _Split:
             call.attributes["arg_attrs"] = self.joint.attributes["arg_attrs"]
         values = self._enter(call)
         with ir.InsertionPoint(call.body.blocks[0]):
+            for op in self.ops:
+                if isinstance(op.opview, func.CallOp):
+                    with op.location:
+                        clone(op, values)
             passed = [self._passed(index, values[argument], trained) for index, argument in enumerate(self.arguments)]
             results = func.CallOp(list(owned), "apply" if trained else "forward", passed).results
             values.update(zip([*(op.results[0] for op in self.owns), *self.written], results, strict=True))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_extern, is_region, referred
+from dovetail.dialects.calls import BACKWARD, FORWARD, MUTATED, is_border, is_extern, is_guard, is_region, referred
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.rewriting import functions
+from dovetail.passes.rewriting import functions, has_argument_attribute
 
 _CALL = "write view detach set_metadata"
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
@@ -47,6 +47,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
             self._check_signature(name, function_op)
             if is_border(function_op):
                 self._check_border(function_op, found)
+            elif is_guard(function_op):
+                self._check_guard(function_op)
             elif is_region(function_op):
                 self._check_region(function_op)
             elif name in allowed:
@@ -74,7 +76,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 raise fail(
                     function_op, self.name, f"'@{name}' is a region, it expects values and memory, got '{type_}'"
                 )
-        if not is_border(function_op) and len(function_op.body.blocks) != 1:
+        if not (is_border(function_op) or is_guard(function_op)) and len(function_op.body.blocks) != 1:
             blocks = len(function_op.body.blocks)
             raise fail(function_op, self.name, f"'@{name}' expects a body of one block, got {blocks} blocks")
 
@@ -91,6 +93,18 @@ class VerifyLevelPass(Pass, name="verify-level"):
         for op in _operations(function_op):
             if op.name.startswith("dovetail.") or is_extern(op):
                 raise fail(op, self.name, "has no place in a region, which IREE compiles")
+
+    def _check_guard(self, guard: func.FuncOp) -> None:
+        arguments, mutated = guard.type.inputs, guard.attributes[MUTATED]
+        if not isinstance(mutated, ir.IntegerAttr) or not 0 < mutated.value <= len(arguments):
+            raise fail(
+                guard, self.name, f"expects '{MUTATED}' to be 1 to {len(arguments)} of its arguments, got {mutated}"
+            )
+        for index, type_ in enumerate(arguments):
+            if not isinstance(type_, RefType) or not has_argument_attribute(guard, index, "dovetail.name"):
+                raise fail(
+                    guard, self.name, f"expects argument {index} to be a ref with a 'dovetail.name', got '{type_}'"
+                )
 
     def _check_border(self, border: func.FuncOp, found: dict[str, func.FuncOp]) -> None:
         for attribute in (FORWARD, BACKWARD):

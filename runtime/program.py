@@ -7,8 +7,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.emitter import Emitter, Source
-from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_region, referred, symbol
+from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.runtime.autograd import make_border, read_border
+from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare
 from dovetail.runtime.stats import count_copy
 
@@ -28,6 +29,7 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
         sources.append(source)
         return source.load()
 
+    bindings |= {name: make_guard(op) for name, op in found.items() if is_guard(op)}
     for name, op in found.items():
         if is_region(op):
             bindings[name] = executables[name] if name in executables else unboxed(emit(name, False))

@@ -11,8 +11,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.emitter import Emitter
-from dovetail.dialects.calls import is_region, symbol
+from dovetail.dialects.calls import is_guard, is_region, symbol
 from dovetail.dialects.dovetail import RefType, TangentOp
+from dovetail.runtime.guard import make_guard
 from dovetail.runtime.program import load_program, unboxed
 
 
@@ -56,7 +57,7 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     entry = _entry(module)
     if symbol(entry) == "joint":
         tangents = [_random(op.results[0].type, generator) for op in _ops(entry) if isinstance(op.opview, TangentOp)]
-        return _run_joint(entry, _copies(inputs), tangents, seed)
+        return _run_joint(module, entry, _copies(inputs), tangents, seed)
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     arguments = _copies(inputs)
     torch.manual_seed(seed)
@@ -70,10 +71,11 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     return Observation(results, arguments, gradients or [None] * len(arguments))
 
 
-def _run_joint(entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
+def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
+    bindings = {symbol(op): make_guard(op) for op in module.body.operations if is_guard(op)}
     torch.manual_seed(seed)
     with torch.no_grad():
-        outcome = Emitter(entry, {}).emit().load()(list(arguments), *([list(tangents)] if tangents else []))
+        outcome = Emitter(entry, bindings).emit().load()(list(arguments), *([list(tangents)] if tangents else []))
     results, gradients = outcome if tangents else (outcome, [None] * len(arguments))
     return Observation(list(results), arguments, list(gradients))
 

@@ -295,3 +295,29 @@ module attributes {dovetail.level = "regions"} {
     return %0 : !r
   }
 }
+
+// -----
+
+// REGIONS: 'func.func' op expects 'dovetail.mutated' to be 1 to 2 of its arguments, got 3 : i64
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 3}
+  func.func @call(%x: !r, %y: !r) {
+    call @guard(%x, %y) : (!r, !r) -> ()
+    return
+  }
+}
+
+// -----
+
+// REGIONS: 'func.func' op expects argument 1 to be a ref with a 'dovetail.name', got '!dovetail.ref<{{.*}}>'
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func private @guard(!r {dovetail.name = "x"}, !r) attributes {dovetail.mutated = 1}
+  func.func @call(%x: !r, %y: !r) {
+    call @guard(%x, %y) : (!r, !r) -> ()
+    return
+  }
+}
