@@ -21,6 +21,10 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.regenerate_docs
 
+# Every op that may stand in a region, against ATen, on ordinary and special values; about four minutes.
+sweep: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.sweep -o docs/op-sweep.md
+
 lint: $(INSTALLED) typing
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check

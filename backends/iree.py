@@ -16,9 +16,9 @@ from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts
 
-# Failures of this process's lifetime, by region key: a region that crashed the compiler once isn't tried again.
-# Kept in memory only, so that a time-out on a busy machine can't outlive the process.
-_failures: dict[str, "CompileFailure"] = {}
+# Failures of this process's lifetime, by region key and time limit: a region that crashed the compiler once isn't tried
+# again. Kept in memory only, so that a time-out on a busy machine can't outlive the process.
+_failures: dict[tuple[str, float], "CompileFailure"] = {}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def compile_regions(
     """
     keys = {name: region_key(source, target) for name, source in sources.items()}
     distinct = {keys[name]: source for name, source in sources.items()}
-    outcomes: dict[str, Outcome] = {key: _failures[key] for key in distinct if key in _failures}
+    outcomes: dict[str, Outcome] = {key: _failures[key, timeout] for key in distinct if (key, timeout) in _failures}
     if cache is not None:
         outcomes |= {key: found for key in distinct if (found := _cached(key, cache)) is not None}
     missing = {key: source for key, source in distinct.items() if key not in outcomes}
@@ -81,7 +81,7 @@ def compile_regions(
         for compiled in pool.map(lambda batch: _compile_batch(batch, target, timeout), _batches(missing, workers)):
             outcomes |= compiled
     for key in missing:
-        _remember(key, outcomes[key], cache)
+        _remember(key, outcomes[key], timeout, cache)
     return {name: outcomes[key] for name, key in keys.items()}
 
 
@@ -95,9 +95,9 @@ def _cached(key: str, cache: RegionCache) -> CompiledRegion | None:
     return None if module is None else CompiledRegion(module, function)
 
 
-def _remember(key: str, outcome: Outcome, cache: RegionCache | None) -> None:
+def _remember(key: str, outcome: Outcome, timeout: float, cache: RegionCache | None) -> None:
     if isinstance(outcome, CompileFailure):
-        _failures[key] = outcome
+        _failures[key, timeout] = outcome
     elif cache is not None:
         module_key = hashlib.sha256(outcome.module).hexdigest()
         if cache.read(module_key) is None:

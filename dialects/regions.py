@@ -21,9 +21,12 @@ def region_texts(module: ir.Module) -> dict[str, str]:
     return {name: _text(region) for name, region in regions(module).items()}
 
 
-def region_bytes(module: ir.Module, name: str) -> int:
-    """Bytes that one call reads and writes, each argument once."""
-    return sum(require_tensor_info(type_).nbytes for type_ in regions(module)[name].type.inputs)
+def region_bytes(module: ir.Module) -> dict[str, int]:
+    """Bytes that one call of each region reads and writes, each argument once."""
+    return {
+        name: sum(require_tensor_info(type_).nbytes for type_ in region.type.inputs)
+        for name, region in regions(module).items()
+    }
 
 
 def _text(region: func.FuncOp) -> str:

@@ -15,7 +15,7 @@ from torch_mlir import ir
 
 from dovetail.accounting import account
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
+from dovetail.backends.iree import CompileFailure, Outcome, compile_regions
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
@@ -73,7 +73,8 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     with _timed("regions"):
         texts = region_texts(module)
         compiled = compile_regions(texts, target_for_device(device), timeout=options.timeout, cache=cache)
-    failures = {name: outcome for name, outcome in compiled.items() if isinstance(outcome, CompileFailure)}
+        loaded = _load(texts, region_bytes(module), compiled)
+    failures = {name: outcome for name, outcome in loaded.items() if isinstance(outcome, CompileFailure)}
     for name, failure in failures.items():
         log.warning("region %s runs through ATen: %s; reproduce with: %s", name, failure.reason, failure.reproducer)
         runner.run(fallback_pipeline([name], failure.reason), module)
@@ -82,17 +83,29 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     stats = current()
     stats.executables += len({text for name, text in texts.items() if name not in failures})
     stats.cache_hits += cache.hits if cache else 0
-    return _load(module, texts, {name: each for name, each in compiled.items() if isinstance(each, CompiledRegion)})
+    return {name: each for name, each in loaded.items() if isinstance(each, Executable)}
 
 
-def _load(module: ir.Module, texts: Mapping[str, str], compiled: Mapping[str, CompiledRegion]) -> dict[str, Callable]:
-    """One executable for each distinct region: repeated layers share it."""
-    shared: dict[str, Executable] = {}
+def _load(
+    texts: Mapping[str, str], moved: Mapping[str, int], compiled: Mapping[str, Outcome]
+) -> dict[str, Executable | CompileFailure]:
+    """One executable for each distinct region: repeated layers share it. `moved` is bytes a call, by region."""
+    shared: dict[str, Executable | CompileFailure] = {}
     for name, outcome in compiled.items():
         if texts[name] not in shared:
-            driver = choose_driver(region_bytes(module, name))
-            shared[texts[name]] = Executable(outcome, driver=driver, name=name)
+            shared[texts[name]] = _loaded(outcome, choose_driver(moved[name]), name)
     return {name: shared[texts[name]] for name in compiled}
+
+
+def _loaded(outcome: Outcome, driver: str, name: str) -> Executable | CompileFailure:
+    """What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
+    if isinstance(outcome, CompileFailure):
+        return outcome
+    try:
+        return Executable(outcome, driver=driver, name=name)
+    except (RuntimeError, ValueError) as error:
+        message = " ".join(str(error).split())
+        return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
 
 
 def _check_strict(module: ir.Module) -> None:

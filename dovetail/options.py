@@ -47,6 +47,8 @@ class Options:
                 raise OptionError(f"option '{name}' expects {expected.__name__}, got {value!r}")
             if name in _CHOICES and value not in _CHOICES[name]:
                 raise OptionError(f"option '{name}' expects one of {_quoted(_CHOICES[name])}, got {value!r}")
+            if name == "timeout" and not 0 < value < float("inf"):
+                raise OptionError(f"option '{name}' expects a number of seconds above 0, got {value!r}")
         return cls(**(given or {}))
 
 

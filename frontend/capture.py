@@ -18,6 +18,7 @@ from torch._guards import TracingContext, tracing
 from torch._inductor import config as inductor_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._pytree import tree_flatten
 
 from dovetail.dialects.torch_types import DTYPE_NAMES
 from dovetail.errors import UnsupportedError
@@ -52,6 +53,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         metadata = state.fw_metadata
         graph = exported.graph_module.graph
         _check_metadata(metadata, names)
+        _check_nodes(graph, inputs)
         return share_memory(_describe(graph, metadata, names, inputs, _static_inputs(gm, metadata), effects), effects)
 
 
@@ -143,15 +145,37 @@ def _check_metadata(metadata, names: list[str]) -> None:
             raise UnsupportedError(f"argument {name}: changing both its data and its sizes is not supported yet")
 
 
+def _check_nodes(graph: torch.fx.Graph, inputs: list) -> None:
+    """Raises for a tensor inside of the graph that the IR can't say: its types know neither device nor layout."""
+    devices = {value.device.type for value in inputs if isinstance(value, torch.Tensor)} or {"cpu"}
+    for node in graph.nodes:
+        for value in tree_flatten(node.meta.get("val"))[0]:
+            if not isinstance(value, torch.Tensor):
+                continue
+            if value.device.type not in devices:
+                expected = ", ".join(sorted(devices))
+                raise UnsupportedError(
+                    f"{source_line(node)}: a tensor on {value.device} is not supported, expected {expected}"
+                )
+            if value.layout != torch.strided:
+                raise UnsupportedError(
+                    f"{source_line(node)}: layout {value.layout} is not supported, expected torch.strided"
+                )
+            if str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
+                raise UnsupportedError(f"{source_line(node)}: element type {value.dtype} is not supported")
+
+
 def _check_aliases(names: list[str], inputs: list, effects: EagerEffects) -> None:
     """Raises where a mutated argument overlaps another: the graph would be traced as if they were independent."""
-    tensors = [index for index, each in enumerate(inputs) if isinstance(each, torch.Tensor)]
-    for index in tensors:
-        mutation = effects.mutations[index]
+    sharing: dict[int, list[int]] = {}
+    for index, each in enumerate(inputs):
+        if isinstance(each, torch.Tensor):
+            sharing.setdefault(each.untyped_storage()._cdata, []).append(index)
+    for index, mutation in enumerate(effects.mutations):
         if mutation is None or not mutation.is_mutated:
             continue
-        for other in tensors:
-            if inputs[other] is not inputs[index] and _overlap(inputs[index], inputs[other]):
+        for other in sharing[inputs[index].untyped_storage()._cdata]:
+            if other != index and _overlap(inputs[index], inputs[other]):
                 raise UnsupportedError(
                     f"argument {names[index]} is mutated and overlaps argument {names[other]} in memory: not supported"
                     " yet, pass a clone of one of them"
@@ -159,8 +183,8 @@ def _check_aliases(names: list[str], inputs: list, effects: EagerEffects) -> Non
 
 
 def _overlap(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether the spans of memory from first to last element meet."""
-    if left.untyped_storage()._cdata != right.untyped_storage()._cdata or not left.numel() or not right.numel():
+    """Whether the spans from first to last element meet, in the storage that both lie in."""
+    if not left.numel() or not right.numel():
         return False
     (left_start, left_end), (right_start, right_end) = _span(left), _span(right)
     return left_start < right_end and right_start < left_end

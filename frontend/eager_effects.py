@@ -82,10 +82,12 @@ class _Writes(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         schema = func._schema.arguments if isinstance(func, torch._ops.OpOverload) else ()
-        for argument, value in zip(schema, args, strict=False):
+        given = {argument.name: value for argument, value in zip(schema, args, strict=False)} | (kwargs or {})
+        for argument in schema:
             is_written = argument.alias_info is not None and argument.alias_info.is_write
-            for each in tree_flatten(value)[0] if is_written else ():
-                self.memories.add(_memory(each))
+            for each in tree_flatten(given.get(argument.name))[0] if is_written else ():
+                if isinstance(each, torch.Tensor):
+                    self.memories.add(_memory(each))
         return func(*args, **(kwargs or {}))
 
 

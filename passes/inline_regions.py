@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import FALLBACK, extern, is_region
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.rewriting import body, calls_of, clone, functions
+from dovetail.passes.rewriting import body, calls, clone, functions
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,12 @@ class InlineRegionsPass(Pass, name="inline-regions"):
 
     def run(self, module: ir.Module) -> None:
         found = {name: op for name, op in functions(module).items() if is_region(op)}
+        called = calls(module)
         for name in filter(None, self.regions.split("+")):
             if name not in found:
                 known = ", ".join(f"@{each}" for each in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
-            for call in calls_of(module, name):
+            for call in called.get(name, ()):
                 _inline(call, found[name], FALLBACK + self.reason)
             found[name].operation.erase()
 

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import is_region
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting import body, calls_of, functions, set_signature
+from dovetail.passes.rewriting import body, calls, functions, set_signature
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,10 @@ class LowerRegionsPass(Pass, name="lower-regions"):
     """
 
     def run(self, module: ir.Module) -> None:
+        called = calls(module)
         for name, function_op in functions(module).items():
             if is_region(function_op):
-                for call in calls_of(module, name):
+                for call in called.get(name, ()):
                     _lower_call(call, name)
                 _lower_region(function_op)
         module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)

@@ -14,10 +14,9 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.dialects.torch_types import tensor_info
-from dovetail.passes.rewriting import operand_ops
+from dovetail.passes.rewriting import is_view, operand_ops
 
-RECOMPUTABLE = {Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION}
-NEVER_SAVED = {Kind.CONSTANT, Kind.VIEW}
+RECOMPUTABLE = {Kind.CONSTANT, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION}
 
 
 def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]) -> list[ir.Value]:
@@ -47,7 +46,7 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
         if op in seen:
             continue
         seen.add(op)
-        is_source = isinstance(op.opview, ReadOp) or is_extern(op) or kind(op) not in RECOMPUTABLE
+        is_source = isinstance(op.opview, ReadOp) or is_extern(op) or not (is_view(op) or kind(op) in RECOMPUTABLE)
         for result in op.results:
             if is_source:
                 network.add_edge("source", (number(result), "in"))
@@ -69,6 +68,6 @@ def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool]) -> float:
     """
     op = value.owner.operation
     info = tensor_info(value.type)
-    if kind(op) in NEVER_SAVED or info is None:
+    if kind(op) is Kind.CONSTANT or is_view(op) or info is None:
         return float("inf")
     return 1 if is_free(value) else 1024 * (info.nbytes + 1)

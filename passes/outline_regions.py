@@ -10,7 +10,7 @@ from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.torch_ops import aten_name, is_constant
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.place_ops import PLACEMENT, PLACEMENT_REASON
-from dovetail.passes.rewriting import body, clone, functions
+from dovetail.passes.rewriting import FROM_PYTHON, body, clone, functions
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class _Outliner:
             return
         with op.location:
             cloned = clone(op, values)
-            if placement == "host" and not is_extern(op):
+            if placement == "host" and not is_extern(op) and op.name not in FROM_PYTHON:
                 self._extern(op, cloned, values)
             else:
                 _untag(cloned)

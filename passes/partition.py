@@ -20,7 +20,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.ops.detach import detach
 from dovetail.dialects.dovetail.ops.own import own
-from dovetail.dialects.torch_ops import Kind, is_constant, kind
+from dovetail.dialects.torch_ops import is_constant
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.min_cut import saved_values
@@ -33,6 +33,7 @@ from dovetail.passes.rewriting import (
     constant_none,
     function,
     has_argument_attribute,
+    is_view,
     set_signature,
 )
 
@@ -79,6 +80,7 @@ class _Split:
         self.owns = self._all(OwnOp)
         self.tangents = self._all(TangentOp)
         self.gradients = self._all(GradientOp)
+        self.differentiated = {op.opview.of for op in self.gradients}
         self.observed = [op for op in self.ops if isinstance(op.opview, _OBSERVED)]
         self.written = self._written_values()
         self.backward = self._backward_ops()
@@ -254,7 +256,7 @@ class _Split:
 
     def _passed(self, index: int, argument: ir.Value, trained: bool) -> ir.Value:
         """Autograd must not traverse an input to which the graph contributes no gradient."""
-        has_gradient = any(op.opview.of == self.arguments[index] for op in self.gradients)
+        has_gradient = self.arguments[index] in self.differentiated
         requires_grad = has_argument_attribute(self.joint, index, "dovetail.requires_grad")
         return detach(argument).detached if trained and requires_grad and not has_gradient else argument
 
@@ -265,7 +267,7 @@ class _Split:
 def _bases(value: ir.Value) -> list[ir.Value]:
     """What to save in place of a view: the values that it is a view of."""
     op = value.owner.operation
-    if kind(op) is not Kind.VIEW:
+    if not is_view(op):
         return [value]
     operands = [operand for operand in op.operands if not isinstance(operand.owner, ir.Block)]
     return [base for operand in operands if not is_constant(operand.owner.operation) for base in _bases(operand)]

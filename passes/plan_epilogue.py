@@ -42,8 +42,13 @@ class PlanEpiloguePass(Pass, name="plan-epilogue"):
 def _separate(op: ir.Operation, index: int, taken: set[ir.Value]) -> None:
     value = op.operands[index]
     root = alias_root(value)
-    if root in taken or isinstance(root.type, RefType):
+    if root in taken or isinstance(root.type, RefType) or _is_literal(root):
         with op.location, ir.InsertionPoint(op):
             op.operands[index] = clone_tensor(value)
         return
     taken.add(root)
+
+
+def _is_literal(value: ir.Value) -> bool:
+    """Whether `value` is one tensor for all calls, where ATen runs it."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.vtensor.literal"

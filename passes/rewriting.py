@@ -7,8 +7,20 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
-from dovetail.dialects.torch_ops import Kind, is_constant, kind
+from dovetail.dialects.torch_ops import Kind, aten_name, is_constant, kind
 from dovetail.errors import PassError
+
+# Views that show memory as other elements. `kind` has no rule for them, since IREE has none: ATen makes them.
+REINTERPRETATIONS = (
+    "aten._conj.default",
+    "aten._neg_view.default",
+    "aten.view.dtype",
+    "aten.view_as_complex.default",
+    "aten.view_as_real.default",
+)
+
+# Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
+FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
 
 
 def functions(module: ir.Module) -> dict[str, func.FuncOp]:
@@ -16,11 +28,14 @@ def functions(module: ir.Module) -> dict[str, func.FuncOp]:
     return {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
 
 
-def calls_of(module: ir.Module, name: str) -> list[func.CallOp]:
-    """The calls of the function `@name`, in order."""
-    ops = (op for function_op in functions(module).values() if not function_op.is_external for op in body(function_op))
-    calls = (op.opview for op in ops if isinstance(op.opview, func.CallOp))
-    return [call for call in calls if referred(call, "callee") == name]
+def calls(module: ir.Module) -> dict[str, list[func.CallOp]]:
+    """The calls in `module` by the function that they call, in order."""
+    found: dict[str, list[func.CallOp]] = {}
+    for function_op in functions(module).values():
+        for op in body(function_op) if not function_op.is_external else ():
+            if isinstance(op.opview, func.CallOp):
+                found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
+    return found
 
 
 def function(module: ir.Module, name: str) -> func.FuncOp:
@@ -74,11 +89,16 @@ def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
     return found
 
 
+def is_view(op: ir.Operation) -> bool:
+    """Whether the result of a torch op lies in its operand's memory."""
+    return kind(op) is Kind.VIEW or aten_name(op) in REINTERPRETATIONS
+
+
 def alias_root(value: ir.Value) -> ir.Value:
     """The value whose memory `value` shares: views share their operand's, reads the argument's."""
     while isinstance(value.owner, ir.Operation | ir.OpView):
         op = value.owner.operation
-        if not (isinstance(op.opview, ReadOp | ViewOp | DetachOp) or (kind(op) is Kind.VIEW and len(op.operands) > 0)):
+        if not (isinstance(op.opview, ReadOp | ViewOp | DetachOp) or (is_view(op) and len(op.operands) > 0)):
             return value
         value = op.operands[0]
     return value

@@ -11,7 +11,7 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.rewriting import functions, has_argument_attribute
+from dovetail.passes.rewriting import FROM_PYTHON, functions, has_argument_attribute
 
 _CALL = "write view detach set_metadata"
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
@@ -123,7 +123,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
 
 
 def _computes(op: ir.Operation) -> bool:
-    if not op.name.startswith("torch.") or op.name == "torch.copy.to_vtensor" or is_extern(op):
+    if not op.name.startswith("torch.") or op.name in (*FROM_PYTHON, "torch.copy.to_vtensor") or is_extern(op):
         return False
     return kind(op) not in (Kind.VIEW, Kind.CONSTANT)
 

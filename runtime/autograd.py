@@ -97,6 +97,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, name: str
                 )
             for index, tensor in zip(private, ctx.private, strict=True):
                 arguments[index] = tensor
+            tensor = None  # the last one must not outlive its use in the backward
             if private and not torch._C._autograd._get_current_graph_task_keep_graph():
                 ctx.private = None
             arguments += [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]

@@ -130,6 +130,13 @@ def test_a_time_out_ends_the_compiler_and_its_children(monkeypatch, tmp_path):
     assert time.monotonic() - start < 10
 
 
+def test_a_time_out_holds_for_its_limit(monkeypatch, tmp_path):
+    """A region that took too long once would stay a library call although the user now gives it more time."""
+    use_compiler(monkeypatch, tmp_path, "cat > /dev/null; sleep 1; printf compiled")
+    assert isinstance(compile_regions({"a": "slow"}, Target(), timeout=0.1)["a"], CompileFailure)
+    assert compile_regions({"a": "slow"}, Target(), timeout=60)["a"] == CompiledRegion(b"compiled", "main")
+
+
 def test_regions_are_compiled_at_the_same_time(monkeypatch, tmp_path):
     """`jobs` that ends up unused would double the waiting: each of these two compilers waits for the other."""
     arrive = f"cat > /dev/null; mktemp {tmp_path}/here.XXXXXX > /dev/null"

@@ -28,6 +28,8 @@ def test_every_option_is_taken():
         ({"strict": 1}, "option 'strict' expects bool, got 1"),
         ({"strict": "true"}, "option 'strict' expects bool, got 'true'"),
         ({"timeout": True}, "option 'timeout' expects float, got True"),
+        ({"timeout": 0}, "option 'timeout' expects a number of seconds above 0, got 0"),
+        ({"timeout": float("inf")}, "option 'timeout' expects a number of seconds above 0, got inf"),
         ({"timeout": "3"}, "option 'timeout' expects float, got '3'"),
         ({"partition": 1}, "option 'partition' expects str, got 1"),
         ({"partition": "max-cut"}, "option 'partition' expects one of 'min-cut', 'default', got 'max-cut'"),

@@ -240,3 +240,30 @@ def test_view_after_metadata_mutation():
 
     with pytest.raises(UnsupportedError, match="result 0"):
         without_dynamo(fn)(matrix())
+
+
+@pytest.mark.parametrize("name", ["view_as_real", "view_dtype", "imag"])
+def test_copy_of_reinterpreted_memory(name):
+    """Catches a copy that is dropped although a view of other elements, unknown to IREE, lies in the same memory."""
+    fns = {
+        "view_as_real": (lambda z: torch.view_as_real(z).clone(), torch.tensor([1 + 2j, 3 - 4j])),
+        "view_dtype": (lambda x: x.view(torch.int32).clone(), vector()),
+        "imag": (lambda z: z.imag.clone(), torch.tensor([1 + 2j, 3 - 4j])),
+    }
+    fn, argument = fns[name]
+
+    def mutates(x):
+        before = fn(x)
+        x.mul_(2)
+        return before
+
+    assert_same(fn, argument, train=False, then=write_first)
+    assert_same(mutates, argument, train=False, then=write_first)
+
+
+def test_constant_tensor_returned():
+    """Catches a tensor of the program's own handed out: the user's writes would be in the next call's result."""
+    assert_same(lambda x: (torch.tensor([1.0, 2.0]), x + 1), vector(), then=write_first)
+    assert_same(
+        lambda z: (torch.tensor([1j, 2.0]), z * torch.tensor([1j, 2.0])), torch.ones(2), train=False, then=write_first
+    )

@@ -110,3 +110,25 @@ def test_element_type_that_the_ir_lacks():
     numbers = torch.zeros(2, 2, dtype=torch.uint16)
     message = r"argument L\['x'\]: element type torch.uint16 is not supported"
     assert_refused(lambda x: x.view(-1), numbers, message=message)
+
+
+def test_tensor_on_another_device():
+    """Catches a result on the inputs' device where the user asked for another: types in the IR name none."""
+    assert_refused(lambda x: x.to("meta"), torch.ones(3), message="a tensor on meta is not supported, expected cpu")
+    assert_refused(lambda x: (x + 1, torch.ones(3, device="meta")), torch.ones(3), message="a tensor on meta")
+
+
+def test_element_type_inside_of_the_graph():
+    """Catches a KeyError in place of the element type's name and the user's source line."""
+
+    def fn(x):
+        return x.to(torch.uint16).to(torch.int32)
+
+    assert_refused(fn, torch.ones(3, dtype=torch.int32), message=r"test_unsupported.py:\d+: element type torch.uint16")
+
+
+def test_overlapping_arguments_one_mutated_through_out():
+    """Catches a write that only the keyword `out=` shows."""
+    base = torch.ones(4)
+    with pytest.raises(UnsupportedError, match="is mutated and overlaps argument"):
+        without_dynamo(lambda x, y: torch.add(y, 1, out=x))(base[:3], base[1:])

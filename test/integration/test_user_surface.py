@@ -9,7 +9,7 @@ import torch
 
 import dovetail
 from dovetail import compiler
-from dovetail.backends.iree import CompileFailure
+from dovetail.backends.iree import CompiledRegion, CompileFailure
 
 
 def fn(x, w):
@@ -46,6 +46,34 @@ def test_partitions(partition):
     """Catches an algorithm that saves too little or recomputes something else."""
     actual = run(torch.compile(fn, backend="dovetail", options={"partition": partition}))
     torch.testing.assert_close(actual, run(fn))
+
+
+def test_region_that_does_not_load(monkeypatch):
+    """Catches an exception in the user's process where IREE's runtime refuses what its compiler made."""
+
+    def compiled(texts, target, **_):
+        return {name: CompiledRegion(b"no module", "main") for name in texts}
+
+    monkeypatch.setattr(compiler, "compile_regions", compiled)
+    dovetail.stats(reset=True)
+    torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
+    assert any("can't be loaded" in reason for _, reason in dovetail.stats().library_calls)
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=r"StrictError.*can't be loaded"):
+        torch.compile(fn, backend="dovetail", options={"strict": True})(*inputs())
+
+
+def test_region_with_a_constant_that_does_not_compile(monkeypatch):
+    """Catches an exception, or one tensor handed out in every call, where a failed region held a constant tensor."""
+
+    def fail(texts, target, **_):
+        return {name: CompileFailure("crash: SIGSEGV", "", "iree-compile FILE") for name in texts}
+
+    monkeypatch.setattr(compiler, "compile_regions", fail)
+    compiled = torch.compile(lambda x: (x * torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])), backend="dovetail")
+    for _ in range(2):
+        product, constant = compiled(torch.ones(2))
+        assert (product.tolist(), constant.tolist()) == ([2.0, 3.0], [4.0, 5.0])
+        constant.zero_()
 
 
 @pytest.mark.parametrize("reason", ["crash: SIGSEGV", "time-out after 120 s"])

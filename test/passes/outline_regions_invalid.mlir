@@ -13,10 +13,10 @@ module attributes {dovetail.level = "split"} {
 // -----
 
 module attributes {dovetail.level = "split"} {
-  func.func @forward() {
-    // CHECK: [[# @LINE + 1]]:10): 'torch.vtensor.literal' op can't be called on the host: it is no ATen op
-    %0 = torch.vtensor.literal(dense<1.0> : tensor<4xf32>)
-        {dovetail.placement = "fallback", dovetail.placement_reason = "none"} : !torch.vtensor<[4],f32>
+  func.func @forward(%x: !torch.vtensor<[4],f32>) {
+    // CHECK: [[# @LINE + 1]]:10): 'torch.tensor_static_info_cast' op can't be called on the host: it is no ATen op
+    %0 = torch.tensor_static_info_cast %x {dovetail.placement = "fallback", dovetail.placement_reason = "none"}
+        : !torch.vtensor<[4],f32> to !torch.vtensor<[4],f32>
     return
   }
 }

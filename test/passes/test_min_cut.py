@@ -46,6 +46,17 @@ def _describe(value: ir.Value, joint) -> str:
     return op.name if op.name != "torch.operator" else ir.StringAttr(op.attributes["name"]).value
 
 
+def test_reinterpreted_memory_is_not_saved(saved):
+    """Would catch a saved view of other elements: autograd checks the version of its memory only through the base."""
+    text = """!torch.vtensor<[8],si32>) {
+      %int3 = torch.constant.int 3
+      %0 = "dovetail.read"(%x) : (!r) -> !v
+      %1 = torch.aten.view.dtype %0, %int3 : !v, !torch.int -> !torch.vtensor<[8],si32>
+      return %1 : !torch.vtensor<[8],si32>
+    }"""
+    assert saved(text) == ["read x"]
+
+
 def test_pointwise_ops_save_only_their_input(saved):
     """Would catch saving every intermediate: more bytes than the input that gives them all."""
     text = """!v, !v, !v) {
