@@ -21,6 +21,9 @@ from dovetail.dialects.regions import merge_region_texts
 _failures: dict[tuple[str, float], "CompileFailure"] = {}
 
 
+TIMED_OUT = "time-out"
+
+
 @dataclass(frozen=True)
 class CompileFailure:
     """Why a region could not be compiled.
@@ -119,12 +122,14 @@ def _compile_batch(batch: dict[str, str], target: Target, timeout: float) -> dic
         outcome = _compile(keys[0], batch[keys[0]], target, timeout)
         return {keys[0]: outcome if isinstance(outcome, CompileFailure) else CompiledRegion(outcome, "main")}
     merged, entries = merge_region_texts(list(batch.values()))
-    outcome = _compile(keys[0], merged, target, timeout * len(keys))
+    # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
+    # not cost its time-out again for each halving.
+    outcome = _compile(keys[0], merged, target, timeout)
     if isinstance(outcome, bytes):
         return {key: CompiledRegion(outcome, entry) for key, entry in zip(keys, entries, strict=True)}
-    middle = len(keys) // 2
-    halves = ({key: batch[key] for key in part} for part in (keys[:middle], keys[middle:]))
-    return {key: each for half in halves for key, each in _compile_batch(half, target, timeout).items()}
+    step = 1 if outcome.reason.startswith(TIMED_OUT) else (len(keys) + 1) // 2
+    parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
+    return {key: each for part in parts for key, each in _compile_batch(part, target, timeout).items()}
 
 
 def _compile(key: str, source: str, target: Target, timeout: float) -> bytes | CompileFailure:
@@ -142,7 +147,7 @@ def _compile(key: str, source: str, target: Target, timeout: float) -> bytes | C
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             _, stderr = process.communicate()
-            return _failure(f"time-out after {timeout:g} s", key, source, target, stderr)
+            return _failure(f"{TIMED_OUT} after {timeout:g} s", key, source, target, stderr)
     if process.returncode == 0:
         return compiled
     if process.returncode < 0:

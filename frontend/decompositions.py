@@ -6,6 +6,7 @@ from functools import cache
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
+from dovetail.frontend.foreach import foreach_decompositions
 from dovetail.frontend.replacements import REPLACEMENTS, unfused_multiply_add
 
 aten = torch.ops.aten
@@ -64,7 +65,7 @@ _ADDED = (
 
 @cache
 def _table() -> dict[torch._ops.OpOverload, Callable]:
-    table = {**core_aten_decompositions(), **get_decompositions(_ADDED), **REPLACEMENTS}
+    table = {**core_aten_decompositions(), **get_decompositions(_ADDED), **foreach_decompositions(), **REPLACEMENTS}
     kept = {overload for packet in _KEPT for overload in (getattr(packet, name) for name in packet.overloads())}
     return {overload: function for overload, function in table.items() if overload not in kept}
 

@@ -137,6 +137,16 @@ def test_a_time_out_holds_for_its_limit(monkeypatch, tmp_path):
     assert compile_regions({"a": "slow"}, Target(), timeout=60)["a"] == CompiledRegion(b"compiled", "main")
 
 
+def test_a_region_that_hangs_costs_its_batch_one_time_out_and_itself_another(monkeypatch, tmp_path):
+    """Halving a batch that timed out would wait again for each half, minutes in all."""
+    hang = "text=$(cat); case $text in *aten.exp*) sleep 30;; esac; printf compiled"
+    calls = use_compiler(monkeypatch, tmp_path, hang)
+    sources = {op: region(op) for op in ("relu", "exp", "neg", "abs")}
+    outcomes = compile_regions(sources, Target(), timeout=1.5, jobs=1)
+    assert {op for op, outcome in outcomes.items() if isinstance(outcome, CompileFailure)} == {"exp"}
+    assert calls() == 5
+
+
 def test_regions_are_compiled_at_the_same_time(monkeypatch, tmp_path):
     """`jobs` that ends up unused would double the waiting: each of these two compilers waits for the other."""
     arrive = f"cat > /dev/null; mktemp {tmp_path}/here.XXXXXX > /dev/null"
