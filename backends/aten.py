@@ -175,7 +175,8 @@ def _list_construct(emitter, op: ir.Operation):
 
 
 def _list_unpack(emitter, op: ir.Operation):
-    return op.results, emitter._name(op.operands[0])
+    parts = emitter._name(op.operands[0])
+    return op.results, f"{parts}[0]" if len(op.results) == 1 else parts
 
 
 def _number_to_tensor(emitter, op: ir.Operation):

@@ -75,7 +75,7 @@ class Emitter:
         has_tangents = any(isinstance(op.opview, TangentOp) for op in self._operations())
         self.lines.append(f"def {name}(arguments{', tangents' if has_tangents else ''}):")
         if parameters:
-            self._line(f"{', '.join(parameters)}, = arguments")
+            self._line(f"{_tuple(parameters)} = arguments")
         self._line("arguments.clear()")
         if has_tangents:
             self._line(f"gradients = [None] * {len(parameters)}")
@@ -131,13 +131,11 @@ class Emitter:
         if not names:
             self._line(expression)
         else:
-            self._line(f"{', '.join(names)}{',' if len(names) > 1 else ''} = {expression}")
+            self._line(f"{', '.join(names)} = {expression}")
 
     def _assign_tuple(self, results, expression: str) -> None:
         """Like `_assign`, for a callee that returns a tuple even of one."""
-        self._line(
-            f"{''.join(f'{self._name(result)}, ' for result in results)}= {expression}" if results else expression
-        )
+        self._line(f"{_tuple([self._name(result) for result in results])} = {expression}" if results else expression)
 
     def _statement(self, op, has_tangents: bool) -> None:
         view, operation = op.operation.opview, op.operation
@@ -169,7 +167,7 @@ class Emitter:
             case func.CallOp():
                 self._call(operation)
             case func.ReturnOp():
-                results = f"({''.join(f'{self._name(value)}, ' for value in operation.operands)})"
+                results = f"({_tuple([self._name(value) for value in operation.operands])})"
                 self._line(f"return {results}, gradients" if has_tangents else f"return {results}")
             case _:
                 self._torch(operation)
@@ -247,6 +245,11 @@ def _memory(ref: ir.Value) -> ir.Value:
     while isinstance(ref.owner, ir.OpView | ir.Operation) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
         ref = ref.owner.operation.opview.ref
     return ref
+
+
+def _tuple(names: list[str]) -> str:
+    """Names as a tuple without its brackets, which for one name is a comma."""
+    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
 def _is_variable(name: str) -> bool:

@@ -20,7 +20,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_bytes, region_texts
-from dovetail.errors import StrictError, UnsupportedError
+from dovetail.errors import OptionError, StrictError, UnsupportedError
 from dovetail.frontend.capture import capture, lift_attributes
 from dovetail.frontend.importer import import_capture
 from dovetail.options import Options
@@ -128,8 +128,11 @@ def _dump_folder() -> Path | None:
     root = os.environ.get("DOVETAIL_DUMP")
     if not root:
         return None
-    Path(root).mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f"graph_{current().graphs:03d}_", dir=root))
+    try:
+        Path(root).mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"graph_{current().graphs:03d}_", dir=root))
+    except OSError as error:
+        raise OptionError(f"DOVETAIL_DUMP={root}: {error.strerror}; expected a folder that can be written") from error
 
 
 @contextmanager

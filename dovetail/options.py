@@ -58,4 +58,4 @@ def _quoted(names) -> str:
 
 def _suggestion(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return f", did you mean '{close[0]}'?" if close else ""
+    return f" (did you mean '{close[0]}'?)" if close else ""

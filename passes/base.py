@@ -16,22 +16,31 @@ _REGISTRY: dict[str, type["Pass"]] = {}
 class Pass:
     """A rewrite of a whole module.
 
-    Subclasses give `name="kebab-case"` in the class statement, declare their options as fields with defaults of type
-    bool, int, float or str, and implement `run`. The IR is valid before and after `run`, not necessarily during it.
+    Subclasses give `name="kebab-case"` in the class statement, and `runs_at` if they run at one level only. They
+    declare their options as fields with defaults of type bool, int, float or str, and implement `run`. The IR is valid
+    before and after `run`, not necessarily during it.
     """
 
     name: ClassVar[str]
+    runs_at: ClassVar[str] = ""
 
-    def __init_subclass__(cls, *, name: str, **kwargs):
+    def __init_subclass__(cls, *, name: str, runs_at: str = "", **kwargs):
         super().__init_subclass__(**kwargs)
         if name in _REGISTRY:
             raise OptionError(f"pass '{name}' is defined twice: {_REGISTRY[name].__qualname__} and {cls.__qualname__}")
-        cls.name = name
+        cls.name, cls.runs_at = name, runs_at
         _REGISTRY[name] = cls
 
     def run(self, module: ir.Module) -> None:
         """Rewrites `module` in place; raises `PassError` (see `fail`) where it can't."""
         raise NotImplementedError
+
+    def check_level(self, module: ir.Module) -> None:
+        """Raises `PassError` if `module` states another level than the one that the pass runs at."""
+        attributes = module.operation.attributes
+        stated = str(attributes["dovetail.level"]) if "dovetail.level" in attributes else ""
+        if self.runs_at and stated and stated != f'"{self.runs_at}"':
+            raise fail(module.operation, self.name, f'is at level {stated}, but the pass runs at "{self.runs_at}"')
 
     @classmethod
     def summary(cls) -> str:

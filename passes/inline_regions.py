@@ -12,7 +12,7 @@ from dovetail.passes.rewriting import body, calls, clone, functions
 
 
 @dataclass(frozen=True)
-class InlineRegionsPass(Pass, name="inline-regions"):
+class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     """Replaces the calls of lowered `regions` (symbols joined by `+`) by their ops, each a library call with `reason`.
 
     What the user loses is speed, never the result; `dovetail.stats()` counts each op under its reason.

@@ -12,7 +12,7 @@ from dovetail.passes.rewriting import body, calls, functions, set_signature
 
 
 @dataclass(frozen=True)
-class LowerRegionsPass(Pass, name="lower-regions"):
+class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
     """Turns each region's results into `!torch.tensor` arguments that are overwritten (destination passing).
 
     So results live in PyTorch's allocator. docs/iree-region-abi.md says what IREE accepts.

@@ -14,7 +14,7 @@ from dovetail.passes.rewriting import FROM_PYTHON, body, clone, functions
 
 
 @dataclass(frozen=True)
-class OutlineRegionsPass(Pass, name="outline-regions"):
+class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
     """Groups `region` ops into as few functions `@<function>_region_<n>` as their dependencies allow.
 
     Ops get levels: a host call's result raises the level of the regions that use it, a region's result that of the

@@ -42,7 +42,7 @@ _OBSERVED = (WriteOp, ViewOp, DetachOp, SetMetadataOp)
 
 
 @dataclass(frozen=True)
-class PartitionPass(Pass, name="partition"):
+class PartitionPass(Pass, name="partition", runs_at="joint"):
     """Splits the joint function into what the user calls, the forward and the backward.
 
     `@call` keeps everything that touches the user's memory; `@forward` computes what it hands out (`own`ed memory,

@@ -15,7 +15,7 @@ PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
 
 
 @dataclass(frozen=True)
-class PlaceOpsPass(Pass, name="place-ops"):
+class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
     """Tags each torch op of `@forward` and `@backward` with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at

@@ -11,7 +11,7 @@ from dovetail.passes.rewriting import alias_root, body, clone_tensor, function, 
 
 
 @dataclass(frozen=True)
-class PlanEpiloguePass(Pass, name="plan-epilogue"):
+class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     """Inserts a copy before an `own` or a gradient whose value lies in memory that the user, or another of them, has.
 
     Values have no memory, kernels give them some: two results computed by one kernel, or a result that is an

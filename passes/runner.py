@@ -9,6 +9,7 @@ from pathlib import Path
 from torch_mlir import ir
 
 from dovetail.errors import DovetailError, PassError
+from dovetail.passes.base import Pass
 from dovetail.passes.pipeline import Pipeline
 
 
@@ -37,6 +38,8 @@ class Runner:
             started = time.perf_counter()
             try:
                 with module.context, ir.Location.unknown():
+                    if isinstance(each, Pass):
+                        each.check_level(module)
                     each.run(module)
                     module.operation.verify()
             except Exception as error:

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 PLACEMENTS = ("region", "library", "view", "fallback")
 
@@ -41,23 +41,26 @@ class Stats:
         console = Console(width=110, color_system=None)
         with console.capture() as capture:
             console.print(
-                f"{self.graphs} graphs, {self.regions} regions ({self.executables} distinct, {self.cache_hits} from the"
-                f" cache), {self.saved_bytes / 2**20:.2f} MiB saved for backward"
+                f"graphs: {self.graphs}, regions: {self.regions} ({self.executables} distinct, {self.cache_hits} from"
+                f" the cache), {self.saved_bytes / 2**20:.2f} MiB saved for backward"
             )
-            placed = Table("runs in", "ops", "FLOPs", title="operations")
+            placed = Table(
+                "runs in", Column("ops", justify="right"), Column("FLOPs", justify="right"), title="operations"
+            )
             for placement in PLACEMENTS:
                 placed.add_row(placement, str(self.ops[placement]), f"{self.flops[placement]:.3g}")
             console.print(placed)
             for title, counts in (("library calls", self.library_calls), ("copies while running", self.copies)):
-                table = Table("count", "what", title=title)
+                table = Table(Column("count", justify="right"), "what", title=title)
                 for key, count in counts.most_common():
                     table.add_row(str(count), " - ".join(key) if isinstance(key, tuple) else key)
                 if counts:
                     console.print(table)
-            seconds = Table("stage", "seconds", title="compilation")
-            for stage, value in self.compile_seconds.items():
+            seconds = Table("stage", Column("seconds", justify="right"), title="compilation")
+            for stage, value in sorted(self.compile_seconds.items(), key=lambda item: item[0] == "total"):
                 seconds.add_row(stage, f"{value:.3f}")
-            console.print(seconds)
+            if self.compile_seconds:
+                console.print(seconds)
         return capture.get()
 
 

@@ -22,7 +22,7 @@ def test_every_option_is_taken():
     [
         (
             {"strikt": True},
-            "unknown option 'strikt', did you mean 'strict'?; valid are 'strict', 'partition', 'cache', 'timeout'",
+            "unknown option 'strikt' (did you mean 'strict'?); valid are 'strict', 'partition', 'cache', 'timeout'",
         ),
         ({"mode": 1}, "unknown option 'mode'; valid are 'strict', 'partition', 'cache', 'timeout'"),
         ({"strict": 1}, "option 'strict' expects bool, got 1"),

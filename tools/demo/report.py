@@ -37,8 +37,10 @@ def accuracy_table(outcomes: Sequence[Outcome]) -> Table:
     """The largest errors to float64 over all steps; one row a task and kind of value."""
     table = Table(
         title="Largest error to the float64 reference, in units of each tensor's largest value",
-        caption=f"allowed: {EAGER_FACTOR:g} times eager's error of the same tensor at the same step + {ULPS:g} ulp; "
-        "noise: values judged against eager under random rounding (see lockstep.py)",
+        caption=f"of allowed: share of {EAGER_FACTOR:g} times eager's error (same tensor, same step) + {ULPS:g} ulp\n"
+        "noise: values over that, but within it of eager under random rounding; wrong: over both\n"
+        "parameter and moment: eager is the update that Dynamo traced, run by eager (tools/demo/lockstep.py)",
+        caption_justify="left",
     )
     table.add_column("task")
     table.add_column("value", no_wrap=True)
