@@ -79,7 +79,7 @@ def test_quick_start_runs(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(import torch\n.*?)```", text, re.DOTALL)
     exec(compile(block, "README.md", "exec"), {})
-    assert re.search(r"[1-9]\d* graphs, [1-9]\d* regions", capsys.readouterr().out)
+    assert re.search(r"graphs: [1-9]\d*, regions: [1-9]\d*", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)

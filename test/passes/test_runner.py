@@ -77,13 +77,13 @@ def test_dump_keeps_the_users_lines(tmp_path):
 def test_failure_names_pass_location_and_command(tmp_path):
     """Would catch a message that does not say where, or a printed command that does not reproduce the failure."""
     with pytest.raises(PassError) as caught:
-        _run("merge-equal-values,place-ops,verify-level{level=split},partition", Runner(dump=tmp_path))
+        _run("merge-equal-values,drop-redundant-copies,verify-level{level=split},partition", Runner(dump=tmp_path))
     message, _, command = str(caught.value).partition("\nreproduce with: ")
     assert message.startswith("pass 'verify-level{level=split}' failed: loc(")
     assert "'builtin.module' op expects 'dovetail.level' to be \"split\", got \"joint\"" in message
     program, *arguments = shlex.split(command)
     assert program == "dovetail-opt"
-    assert arguments[0] == str(tmp_path / "02_place-ops.mlir")
+    assert arguments[0] == str(tmp_path / "02_drop-redundant-copies.mlir")
     replayed = subprocess.run(
         [sys.executable, "-m", "dovetail.tools.opt", *arguments], capture_output=True, text=True, check=False
     )
