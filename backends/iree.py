@@ -124,7 +124,7 @@ def _compile_batch(batch: dict[str, str], target: Target, timeout: float) -> dic
     merged, entries = merge_region_texts(list(batch.values()))
     # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
     # not cost its time-out again for each halving.
-    outcome = _compile(keys[0], merged, target, timeout)
+    outcome = _compile(region_key(merged, target), merged, target, timeout)
     if isinstance(outcome, bytes):
         return {key: CompiledRegion(outcome, entry) for key, entry in zip(keys, entries, strict=True)}
     step = 1 if outcome.reason.startswith(TIMED_OUT) else (len(keys) + 1) // 2

@@ -47,16 +47,15 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence, options: O
     with _timed("import"):
         module = import_capture(captured, make_context())
     runner = Runner(dump=_dump_folder())
-    pipeline = compile_pipeline(options.partition)
     with _timed("passes"):
-        runner.run(pipeline, module)
+        runner.run(compile_pipeline(options.partition), module)
     executables = build(module, options, device, runner)
     with _timed("load"):
         program, sources = load_program(module, executables)
     if runner.dump is not None:
         first = runner.dump / "00_input.mlir"
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
-        passes = shlex.quote(",".join(map(str, pipeline)))
+        passes = shlex.quote(",".join(runner.ran))
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
     log.debug("compiled program:\n%s", module)
     account(module, current())

@@ -18,12 +18,14 @@ class Runner:
     """Runs passes in order on one module.
 
     `dump` is a folder that gets the module's text before the first pass and after each, numbered; `after` is called
-    with the pass and the module once each has run; `seconds` adds up by pass name.
+    with the pass and the module once each has run; `seconds` adds up by pass name, and `ran` lists the passes as they
+    stand in a pipeline.
     """
 
     dump: Path | None = None
     after: Callable[[object, ir.Module], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
     stage: int = 0
 
     def run(self, pipeline: Pipeline, module: ir.Module) -> None:
@@ -44,6 +46,7 @@ class Runner:
                     module.operation.verify()
             except Exception as error:
                 raise PassError(_evidence(each, error, last)) from error
+            self.ran.append(str(each))
             self.seconds[each.name] = self.seconds.get(each.name, 0.0) + time.perf_counter() - started
             if self.after is not None:
                 self.after(each, module)
