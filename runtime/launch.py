@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import iree.runtime as iree
 import torch
@@ -89,19 +90,23 @@ class Executable:
         self.driver = driver
         self.name = name
         self._compiled = compiled
-        self.load()
+        self.start_anew()
+        self._load()
         _executables.add(self)
 
-    def load(self) -> None:
-        """Loads the bytes onto this process's device; again in a forked child."""
+    def start_anew(self) -> None:
+        """Forgets what belongs to a process; the next call loads the region onto this one's device."""
+        self._context: Any = None
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _load(self) -> None:
         device = _runtime.device(self.driver)
         module = iree.VmModule.copy_buffer(_runtime.instance, self._compiled.module)
         hal = iree.create_hal_module(_runtime.instance, device)
         self._context = iree.VmContext(_runtime.instance, [hal, module])
         self._function = module.lookup_function(self._compiled.entry)
         self._import = device.allocator.import_host_allocation
-        self._lock = threading.Lock()
-        self._forget()
 
     def _forget(self) -> None:
         self._layouts: list[_Layout] = []
@@ -127,6 +132,8 @@ class Executable:
         It is used again when that argument has that address again, and then the caller holds a tensor that lives
         there. So a view can't dangle, and it keeps no memory alive.
         """
+        if self._context is None:
+            self._load()
         if len(self._bindings) >= MAX_BINDINGS:
             self._bindings = {}
             self._views = {}
@@ -194,7 +201,7 @@ def _start_anew_in_forked_child() -> None:
     _runtime = _Runtime()
     for executable in _executables:
         _abandoned.append(dict(vars(executable)))
-        executable.load()
+        executable.start_anew()
 
 
 def _release_at_exit() -> None:

@@ -63,7 +63,7 @@ class Outcome:
 
 
 def run(task: Task, steps: int, progress: Progress, backend: Backend = "dovetail") -> Outcome:
-    """Trains and times `task`; `progress` is told in words about every step made (see `step_count`)."""
+    """Trains and times `task`; `progress` is told in words about every step made (see `progress_count`)."""
     with cold_caches():
         dovetail.stats(reset=True)
         progress("compiling forward, backward and AdamW")
