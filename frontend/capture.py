@@ -291,7 +291,6 @@ def _describe(
             requires_grad=info.requires_grad,
             static=index in static,
             mode=_mode(info, effects.mutations[index]),
-            mutates_metadata=info.mutates_metadata,
             mutated_value=mutated.get(index),
             metadata_view=resized.get(index),
             gradient=gradients.get(index),

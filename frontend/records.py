@@ -29,7 +29,6 @@ class Input:
     requires_grad: bool
     static: bool
     mode: str | None
-    mutates_metadata: bool
     mutated_value: torch.fx.Node | None
     metadata_view: torch.fx.Node | None
     gradient: torch.fx.Node | None
