@@ -47,8 +47,9 @@ class Source:
 class Emitter:
     """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
 
-    `bindings` gives the callables for called functions, by symbol; "ready" is what a region's inputs go through unless
-    they are known to be contiguous and aligned. `boxed` symbols take one list, the others their arguments.
+    `bindings` gives the callables for called functions, by symbol; "with_strides" and "write_..." stand in for those of
+    `backends.aten`, and "ready" is what a region's inputs go through unless known to be contiguous and aligned.
+    `BOXED` symbols take one list, the others their arguments.
     """
 
     function: func.FuncOp
@@ -148,7 +149,8 @@ class Emitter:
                 if view.value not in self.aliases:
                     self._line(f"{self._name(view.value)} = {self._name(view.ref)}.clone()")
             case WriteOp():
-                write = self._bind(f"write_{view.mode_name}", aten.WRITES[view.mode_name])
+                name = f"write_{view.mode_name}"
+                write = self._bind(name, self.bindings.get(name, aten.WRITES[view.mode_name]))
                 self._line(f"{write}({self._name(view.ref)}, {self._name(view.value)})")
             case OwnOp():
                 self._own(view)
@@ -175,7 +177,7 @@ class Emitter:
     def _own(self, view: OwnOp) -> None:
         """Eager's strides are part of the promise; a copy happens only where a kernel left others."""
         value, type_ = self._name(view.value), view.ref.type
-        owned = self._bind("with_strides", aten.with_strides)
+        owned = self._bind("with_strides", self.bindings.get("with_strides", aten.with_strides))
         self._line(f"{self._name(view.ref)} = {owned}({value}, {type_.strides})")
 
     def _view(self, view: ViewOp) -> None:

@@ -66,7 +66,7 @@ def compile_regions(
     Args:
         sources: MLIR text in the torch dialect, by region name.
         target: what to compile for.
-        timeout: seconds for each region.
+        timeout: seconds for each compiler run.
         jobs: processes at once; by default the cores that this process may use.
         cache: where to look first and store afterwards; None compiles always.
 

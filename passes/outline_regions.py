@@ -1,4 +1,4 @@
-"""Pass `outline-regions`: neighbouring `region` ops to modules of their own, everything else to host calls."""
+"""Pass `outline-regions`: neighbouring `region` ops to functions of their own, everything else to host calls."""
 
 from dataclasses import dataclass, field
 

@@ -6,6 +6,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.backends.aten import WRITES, with_strides
 from dovetail.backends.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.runtime.autograd import make_border, read_border
@@ -21,7 +22,8 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
     op by op through ATen. Everything else is read from the IR.
     """
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    bindings: dict[str, Callable] = {"ready": _ready}
+    bindings: dict[str, Callable] = {"ready": _ready, "with_strides": _with_strides}
+    bindings |= {f"write_{mode}": _counted(write) for mode, write in WRITES.items()}
     sources: list[Source] = []
 
     def emit(name: str, ready: bool) -> Callable:
@@ -54,6 +56,21 @@ def _below_autograd(function: Callable) -> Callable:
     def run(arguments: list):
         with torch._C._AutoDispatchBelowADInplaceOrView(), torch._C._DisableAutocast():
             return function(arguments)
+
+    return run
+
+
+def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    laid_out = with_strides(tensor, strides)
+    if laid_out is not tensor:
+        count_copy("result in another memory layout than eager's")
+    return laid_out
+
+
+def _counted(write: Callable) -> Callable:
+    def run(ref: torch.Tensor, value: torch.Tensor) -> None:
+        count_copy("value into a mutated input")
+        write(ref, value)
 
     return run
 
