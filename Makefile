@@ -5,7 +5,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
-.PHONY: demo test bench docs lint format typing
+.PHONY: demo test bench docs lint format typing wrongs fuzz
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
@@ -24,6 +24,14 @@ docs: $(INSTALLED)
 # Every op that may stand in a region, against ATen, on ordinary and special values; about four minutes.
 sweep: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.sweep -o docs/op-sweep.md
+
+# Random programs against eager, and a part of them against inductor: docs/fuzzing.md; about two hours on two cores.
+fuzz: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 -o docs/fuzzing.md
+
+# Small programs that mutate, alias and differentiate: eager, inductor and Dovetail; about ten minutes.
+wrongs: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.wrongs --markdown
 
 lint: $(INSTALLED) typing
 	$(BIN)/ruff format --check

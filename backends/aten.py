@@ -50,9 +50,27 @@ _ON_VALUES: dict[Any, Callable[..., Any]] = {
 }
 
 
+@cache
+def view_function(name: str, grad_mode: bool | None) -> Callable[..., Any]:
+    """The view function `name`, called in autograd's mode `grad_mode`."""
+    function = overload(name)
+
+    def view(*arguments):
+        with torch.set_grad_enabled(grad_mode):
+            return function(*arguments)
+
+    return function if grad_mode is None else view
+
+
+def increment_version(tensor: torch.Tensor, count: int) -> None:
+    """Moves a version counter on, as `count` more in-place ops would."""
+    for _ in range(count):
+        torch.autograd.graph.increment_version(tensor)
+
+
 def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     """`tensor` itself if it has `strides` (in elements), else a copy that has them."""
-    if tensor.stride() == strides or tensor.numel() == 0:
+    if tensor.stride() == strides:
         return tensor
     laid_out = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
     return laid_out.copy_(tensor)
@@ -118,6 +136,8 @@ def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
     positional, named = [], []
     for argument, operand in zip(schema, operands, strict=True):
         text = _numbered(str(argument.real_type), operand)
+        if str(argument.real_type) == "number" and text.startswith("int("):
+            text = text.removeprefix("int(").removesuffix(")")  # the type of the result depends on it
         if argument.kwarg_only:
             if not (argument.has_default_value() and expression(argument.default_value) == text):
                 named.append(f"{argument.name}={text}")

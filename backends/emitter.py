@@ -13,18 +13,24 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends import aten
+from dovetail.backends.control_flow import run_cond, run_while_loop
 from dovetail.dialects.calls import referred
+from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.dovetail import (
     AllocOp,
+    DestinationOp,
     DetachOp,
     GradientOp,
     OwnOp,
     ReadOp,
+    SetGradModeOp,
     SetMetadataOp,
     TangentOp,
+    TouchOp,
     ViewOp,
     WriteOp,
 )
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE
 from dovetail.dialects.torch_ops import aten_name
 from dovetail.dialects.torch_types import require_tensor_info
 
@@ -59,6 +65,7 @@ class Emitter:
     names: dict[ir.Value, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=dict)
     aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    prepared: dict[ir.Value, str] | None = None
 
     def emit(self) -> Source:
         """Returns the function's source.
@@ -149,9 +156,7 @@ class Emitter:
                 if view.value not in self.aliases:
                     self._line(f"{self._name(view.value)} = {self._name(view.ref)}.clone()")
             case WriteOp():
-                name = f"write_{view.mode_name}"
-                write = self._bind(name, self.bindings.get(name, aten.WRITES[view.mode_name]))
-                self._line(f"{write}({self._name(view.ref)}, {self._name(view.value)})")
+                self._write(view)
             case OwnOp():
                 self._own(view)
             case ViewOp():
@@ -160,8 +165,15 @@ class Emitter:
                 self._line(f"{self._name(view.detached)} = {self._name(view.ref)}.detach()")
             case SetMetadataOp():
                 self._set_metadata(view)
+            case TouchOp():
+                move = self._bind("increment_version", aten.increment_version)
+                self._line(f"{move}({self._name(view.ref)}, {view.version_count})")
+            case SetGradModeOp():
+                self._line(f"{self._bind('set_grad_mode', torch._C._set_grad_enabled)}({view.is_enabled})")
             case AllocOp():
                 self._alloc(view)
+            case DestinationOp():
+                self._destination(view)
             case TangentOp():
                 self._line(f"{self._name(view.results[0])} = tangents.pop(0)")
             case GradientOp():
@@ -174,6 +186,22 @@ class Emitter:
             case _:
                 self._torch(operation)
 
+    def _write(self, view: WriteOp) -> None:
+        """A value in place already is written only where its region could not take the memory itself."""
+        name = f"write_{view.mode_name}"
+        write = self._bind(name, self.bindings.get(name, aten.WRITES[view.mode_name]))
+        move = self._bind("increment_version", aten.increment_version)
+        ref, value, count = self._name(view.ref), self._name(view.value), view.version_count
+        is_in_place = IN_PLACE in view.attributes
+        if is_in_place:
+            self._line(f"if {ref}.data_ptr() == {value}.data_ptr():")
+            self._line(f"    {move}({ref}, {count})")
+            self._line("else:")
+        indent = "    " if is_in_place else ""
+        self._line(f"{indent}{write}({ref}, {value})")
+        if count > 1:
+            self._line(f"{indent}{move}({ref}, {count - 1})")
+
     def _own(self, view: OwnOp) -> None:
         """Eager's strides are part of the promise; a copy happens only where a kernel left others."""
         value, type_ = self._name(view.value), view.ref.type
@@ -181,8 +209,13 @@ class Emitter:
         self._line(f"{self._name(view.ref)} = {owned}({value}, {type_.strides})")
 
     def _view(self, view: ViewOp) -> None:
-        function = self._bind(view.callee_name.replace(".", "_"), aten.overload(view.callee_name))
+        name, mode = view.callee_name.removesuffix(".default").replace(".", "_"), view.sets_grad_mode
+        function = self._bind(
+            name if mode is None else f"{name}_grad_{mode}", aten.view_function(view.callee_name, mode)
+        )
         arguments = [self._name(view.ref), *(repr(aten.python_value(each)) for each in ir.ArrayAttr(view.args))]
+        if view.callee_name == "aten.as_strided.default":
+            arguments[-1] = f"{self._name(view.ref)}.storage_offset() + {arguments[-1]}"
         self.namespace.setdefault("torch", torch)
         index = f"[{view.output_index}]" if view.output_index >= 0 else ""
         self._line(f"{self._name(view.results[0])} = {function}({', '.join(arguments)}){index}")
@@ -192,11 +225,33 @@ class Emitter:
         size, stride = aten.python_value(view.size), aten.python_value(view.stride)
         offset = f"{ref}.storage_offset() + {ir.IntegerAttr(view.attributes['offset']).value}"
         self._line(f"{ref}.as_strided_({size}, {stride}, {offset})")
+        if view.version_count > 1:
+            move = self._bind("increment_version", aten.increment_version)
+            self._line(f"{move}({ref}, {view.version_count - 1})")
 
     def _alloc(self, view: AllocOp) -> None:
         info = require_tensor_info(view.memory.type)
         empty, dtype = self._bind("empty", torch.empty), self._bind(info.dtype, getattr(torch, info.dtype))
         self._line(f"{self._name(view.memory)} = {empty}({info.shape}, dtype={dtype})")
+
+    def _destination(self, view: DestinationOp) -> None:
+        is_proved = view.proof_name != "none"
+        if is_proved and self.ready and self.prepared is None:
+            self._prepare_updates(view.operation.block)
+        name, default = ("destination", torch.detach) if is_proved else ("copied", torch.Tensor.clone)
+        make = self._bind(name, self.bindings.get(name, default))
+        self._line(f"{self._name(view.memory)} = {make}({self._name(view.ref)})")
+
+    def _prepare_updates(self, block: ir.Block) -> None:
+        """Copies that updates in place need are made before the first of them runs: nothing may fail after it."""
+        prepared: dict[ir.Value, str] = {}
+        for op in block.operations:
+            updates = isinstance(op, func.CallOp) and any(map(_is_destination, op.operands))
+            for value in op.operands if updates else ():
+                if value not in prepared and not _is_allocated(value):
+                    prepared[value] = f"ready_{len(prepared)}"
+                    self._line(f"{prepared[value]} = {self._argument(value)}")
+        self.prepared = prepared
 
     def _call(self, operation: ir.Operation) -> None:
         callee = referred(operation.opview, "callee")
@@ -211,10 +266,9 @@ class Emitter:
             self._assign(operation.results, f"{called}({arguments})")
 
     def _argument(self, value: ir.Value) -> str:
-        is_known = str(value.type).startswith("!torch.tensor<") or (
-            isinstance(value.owner, ir.OpView | ir.Operation) and value.owner.operation.name == "torch.copy.to_vtensor"
-        )
-        if not self.ready or is_known:
+        if self.prepared and value in self.prepared:
+            return self.prepared[value]
+        if not self.ready or _is_allocated(value):
             return self._name(value)
         return f"{self._bind('ready', self.bindings['ready'])}({self._name(value)})"
 
@@ -224,6 +278,9 @@ class Emitter:
             results, expression = special(self, operation)
             self._assign(results, expression) if expression else None
             return
+        if control_flow_name(operation):
+            self._control_flow(operation)
+            return
         name = aten_name(operation)
         if name is None:
             raise NotImplementedError(f"{operation.location}: '{operation.name}' op can't be called from Python")
@@ -231,11 +288,25 @@ class Emitter:
 
     def _aten(self, name: str, operation: ir.Operation) -> None:
         overload = aten.overload(name)
-        function = self._bind(name.removesuffix(".default").replace(".", "_"), aten.callable_for(overload))
+        is_memory = any(str(value.type).startswith("!torch.tensor<") for value in operation.operands)
+        called = overload if is_memory else aten.callable_for(overload)
+        function = self._bind(name.removesuffix(".default").replace(".", "_"), called)
         arguments = aten.arguments(overload, [self._name(value) for value in operation.operands])
         if "torch." in arguments:
             self.namespace.setdefault("torch", torch)
         self._assign(operation.results, f"{function}({arguments})")
+
+    def _control_flow(self, operation: ir.Operation) -> None:
+        names = called_subgraphs(operation)
+        functions = ", ".join(self._bind(name, self.bindings[name]) for name in names)
+        operands = [self._name(value) for value in operation.operands]
+        if control_flow_name(operation) == COND:
+            run, arguments = self._bind("run_cond", run_cond), f"{operands[0]}, [{', '.join(operands[1:])}]"
+        else:
+            carried = len(operation.results)
+            run = self._bind("run_while_loop", run_while_loop)
+            arguments = f"[{', '.join(operands[:carried])}], [{', '.join(operands[carried:])}]"
+        self._assign_tuple(operation.results, f"{run}({functions}, {arguments})")
 
 
 # The functions of a program that take one list and empty it.
@@ -247,6 +318,16 @@ def _memory(ref: ir.Value) -> ir.Value:
     while isinstance(ref.owner, ir.OpView | ir.Operation) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
         ref = ref.owner.operation.opview.ref
     return ref
+
+
+def _is_allocated(value: ir.Value) -> bool:
+    """Whether `value` is memory that the program made for a region, or what lies there."""
+    is_loaded = not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.copy.to_vtensor"
+    return is_loaded or str(value.type).startswith("!torch.tensor<")
+
+
+def _is_destination(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)
 
 
 def _tuple(names: list[str]) -> str:

@@ -4,7 +4,7 @@ They are ops of MLIR's and torch's own: IRDL, which defines our dialect, wants t
 one type. What makes them ours is an attribute. See docs/dialect.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -12,7 +12,11 @@ from torch_mlir.dialects import func
 REASON = "dovetail.reason"
 REGION = "dovetail.region"
 FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
+ONCE = "dovetail.once"
+WATCHED = "dovetail.watched"
 MUTATED = "dovetail.mutated"
+GROUP, START = "dovetail.group", "dovetail.start"
+ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
 FALLBACK = "fallback: "
 
 
@@ -49,10 +53,21 @@ def is_border(op: ir.OpView) -> bool:
     return isinstance(op, func.FuncOp) and FORWARD in op.attributes
 
 
-def is_guard(op: ir.OpView) -> bool:
-    """Whether `op` declares a check that runs before anything else: its arguments' memory is independent.
+def watched(attributes: Mapping[str, ir.Attribute] | ir.DictAttr) -> tuple[int, ...]:
+    """The owned results for whose gradients eager needs an argument's or an owned result's memory unchanged.
 
-    `dovetail.mutated` says how many of them, the first ones, the program writes; each has its `dovetail.name`.
+    `dovetail.watched` numbers them in order, from 0, among `@joint`'s `own`s and so among `@apply`'s results.
+    """
+    return tuple(ir.DenseI64ArrayAttr(attributes[WATCHED])) if WATCHED in attributes else ()
+
+
+def is_guard(op: ir.OpView) -> bool:
+    """Whether `op` declares a check that runs before anything else: its arguments' memory is as the program assumes.
+
+    `dovetail.mutated` says how many of them, the first ones, the program writes; each has its `dovetail.name`. Those of
+    one `dovetail.group` lie at fixed distances, their `dovetail.start` in bytes; they are views of one tensor where
+    their `dovetail.root`, one object where their `dovetail.object` is equal. All others are independent. A
+    `dovetail.offset` is a storage offset that the program relies on. `dovetail.tracked` are written in autograd's sight.
     """
     return isinstance(op, func.FuncOp) and MUTATED in op.attributes
 

@@ -91,13 +91,17 @@ LIBRARY = {
 _OVERLOADS = {"aten.view.dtype": Kind.UNKNOWN, "aten.max.other": Kind.POINTWISE, "aten.min.other": Kind.POINTWISE}
 
 
+# "dovetail": branches and loops, see `control_flow`.
+_NOT_ATEN = ("constant", "prim", "vtensor", "overwrite", "copy", "dovetail")
+
+
 def aten_name(op: ir.Operation) -> str | None:
     """The ATen overload that a torch-dialect op calls, e.g. "aten.add.Tensor"; None for any other op."""
     name = op.name
     if name == "torch.operator":
         name = ir.StringAttr(op.attributes["name"]).value
     parts = name.split(".")
-    if parts[0] != "torch" or len(parts) < 3 or parts[1] in ("constant", "prim", "vtensor", "overwrite", "copy"):
+    if parts[0] != "torch" or len(parts) < 3 or parts[1] in _NOT_ATEN:
         return None
     return ".".join([parts[1], parts[2], parts[3] if len(parts) > 3 else "default"])
 

@@ -1,18 +1,22 @@
 """Dovetail: an MLIR-based compiler stack for PyTorch training graphs.
 
-`torch.compile(model, backend="dovetail")` uses it; `dovetail.stats()` says what it did. Importing this package loads
-neither MLIR nor IREE.
+`torch.compile(model, backend="dovetail")` uses it; `dovetail.stats()` says what it did, `dovetail.explain(fn, *args)`
+what it believes of a function. Importing this package loads neither MLIR nor IREE.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dovetail.explanation import Explanation, explain
     from dovetail.runtime.stats import Stats, stats
 
-__all__ = ["Stats", "stats"]
+__all__ = ["Explanation", "Stats", "explain", "stats"]
 
-_HOMES = dict.fromkeys(("Stats", "stats"), "dovetail.runtime.stats")
+_HOMES = {
+    **dict.fromkeys(("Explanation", "explain"), "dovetail.explanation"),
+    **dict.fromkeys(("Stats", "stats"), "dovetail.runtime.stats"),
+}
 
 
 def __getattr__(name: str):

@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from dovetail.backends.aten import overload
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
+from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
@@ -25,7 +26,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             stats.ops[placement] += 1
             stats.flops[placement] += _flops(op)
             if is_extern(op):
-                stats.library_calls[(aten_name(op), reason(op))] += 1
+                stats.library_calls[(control_flow_name(op) or aten_name(op), reason(op))] += 1
     stats.saved_bytes += _saved_bytes(module)
 
 

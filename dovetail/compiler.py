@@ -6,11 +6,13 @@ import shlex
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
 from dovetail.accounting import account
@@ -20,8 +22,10 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_bytes, region_texts
-from dovetail.errors import OptionError, StrictError, UnsupportedError
+from dovetail.errors import AliasMismatch, EagerWarning, OptionError, PassError, StrictError, UnsupportedError
+from dovetail.frontend.alias_groups import alias_groups
 from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.eager_checkpoints import with_checkpoints
 from dovetail.frontend.importer import import_capture
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline, fallback_pipeline
@@ -29,18 +33,79 @@ from dovetail.passes.runner import Runner
 from dovetail.runtime.launch import Executable, choose_driver
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
+from dovetail.variants import Variants
 
 log = logging.getLogger("dovetail")
 
 
-def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence, options: Options) -> Callable:
+Watch = Callable[[ir.Module | Exception], None]
+"""Is told of every variant: its module at the last level, or why there is none."""
+
+
+def compile_graph(
+    gm: torch.fx.GraphModule, example_inputs: Sequence, options: Options, watch: Watch | None = None
+) -> Callable:
     """Compiles one Dynamo graph; the result takes and returns what the graph does.
 
+    What can't be compiled runs eagerly, with an `EagerWarning` that says why.
+
     Raises:
-        DovetailError: before anything ran, if the graph can't be honoured.
+        DovetailError: with `options.strict`, before anything ran, if the graph can't be honoured.
     """
-    gm, lifted = lift_attributes(gm)
-    inputs = [*lifted, *example_inputs]
+    lifted_gm, lifted = lift_attributes(gm)
+    plain = with_checkpoints(gm)
+
+    def compile_variant(arguments: Sequence) -> Callable:
+        inputs = [*lifted, *arguments]
+        try:
+            program = _compile(lifted_gm, inputs, options, watch)
+        except (UnsupportedError, *_COMPILER_ERRORS) as error:
+            if options.strict:
+                raise
+            if watch is not None:
+                watch(error)
+            return _eagerly(plain, arguments, error)
+        return lambda given: program([*lifted, *given])
+
+    return Variants(compile_variant, lambda *arguments: _flat(plain.forward(*arguments)), example_inputs)
+
+
+# A defect of the compiler's own: the user's program runs on, and says so.
+_COMPILER_ERRORS = (PassError, ir.MLIRError, NotImplementedError, KeyError, TypeError, ValueError, AttributeError)
+
+
+def _flat(results) -> list:
+    """Results as Dynamo expects them: its own graphs return flat tuples, others might not."""
+    return tree_leaves(results, is_leaf=lambda each: each is None)
+
+
+def _eagerly(gm: torch.fx.GraphModule, arguments: Sequence, error: Exception) -> Callable:
+    """The graph itself, for calls whose arguments share memory as `arguments` do."""
+    reason = " ".join(str(error).split())
+    current().eager[reason] += 1
+    warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
+    groups = alias_groups(arguments), _retained(arguments)
+
+    def run(given: list):
+        if groups != (alias_groups(given), _retained(given)):
+            raise AliasMismatch("the arguments share memory in another way")
+        return _flat(gm.forward(*given))
+
+    return run
+
+
+def _retained(arguments: Sequence) -> tuple[int, ...]:
+    """The arguments of which the user asked autograd to keep the gradient."""
+    tensors = ((index, each) for index, each in enumerate(arguments) if isinstance(each, torch.Tensor))
+    return tuple(index for index, each in tensors if each.retains_grad)
+
+
+def _compile(gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None) -> Callable:
+    """A program of one list of arguments, for arguments that share memory as `inputs` do.
+
+    Raises:
+        DovetailError: if the graph can't be honoured.
+    """
     device = _device(inputs)
     with _timed("capture"):
         captured = capture(gm, inputs)
@@ -59,7 +124,9 @@ def compile_graph(gm: torch.fx.GraphModule, example_inputs: Sequence, options: O
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
     log.debug("compiled program:\n%s", module)
     account(module, current())
-    return lambda *arguments: program([*lifted, *arguments])
+    if watch is not None:
+        watch(module)
+    return program
 
 
 def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, Callable]:
@@ -118,7 +185,10 @@ def _device(example_inputs: Sequence) -> str:
     if len(devices) > 1:
         raise UnsupportedError(f"inputs live on several devices ({', '.join(sorted(devices))}), expected one")
     device = devices.pop() if devices else "cpu"
-    target_for_device(device)
+    try:
+        target_for_device(device)
+    except OptionError as error:
+        raise UnsupportedError(str(error)) from error
     return device
 
 

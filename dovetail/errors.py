@@ -9,6 +9,14 @@ class UnsupportedError(DovetailError):
     """The graph asks for something that can't be honoured; raised before anything ran."""
 
 
+class AliasMismatch(DovetailError):
+    """A call's arguments share memory in another way than the program was compiled for; raised before anything ran."""
+
+
+class EagerWarning(UserWarning):
+    """A graph, or a call of one, runs uncompiled: right, but slower. The message says why."""
+
+
 class OptionError(DovetailError):
     """An option, a pass or a target that does not exist, or a value that it can't have."""
 

@@ -6,55 +6,104 @@ that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.1
 
 import copy
 import functools
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import cast
 
 import torch
 from torch._functorch._aot_autograd import descriptors as aot
-from torch._functorch._aot_autograd.schemas import OutputType
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._guards import TracingContext, tracing
 from torch._inductor import config as inductor_config
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_flatten
 
 from dovetail.dialects.torch_types import DTYPE_NAMES
-from dovetail.errors import UnsupportedError
+from dovetail.errors import DovetailError, UnsupportedError
+from dovetail.frontend.alias_free import AliasFree
+from dovetail.frontend.alias_groups import AliasGroup, alias_groups, share_elements
+from dovetail.frontend.assertions import keep_assertions
 from dovetail.frontend.decompositions import decompositions
-from dovetail.frontend.eager_effects import EagerEffects, Mutation, Result, eager_effects, stand_in
+from dovetail.frontend.eager_run import EagerRun, eager_run
+from dovetail.frontend.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.node_importer import source_line
-from dovetail.frontend.records import Capture, Input, Output
-from dovetail.frontend.share_memory import share_memory
-from dovetail.frontend.view_chains import chain_of_records
+from dovetail.frontend.observations import Observations, observe
+from dovetail.frontend.records import Capture, Input, Owned
+from dovetail.frontend.shared_memory import shared_memory
+from dovetail.frontend.stand_ins import independent
+from dovetail.frontend.subclasses import flatten_arguments
+from dovetail.frontend.transforms import closing_transforms
 
 
+@closing_transforms()
 def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     """Traces forward and backward of a Dynamo graph into one functional graph.
 
     Raises:
-        UnsupportedError: before anything ran, naming the argument or result that can't be honoured yet.
+        UnsupportedError: before anything ran, naming the argument or result that can't be honoured.
     """
-    names = _input_names(gm)
-    _fix_sizes(gm)
-    inputs = [_fixed(value) for value in example_inputs]
+    inline_subgraphs(gm)
+    keep_assertions(gm)
+    with _refusing("its arguments can't be described"):
+        _fix_sizes(gm)
+        arguments = flatten_arguments(_input_names(gm), [_fixed(value) for value in example_inputs])
+    names, inputs = list(arguments.names), list(arguments.values)
     _check_inputs(names, inputs)
-    _check_calls(gm, names)
-    effects = eager_effects(gm, inputs)
-    _check_aliases(names, inputs, effects)
+    with _refusing("it can't be run on tensors without memory"):
+        run = eager_run(gm, arguments)
+    _check_retained(run, names, inputs)
+    groups = _written_groups(run, inputs)
+    seen = observe(run, names, groups)
+    shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
+    function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
-    mode = FakeTensorMode()
-    stand_ins = tuple(stand_in(mode, value) for value in inputs)
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    primals = tuple(independent(mode, inputs))
     with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
-        exported = aot_export_joint_with_descriptors(stack, gm, stand_ins, decompositions=decompositions())
-        state = exported._aot_state
-        metadata = state.fw_metadata
+        with _refusing("PyTorch can't trace it"):
+            exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
+        for reason in function.refusals:
+            raise UnsupportedError(reason)
         graph = exported.graph_module.graph
-        _check_metadata(metadata, names)
+        _check_metadata(exported._aot_state.fw_metadata, names)
         _check_nodes(graph, inputs)
-        return share_memory(_describe(graph, metadata, names, inputs, _static_inputs(gm, metadata), effects), effects)
+        static = arguments.positions(_static_inputs(gm))
+        return _describe(gm, graph, names, inputs, static, run, seen, groups)
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Whatever PyTorch raises while it runs the graph without computing: what eager does, only eager can tell.
+
+    Where a value must be known, Dynamo breaks the graph, and compiles what is before and after it.
+    """
+    try:
+        yield
+    except (DovetailError, DataDependentOutputException):
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
+
+
+def _written_groups(run: EagerRun, inputs: list) -> tuple[AliasGroup, ...]:
+    """The groups of arguments in which one is written; the others may as well be independent."""
+    return tuple(group for group in alias_groups(inputs) if run.written.intersection(group.members))
+
+
+def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
+    """Whether an argument of the group is written that another has elements of, rather than lies between."""
+    written = [index for index in group.members if index in run.written]
+    pairs = [(index, other) for index in written for other in group.members if other != index]
+    return any(share_elements(inputs[index], inputs[other]) for index, other in pairs)
+
+
+def _fixes_offsets(gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph addresses memory by its place in the storage, which Dynamo does not guard."""
+    named = {getattr(node.target, "__name__", str(node.target)) for node in gm.graph.nodes}
+    return any(name.startswith("as_strided") for name in named)
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -116,8 +165,6 @@ def _fixed(value):
 
 def _check_inputs(names: list[str], inputs: list) -> None:
     for name, value in zip(names, inputs, strict=True):
-        if isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value):
-            raise UnsupportedError(f"argument {name}: tensor subclass {type(value).__name__} is not supported yet")
         if isinstance(value, torch.Tensor) and value.layout != torch.strided:
             raise UnsupportedError(f"argument {name}: layout {value.layout} is not supported, expected torch.strided")
         if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
@@ -126,29 +173,30 @@ def _check_inputs(names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
 
 
+def _check_retained(run: EagerRun, names: list[str], inputs: list) -> None:
+    """The gradient of a written argument, on which results depend, is computed only as a part of that before it."""
+    for index in sorted(run.tracked):
+        if inputs[index].retains_grad:
+            raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
+
+
 def _check_metadata(metadata, names: list[str]) -> None:
     """Raises for every fact that the metadata states and the IR can't yet."""
-    if metadata.tokens or metadata.num_backward_tokens:
-        raise UnsupportedError("side-effecting operators ordered by effect tokens are not supported yet")
     if metadata.num_graphsafe_rng_states or metadata.is_rng_op_functionalized:
         raise UnsupportedError("functionalized random number generators are not supported yet")
-    if metadata.grad_enabled_mutation is not None:
-        raise UnsupportedError("changing grad mode inside of the compiled function is not supported yet")
+    for name, info in zip(names, metadata.input_info, strict=True):
+        if info.mutates_data or info.mutates_metadata:
+            raise UnsupportedError(f"argument {name}: is mutated by an op that doesn't say so in its schema")
     for index in metadata.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
         raise UnsupportedError(f"argument {names[index]}: mutation in the backward is not supported yet")
-    for name, info in zip(names, metadata.input_info, strict=True):
-        if info.mutates_storage_metadata:
-            raise UnsupportedError(f"argument {name}: `set_` is not supported yet")
-        if info.mutation_inductor_storage_resize:
-            raise UnsupportedError(f"argument {name}: resizing its storage is not supported yet")
-        if info.mutates_metadata and info.mutates_data:
-            raise UnsupportedError(f"argument {name}: changing both its data and its sizes is not supported yet")
 
 
 def _check_nodes(graph: torch.fx.Graph, inputs: list) -> None:
     """Raises for a tensor inside of the graph that the IR can't say: its types know neither device nor layout."""
     devices = {value.device.type for value in inputs if isinstance(value, torch.Tensor)} or {"cpu"}
     for node in graph.nodes:
+        if isinstance(node.meta.get("val"), torch.SymFloat | torch.SymBool):
+            raise DataDependentOutputException(node.target)
         for value in tree_flatten(node.meta.get("val"))[0]:
             if not isinstance(value, torch.Tensor):
                 continue
@@ -165,149 +213,84 @@ def _check_nodes(graph: torch.fx.Graph, inputs: list) -> None:
                 raise UnsupportedError(f"{source_line(node)}: element type {value.dtype} is not supported")
 
 
-def _check_aliases(names: list[str], inputs: list, effects: EagerEffects) -> None:
-    """Raises where a mutated argument overlaps another: the graph would be traced as if they were independent."""
-    sharing: dict[int, list[int]] = {}
-    for index, each in enumerate(inputs):
-        if isinstance(each, torch.Tensor):
-            sharing.setdefault(each.untyped_storage()._cdata, []).append(index)
-    for index, mutation in enumerate(effects.mutations):
-        if mutation is None or not mutation.is_mutated:
-            continue
-        for other in sharing[inputs[index].untyped_storage()._cdata]:
-            if other != index and _overlap(inputs[index], inputs[other]):
-                raise UnsupportedError(
-                    f"argument {names[index]} is mutated and overlaps argument {names[other]} in memory: not supported"
-                    " yet, pass a clone of one of them"
-                )
-
-
-def _overlap(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether the spans from first to last element meet, in the storage that both lie in."""
-    if not left.numel() or not right.numel():
-        return False
-    (left_start, left_end), (right_start, right_end) = _span(left), _span(right)
-    return left_start < right_end and right_start < left_end
-
-
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    """First byte and the one after the last, in the tensor's storage."""
-    start = int(tensor.storage_offset()) * tensor.itemsize
-    steps = sum(int(size - 1) * int(stride) for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
-    return start, start + (steps + 1) * tensor.itemsize
-
-
-_RESIZING = ("set_", "resize_", "resize_as_")
-
-
-def _check_calls(gm: torch.fx.GraphModule, names: list[str]) -> None:
-    """Raises for what tracing itself would drop, or fail on without naming the argument."""
-    placeholders = list(gm.graph.find_nodes(op="placeholder"))
-    for node in gm.graph.nodes:
-        if node.target in (torch._assert_async, torch.ops.aten._assert_async):
-            raise UnsupportedError(f"{source_line(node)}: `torch._assert_async` is not supported yet, tracing drops it")
-        if node.op == "call_method" and node.target in _RESIZING and node.args[0] in placeholders:
-            name = names[placeholders.index(node.args[0])]
-            raise UnsupportedError(f"argument {name}: `{node.target}` is not supported yet")
-
-
-def _static_inputs(gm: torch.fx.GraphModule, metadata) -> set[int]:
+def _static_inputs(gm: torch.fx.GraphModule) -> set[int]:
     """Parameters and buffers: what Dynamo marks as static, by position."""
-    placeholders = gm.graph.find_nodes(op="placeholder")
-    marked = {
+    return {
         index
-        for index, node in enumerate(placeholders)
-        if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {})
+        for index, node in enumerate(gm.graph.find_nodes(op="placeholder"))
+        if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {}) or "dovetail_name" in node.meta
     }
-    return marked | set(metadata.static_input_indices)
-
-
-def _mode(info, mutation: Mutation | None) -> str | None:
-    if not info.mutates_data or mutation is None:
-        return None
-    if not mutation.moves_version:
-        return "hidden"
-    return "tracked" if mutation.is_tracked else "no_grad"
-
-
-def _drops_history(result: Result | None) -> bool:
-    return result is not None and result.drops_history
-
-
-_KINDS = {
-    OutputType.non_alias: "fresh",
-    OutputType.unsafe_view_alias: "fresh",
-    OutputType.custom_function_view: "fresh",
-    OutputType.is_input: "input",
-    OutputType.alias_of_input: "view_of_input",
-    OutputType.alias_of_intermediate: "view_of_base",
-    OutputType.alias_of_intermediate_save_as_output: "view_of_base",
-    OutputType.alias_of_intermediate_base_is_user_output: "view_of_output",
-}
 
 
 def _describe(
-    graph: torch.fx.Graph, metadata, names: list[str], values: list, static: set[int], effects: EagerEffects
+    gm: torch.fx.GraphModule,
+    graph: torch.fx.Graph,
+    names: list[str],
+    values: list,
+    static: set[int],
+    run: EagerRun,
+    seen: Observations,
+    groups: tuple[AliasGroup, ...],
 ) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
-    tangents: dict[aot.AOTOutput, torch.fx.Node] = {}
+    tangents: dict[int, torch.fx.Node] = {}
     for node in graph.find_nodes(op="placeholder"):
         match node.meta["desc"]:
             case aot.PlainAOTInput(idx=index):
                 plain[index] = node
-            case aot.TangentAOTInput(output=of):
-                tangents[of] = node
+            case aot.TangentAOTInput(output=aot.PlainAOTOutput(idx=index)):
+                tangents[index] = node
+            case aot.ForwardTokenAOTInput() | aot.BackwardTokenAOTInput():
+                continue  # library calls keep their order without
             case other:
                 raise UnsupportedError(f"graph input {node.name}: {other} is not supported yet")
-    mutated: dict[int, torch.fx.Node] = {}
-    resized: dict[int, torch.fx.Node] = {}
-    results: dict[int, tuple] = {}
-    bases: list[Output] = []
+    returned: dict[int, torch.fx.Node] = {}
     gradients: dict[int, torch.fx.Node] = {}
-    input_tangents: dict[int, torch.fx.Node] = {}
     output = graph.output_node()
-    returned = cast(Sequence[torch.fx.Node], output.args[0])
-    for descriptor, node in zip(output.meta["desc"], returned, strict=True):
+    outputs = cast(Sequence[torch.fx.Node], output.args[0])
+    for descriptor, node in zip(output.meta["desc"], outputs, strict=True):
         match descriptor:
             case aot.PlainAOTOutput(idx=index):
-                results[index] = (node, tangents.get(descriptor))
-            case aot.InputMutationAOTOutput(mutated_input=aot.PlainAOTInput(idx=index)):
-                (resized if metadata.input_info[index].mutates_metadata else mutated)[index] = node
-                if descriptor in tangents:
-                    input_tangents[index] = tangents[descriptor]
-            case aot.IntermediateBaseAOTOutput():
-                bases.append(Output("fresh", node, tangents.get(descriptor)))
+                returned[index] = node
             case aot.GradAOTOutput(grad_of=aot.PlainAOTInput(idx=index)):
                 gradients[index] = node
-            case None:
+            case None | aot.ForwardTokenAOTOutput() | aot.BackwardTokenAOTOutput():
                 continue
             case other:
                 raise UnsupportedError(f"graph output {node}: {other} is not supported yet")
+    owned = tuple(
+        Owned(returned[index], each.layout, each.requires_grad, tangents.get(index), seen.watched.owned[index])
+        for index, each in enumerate(seen.owned)
+    )
+    mutated = [index for index, mutation in enumerate(seen.mutations) if mutation is not None]
+    places = {argument: len(owned) + place for place, argument in enumerate(mutated)}
     inputs = tuple(
         Input(
             name=name,
             node=plain[index],
-            requires_grad=info.requires_grad,
+            requires_grad=isinstance(values[index], torch.Tensor) and values[index].requires_grad,
             static=index in static,
-            mode=_mode(info, effects.mutations[index]),
-            mutated_value=mutated.get(index),
-            metadata_view=resized.get(index),
+            mutation=seen.mutations[index],
+            mutated_value=returned.get(places.get(index, -1)),
+            tangent=tangents.get(places.get(index, -1)),
+            layout=seen.layouts[index],
+            touches=seen.touches[index],
             gradient=gradients.get(index),
-            tangent=input_tangents.get(index),
             number=None if isinstance(values[index], torch.Tensor) else values[index],
+            watched=seen.watched.arguments[index],
         )
-        for index, (name, info) in enumerate(zip(names, metadata.input_info, strict=True))
+        for index, name in enumerate(names)
     )
-    outputs = tuple(
-        Output(
-            kind=_KINDS[info.output_type],
-            node=results[index][0],
-            tangent=results[index][1],
-            drops_history=_drops_history(effects.results[index]),
-            base=info.base_idx,
-            chain=chain_of_records(info.view_meta_sequence),
-        )
-        for index, info in enumerate(metadata.output_info)
+    return Capture(
+        graph,
+        inputs,
+        owned,
+        seen.results,
+        tuple(tangents.values()),
+        groups,
+        _fixes_offsets(gm),
+        seen.grad_mode,
+        next(iter(run.once), None),
+        run.convention,
     )
-    return Capture(graph, inputs, outputs, tuple(bases), tuple(tangents.values()))

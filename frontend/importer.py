@@ -11,19 +11,23 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.calls import MUTATED
-from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.dovetail.ops.detach import detach
+from dovetail.dialects.calls import GROUP, MUTATED, OBJECT, OFFSET, ONCE, ROOT, START, TRACKED, WATCHED
+from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.dovetail.ops.read import read
+from dovetail.dialects.dovetail.ops.set_grad_mode import set_grad_mode
 from dovetail.dialects.dovetail.ops.set_metadata import set_metadata
 from dovetail.dialects.dovetail.ops.tangent import tangent
+from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
+from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.node_importer import NodeImporter
-from dovetail.frontend.records import Capture, Input, Output, ViewStep
+from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
+from dovetail.frontend.source_lines import source_line
+from dovetail.frontend.view_chains import replay
 
 
 def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
@@ -50,12 +54,15 @@ class _Joint:
         arguments = [self._argument_type(argument) for argument in capture.inputs]
         with ir.InsertionPoint(module.body):
             self.func = func.FuncOp("joint", ir.FunctionType.get(arguments, []))
-        self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([_attributes(argument) for argument in capture.inputs])
+        if capture.once is not None:
+            self.func.attributes[ONCE] = ir.StringAttr.get(capture.once)
         block = self.func.add_entry_block()
         self.nodes = NodeImporter(importer, module.context, self.types, block)
         self.block = block
         self.arguments = list(block.arguments)
         self.tangents: list[tuple[torch.fx.Node, ir.Value]] = []
+        # By the place that the capture gives them: the owned tensors, then the mutated arguments.
+        self.owns: dict[int, OwnOp] = {}
 
     def build(self) -> None:
         calls = self.capture.graph.nodes
@@ -66,6 +73,7 @@ class _Joint:
             self._import(node for node in calls if node not in backward)
             self._writes()
             results = self._results()
+            self._set_facts()
             self._bind_tangents()
             self._import(node for node in calls if node in backward)
             self._gradients()
@@ -73,21 +81,38 @@ class _Joint:
         inputs = [argument.type for argument in self.arguments]
         signature = ir.FunctionType.get(inputs, [value.type for value in results])
         self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
+        set_convention(self.func, self.capture.convention)
 
     def _guard(self) -> None:
-        """Arguments that the call mutates were traced as sharing memory with no other: a later call may differ."""
+        """What was traced holds for arguments that share memory as these do; a later call may differ."""
         tensors = [each for each in zip(self.capture.inputs, self.arguments, strict=True) if each[0].number is None]
-        mutated = [each for each in tensors if each[0].mutated_value is not None]
-        checked = mutated + [each for each in tensors if each[0].mutated_value is None]
-        if not mutated or len(checked) < 2:
+        mutated = [each for each in tensors if each[0].mutation is not None]
+        checked = mutated + [each for each in tensors if each[0].mutation is None]
+        is_tracked = any(each.mutation and each.mutation.mode == "tracked" for each, _ in mutated)
+        if not (self.capture.fixes_offsets or is_tracked) and (not mutated or len(checked) < 2):
             return
         refs = [ref for _, ref in checked]
         with ir.InsertionPoint(self.func):
             guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
-        guard.attributes[MUTATED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(mutated))
-        names = [ir.DictAttr.get({"dovetail.name": ir.StringAttr.get(argument.name)}) for argument, _ in checked]
-        guard.attributes["arg_attrs"] = ir.ArrayAttr.get(names)
+        guard.attributes[MUTATED] = _integer(len(mutated))
+        attributes = [self._guarded(argument) for argument, _ in checked]
+        guard.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         func.CallOp([], "guard", refs)
+
+    def _guarded(self, argument: Input) -> ir.DictAttr:
+        attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
+        place = self.capture.inputs.index(argument)
+        for number, group in enumerate(self.capture.groups):
+            if place in group.members:
+                attributes[GROUP] = _integer(number)
+                member = group.members.index(place)
+                facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
+                attributes |= {name: _integer(numbers[member]) for name, numbers in facts.items()}
+        if argument.mutation is not None and argument.mutation.mode == "tracked":
+            attributes[TRACKED] = ir.UnitAttr.get()
+        if self.capture.fixes_offsets:
+            attributes[OFFSET] = _integer(int(argument.node.meta["val"].storage_offset()))
+        return ir.DictAttr.get(attributes)
 
     def _argument_type(self, argument: Input) -> ir.Type:
         if argument.number is None:
@@ -106,94 +131,91 @@ class _Joint:
             if argument.number is None:
                 self.nodes.bind_node_value(argument.node, read(ref).value)
 
-    def _own(self, node: torch.fx.Node, tangent_node: torch.fx.Node | None) -> ir.Value:
+    def _own(self, owned: Owned, place: int) -> ir.Value:
+        has_backward = any(each.gradient is not None for each in self.capture.inputs)
+        if owned.requires_grad and not has_backward:
+            raise UnsupportedError(
+                f"{source_line(owned.node)}: a result requires grad, but no argument gets a gradient"
+            )
+        return self._own_value(place, owned.node, owned.layout, owned.tangent, owned.requires_grad)
+
+    def _own_value(
+        self, place: int, node: torch.fx.Node, layout: Layout, tangent_node: torch.fx.Node | None, requires_grad: bool
+    ) -> ir.Value:
         with self.types.get_node_location(node) or ir.Location.unknown():
-            ref = own(self.nodes.resolve_node_value(node), self._ref_type(node), tangent_node is not None).ref
+            value = self.nodes.resolve_node_value(node)
+            self.owns[place] = own(value, RefType.of(value.type, layout.stride), requires_grad)
+            ref = self.owns[place].ref
         if tangent_node is not None:
             self.tangents.append((tangent_node, ref))
         return ref
 
     def _writes(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
-            if argument.metadata_view is not None:
-                _write_metadata(argument.node.meta["val"], argument.metadata_view.meta["val"], ref)
-            if argument.mutated_value is None or argument.mode is None:
-                continue
-            node = argument.mutated_value
-            value = self._own(node, argument.tangent) if argument.tangent else self.nodes.resolve_node_value(node)
-            with self.types.get_node_location(node) or ir.Location.unknown():
-                write(value, ref, argument.mode)
+            if argument.mutation is not None and argument.mutated_value is not None:
+                self._write(argument, argument.mutation, argument.mutated_value, ref)
+            if argument.touches:
+                touch(ref, argument.touches)
+            if argument.layout is not None:
+                layout = argument.layout
+                set_metadata(ref, layout.size, layout.stride, layout.offset, layout.versions)
+
+    def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
+        value = self.nodes.resolve_node_value(node)
+        if argument.tangent is not None:
+            mutated = [each for each in self.capture.inputs if each.mutation is not None]
+            place = len(self.capture.owned) + mutated.index(argument)
+            value = self._own_value(place, node, argument.layout or _layout_of(argument.node), argument.tangent, True)
+        with self.types.get_node_location(node) or ir.Location.unknown():
+            if argument.layout is not None:
+                ref = self._view(ref, _as_strided(argument.layout), _meta(argument.node.meta["val"], None))[0]
+            write(value, ref, mutation.mode, mutation.versions)
 
     def _results(self) -> list[ir.Value]:
-        bases = [self._own(base.node, base.tangent) for base in self.capture.bases]
-        results: dict[int, ir.Value] = {}
-        aliases = []
-        for index, output in enumerate(self.capture.outputs):
-            if output.kind == "fresh":
-                results[index] = self._fresh(output)
-            else:
-                aliases.append((index, output))
-        for index, output in aliases:
-            results[index] = self._alias(output, self._origin(output, bases, results), index)
-        return [results[index] for index in range(len(results))]
+        owned = [self._own(each, place) for place, each in enumerate(self.capture.owned)]
+        results: list[ir.Value] = []
+        for index, result in enumerate(self.capture.results):
+            results.append(self._result(result, index, owned, results))
+        if self.capture.grad_mode is not None:
+            set_grad_mode(self.capture.grad_mode)
+        return results
 
-    def _origin(self, output: Output, bases: list[ir.Value], results: dict[int, ir.Value]) -> ir.Value:
-        """The ref that `output` is, or is a view of."""
-        if output.base is None:
-            raise UnsupportedError(f"result {output.node}: an alias of which PyTorch does not record the base")
-        if output.kind == "view_of_base":
-            return bases[output.base]
-        return results[output.base] if output.kind == "view_of_output" else self.arguments[output.base]
+    def _set_facts(self) -> None:
+        """States what is known of each argument, and of which memory autograd saved for which owned result."""
+        numbers = {place: number for number, place in enumerate(self.owns)}
+        facts = [_attributes(argument) | _watched(argument, numbers) for argument in self.capture.inputs]
+        self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+        for place, owned in enumerate(self.capture.owned):
+            for name, attribute in _watched(owned, numbers).items():
+                self.owns[place].attributes[name] = attribute
 
-    def _fresh(self, output: Output) -> ir.Value:
-        if isinstance(output.node, torch.fx.Node) and isinstance(output.node.meta["val"], torch.Tensor):
-            return self._own(output.node, output.tangent)
-        return self.nodes._import_argument(ir.Location.unknown(), output.node)
-
-    def _alias(self, output: Output, origin: ir.Value, index: int) -> ir.Value:
-        if output.tangent is not None:
-            self._own(output.node, output.tangent)  # gradients take the way through the alias; this one's are zero
-        if output.kind == "input":
-            return origin
-        if output.chain is None:
-            raise UnsupportedError(f"result {index}: a view whose view functions PyTorch does not record")
-        value, ref = output.node.meta["val"], origin
-        for step in output.chain[:-1]:
-            ref = self._view(ref, step, None)
-        if output.chain:
-            ref = self._view(ref, output.chain[-1], value)
-        return detach(ref).detached if self._must_detach(output) else ref
-
-    def _must_detach(self, output: Output) -> bool:
-        """Whether the view lacks the history that its base has, and no step of its chain drops it."""
-        is_dropped = any(step.callee == "aten.detach.default" for step in output.chain or ())
-        return output.drops_history and self._has_history(output) and not is_dropped
-
-    def _has_history(self, output: Output) -> bool:
-        """Whether the base of `output` is in autograd's graph."""
-        if output.base is None:
-            return False
-        if output.kind == "view_of_input":
-            argument = self.capture.inputs[output.base]
-            return argument.requires_grad or argument.tangent is not None
-        bases = self.capture.bases if output.kind == "view_of_base" else self.capture.outputs
-        return bases[output.base].tangent is not None
-
-    def _view(self, ref: ir.Value, step: ViewStep, value: torch.Tensor | None) -> ir.Value:
-        """One replayed view; its type is known from `value` for the last step, computed on a stand-in before that."""
-        if value is None:
-            info = ref.type.info
-            stand_in = torch.empty_strided(
-                info.shape, ref.type.strides, dtype=getattr(torch, info.dtype), device="meta"
+    def _result(self, result: Result, index: int, owned: list[ir.Value], results: list[ir.Value]) -> ir.Value:
+        if result.same_as is not None:
+            return results[result.same_as]
+        if result.argument is not None:
+            argument = self.capture.inputs[result.argument]
+            return self._replay(
+                self.arguments[result.argument], _meta(argument.node.meta["val"], argument.layout), result
             )
-            value = _call(step, stand_in)
-        if value.dtype != getattr(torch, ref.type.info.dtype) and step.callee != "aten.view.dtype":
-            raise UnsupportedError(
-                f"result: replaying the view {step.callee}, which changes the type, is not supported"
-            )
+        if result.owned is not None:
+            own_layout = self.capture.owned[result.owned]
+            return self._replay(owned[result.owned], _meta(own_layout.node.meta["val"], own_layout.layout), result)
+        if not isinstance(result.value, bool | int | float | str | None):
+            raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
+        return self.nodes._import_argument(ir.Location.unknown(), result.value)
+
+    def _replay(self, ref: ir.Value, seen: torch.Tensor, result: Result) -> ir.Value:
+        for step in result.chain:
+            ref, seen = self._view(ref, step, seen)
+        return ref
+
+    def _view(self, ref: ir.Value, step: ViewStep, seen: torch.Tensor) -> tuple[ir.Value, torch.Tensor]:
+        """One replayed view of what looks like `seen`, a tensor without memory."""
+        value = replay(step, seen)
         tensor = self.types.create_vtensor_type(value.dtype, value.size())
+        args = [_attribute(arg) for arg in step.args]
         view_type = RefType.of(tensor, tuple(value.stride()))
-        return view(ref, step.callee, [_attribute(arg) for arg in step.args], view_type, step.output_index).view
+        return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode).view, value
 
     def _bind_tangents(self) -> None:
         for node, ref in self.tangents:
@@ -206,17 +228,36 @@ class _Joint:
                 gradient(self.nodes.resolve_node_value(argument.gradient), ref)
 
 
-def _attributes(argument: Input) -> ir.DictAttr:
+def _attributes(argument: Input) -> dict[str, ir.Attribute]:
     attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
     if argument.requires_grad:
         attributes["dovetail.requires_grad"] = ir.UnitAttr.get()
     if argument.static:
         attributes["dovetail.static"] = ir.UnitAttr.get()
-    return ir.DictAttr.get(attributes)
+    return attributes
 
 
-def _write_metadata(before: torch.Tensor, after: torch.Tensor, ref: ir.Value) -> None:
-    set_metadata(ref, after.size(), after.stride(), int(after.storage_offset() - before.storage_offset()))
+def _watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
+    watched = sorted(numbers[place] for place in each.watched if place in numbers)
+    return {WATCHED: ir.DenseI64ArrayAttr.get(watched)} if watched else {}
+
+
+def _meta(tensor: torch.Tensor, layout: Layout | None) -> torch.Tensor:
+    """A tensor without memory that looks like `tensor`, laid out as `layout` says if it is given."""
+    size, stride = (layout.size, layout.stride) if layout else (tensor.size(), tensor.stride())
+    return torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
+
+
+def _layout_of(node: torch.fx.Node) -> Layout:
+    return Layout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
+
+
+def _as_strided(layout: Layout) -> ViewStep:
+    return ViewStep("aten.as_strided.default", ([*layout.size], [*layout.stride], layout.offset))
+
+
+def _integer(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def _dependents(roots: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
@@ -229,12 +270,6 @@ def _dependents(roots: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
             reached.add(node)
             pending.extend(node.users)
     return reached
-
-
-def _call(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
-    namespace, name, overload = step.callee.split(".")
-    result = getattr(getattr(getattr(torch.ops, namespace), name), overload)(tensor, *step.args)
-    return result if step.output_index < 0 else result[step.output_index]
 
 
 def _attribute(value) -> ir.Attribute:

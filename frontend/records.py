@@ -4,64 +4,126 @@ from dataclasses import dataclass
 
 import torch
 
+from dovetail.dialects.subclasses import Convention
+from dovetail.frontend.alias_groups import AliasGroup
+
 
 @dataclass(frozen=True)
 class ViewStep:
-    """One view function of a replay chain: `callee` such as "aten.slice.Tensor", and its arguments after the tensor."""
+    """One view function of a replay chain: `callee` such as "aten.slice.Tensor", and its arguments after the tensor.
+
+    `grad_mode` is autograd's mode in which the user called it, None for that of the whole call.
+    """
 
     callee: str
     args: tuple
     output_index: int = -1
+    grad_mode: bool | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Size and strides (in elements) that a tensor ends with.
+
+    `offset` is by how much its first element moved, `versions` by how much these changes alone moved the counter.
+    """
+
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int = 0
+    versions: int = 0
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """How one argument's memory is written: what autograd sees of it, and by how much the version counter moves.
+
+    `mode` is "tracked", "no_grad" or "hidden"; `versions` is 0 for the last one only.
+    """
+
+    mode: str
+    versions: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One value that the call returns.
+
+    A tensor is argument `argument` or owned memory `owned`, seen through `chain`; the result `same_as` is the very same
+    object. Anything else is the constant `value`.
+    """
+
+    argument: int | None = None
+    owned: int | None = None
+    chain: tuple[ViewStep, ...] = ()
+    same_as: int | None = None
+    value: int | float | bool | str | None = None
 
 
 @dataclass(frozen=True)
 class Input:
     """One argument of the captured graph.
 
-    `mode` says how autograd sees the mutation of its data, None where there is none; `mutated_value` is what the call
-    leaves in it and `tangent` the placeholder of that value's gradient; `metadata_view` has the sizes and strides it
-    ends with; `gradient` is what the backward computes for it. `number` is set where it is no tensor: the graph holds
-    for that one only.
+    Attributes:
+        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, and `tangent`
+            the placeholder of that value's gradient.
+        layout: what its sizes and strides become, None where they stay.
+        gradient: what the backward computes for it.
+        touches: by how much its version counter moves besides.
+        number: set where it is no tensor: the graph holds for that one only.
+        watched: for the gradients of which of the call's tensors (the owned ones, then the mutated arguments) eager
+            needs it unchanged.
     """
 
     name: str
     node: torch.fx.Node
     requires_grad: bool
     static: bool
-    mode: str | None
+    mutation: Mutation | None
     mutated_value: torch.fx.Node | None
-    metadata_view: torch.fx.Node | None
-    gradient: torch.fx.Node | None
     tangent: torch.fx.Node | None
+    layout: Layout | None
+    gradient: torch.fx.Node | None
+    touches: int = 0
     number: int | float | bool | None = None
+    watched: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class Output:
-    """One result of the user's function, or a base that several results are views of.
+class Owned:
+    """Memory that the call makes and hands out, by itself or through views.
 
-    `kind` is "fresh", "input", "view_of_input", "view_of_base" or "view_of_output"; `base` indexes inputs, bases or
-    outputs accordingly. `tangent` is the placeholder of its gradient, None where it is not differentiable by itself.
-    `drops_history` says of a view that autograd does not follow it back to its base.
+    `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `watched` is as an
+    argument's.
     """
 
-    kind: str
     node: torch.fx.Node
-    tangent: torch.fx.Node | None = None
-    drops_history: bool = False
-    base: int | None = None
-    chain: tuple[ViewStep, ...] | None = None
+    layout: Layout
+    requires_grad: bool
+    tangent: torch.fx.Node | None
+    watched: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Capture:
     """The joint (or inference) graph of one Dynamo graph, functionalized, with everything the user may observe.
 
-    `tangents` are the placeholders that the backward starts from.
+    Attributes:
+        tangents: the placeholders that the backward starts from.
+        groups: which arguments share memory in the way that the graph was traced for.
+        fixes_offsets: whether the graph holds for their storage offsets only.
+        grad_mode: autograd's mode after the call, None where it stays.
+        once: why the gradient can't be differentiated again, None where nothing is known against it.
+        convention: the wrapper subclasses around inputs and results.
     """
 
     graph: torch.fx.Graph
     inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    bases: tuple[Output, ...]
+    owned: tuple[Owned, ...]
+    results: tuple[Result, ...]
     tangents: tuple[torch.fx.Node, ...]
+    groups: tuple[AliasGroup, ...]
+    fixes_offsets: bool
+    grad_mode: bool | None
+    once: str | None
+    convention: Convention

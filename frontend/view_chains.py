@@ -1,94 +1,91 @@
-"""The view functions between a tensor and its base, as the IR replays them.
+"""The view functions between a tensor and the one it is a view of, as the IR replays them."""
 
-They come from PyTorch's records where it keeps them, else from the graph.
-"""
-
-import operator
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
-from torch.fx.operator_schemas import normalize_function
 
-from dovetail.errors import UnsupportedError
 from dovetail.frontend.records import ViewStep
 
 
-def chain_of_records(sequence) -> tuple[ViewStep, ...] | None:
-    """The replay chain of a view, or None where PyTorch knows none."""
-    if sequence is None:
-        return None
-    return tuple(_step_of_record(meta) for meta in sequence.sequence)
+class Key(NamedTuple):
+    """What tells apart two tensors of one storage: their place in it and how they show it."""
+
+    memory: int
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
 
 
-def _step_of_record(meta) -> ViewStep:
-    """Restates one view record, e.g. class `slice_Tensor_ViewMeta` with fields (.., .., mode, 0, 1, 3, 1).
+class ViewCall(NamedTuple):
+    """One call of an ATen view function: the tensor that it was given, the part of its result, its other arguments."""
 
-    A record of a view with several results (`split`, `unbind`) has the result's index as its second field.
+    callee: torch._ops.OpOverload
+    source: Key
+    view: Key
+    args: tuple
+    index: int
+
+
+def key(tensor: torch.Tensor) -> Key:
+    """The key of a tensor as it is now."""
+    memory = tensor.untyped_storage()._cdata
+    return Key(memory, int(tensor.storage_offset()), tuple(tensor.size()), tuple(tensor.stride()), tensor.dtype)
+
+
+def chain_of_calls(
+    calls: Sequence[ViewCall], source: Key, tensor: torch.Tensor, grad_mode: bool | None
+) -> tuple[ViewStep, ...]:
+    """The steps from `source` to `tensor` among the `calls` that one line of the user's program made.
+
+    Where they don't lead there, one `as_strided` does: same memory, same values, another name in autograd's graph.
     """
-    name = type(meta).__name__.removesuffix("_ViewMeta")
-    callee = _overload_of(name)
-    if callee is None:
-        raise UnsupportedError(f"replaying the view {name} on its base is not supported yet")
-    fields = meta.as_tuple()
-    mode = next(index for index, field in enumerate(fields) if type(field).__name__ == "InverseReturnMode")
-    return _step(callee, fields[mode + 1 :], fields[1] if _returns_list(callee) else -1)
+    found: list[ViewStep] = []
+    wanted = key(tensor)
+    for call in reversed(calls):
+        if wanted == source:
+            break
+        # A call that changes nothing (autograd detaches what it saves) leads nowhere.
+        if call.view == wanted and call.source != call.view:
+            found.insert(0, _step(call, grad_mode))
+            wanted = call.source
+    if wanted != source:
+        return (as_strided(source, tensor, grad_mode),)
+    if found:
+        return tuple(found)
+    unchanged = [call for call in calls if call.view == call.source == source]
+    views = [call for call in unchanged if call.callee is not torch.ops.aten.detach.default]
+    return (_step((views or unchanged)[-1], grad_mode),) if unchanged else (as_strided(source, tensor, grad_mode),)
 
 
-def _step(callee: torch._ops.OpOverload, args: Sequence, output_index: int) -> ViewStep:
-    positional = sum(not argument.kwarg_only for argument in callee._schema.arguments) - 1
-    for argument, value in zip(callee._schema.arguments[1 + positional :], args[positional:], strict=False):
-        if value != argument.default_value:
-            raise UnsupportedError(f"replaying the view {callee} with {argument.name}={value} is not supported yet")
+def as_strided(source: Key, tensor: torch.Tensor, grad_mode: bool | None) -> ViewStep:
+    """The step that shows the memory of `source` as `tensor`; the offset is relative to that of `source`."""
+    offset = int(tensor.storage_offset()) - source.offset
+    return ViewStep("aten.as_strided.default", ([*tensor.size()], [*tensor.stride()], offset), -1, grad_mode)
+
+
+def _step(call: ViewCall, grad_mode: bool | None) -> ViewStep:
+    callee = call.callee
     name = f"{callee.namespace}.{callee._opname}.{callee._overloadname}"
-    return ViewStep(name, tuple(_plain(value) for value in args[:positional]), output_index)
+    args = tuple(_plain(value) for value in call.args)
+    if callee is torch.ops.aten.as_strided.default:
+        args = (args[0], args[1], call.view.offset - call.source.offset)
+    return ViewStep(name, args, call.index, grad_mode)
 
 
-def _returns_list(callee: torch._ops.OpOverload) -> bool:
-    return str(callee._schema.returns[0].type) == "List[Tensor]"
+def replay(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
+    """What `step` makes of `tensor`."""
+    namespace, name, overload = step.callee.split(".")
+    args = list(step.args)
+    if step.callee == "aten.as_strided.default":
+        args[2] += tensor.storage_offset()
+    with torch.set_grad_enabled(torch.is_grad_enabled() if step.grad_mode is None else step.grad_mode):
+        result = getattr(getattr(getattr(torch.ops, namespace), name), overload)(tensor, *args)
+    return result if step.output_index < 0 else result[step.output_index]
 
 
 def _plain(field):
-    return [int(size) for size in field] if isinstance(field, list | tuple) else field
-
-
-def _overload_of(name: str) -> torch._ops.OpOverload | None:
-    """Finds `aten.slice.Tensor` for "slice_Tensor": op names have underscores too, so every split is tried."""
-    parts = name.removesuffix("_copy").split("_")
-    for cut in range(len(parts), 0, -1):
-        packet = getattr(torch.ops.aten, "_".join(parts[:cut]), None)
-        overload = "_".join(parts[cut:]) or "default"
-        if packet is not None and overload in packet.overloads():
-            return getattr(packet, overload)
-    return None
-
-
-def chains_in_graph(node: torch.fx.Node) -> Iterator[tuple[torch.fx.Node, tuple[ViewStep, ...]]]:
-    """Yields every node that `node` is a view of, nearest first and itself included, with the chain from there.
-
-    Copies count as nothing: decompositions put them where eager returns its argument (`dropout` in evaluation). So ask
-    only for what shares memory in eager.
-    """
-    chain: tuple[ViewStep, ...] = ()
-    while True:
-        yield node, chain
-        index = -1
-        if node.target in (torch.ops.aten.clone.default, torch.ops.aten.alias.default):
-            node = cast(torch.fx.Node, node.args[0])
-            continue
-        if node.target is operator.getitem:
-            node, index = cast(tuple[torch.fx.Node, int], node.args)
-        if not _is_view(node):
-            return
-        target: Any = node.target
-        normal: Any = normalize_function(target, node.args, node.kwargs, normalize_to_only_use_kwargs=True)
-        base, *args = normal.kwargs.values()
-        chain = (_step(target, args, index), *chain)
-        node = base
-
-
-def _is_view(node: torch.fx.Node) -> bool:
-    if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.arguments:
-        return False
-    alias = node.target._schema.arguments[0].alias_info
-    return alias is not None and not alias.is_write
+    if isinstance(field, list | tuple):
+        return [_plain(each) for each in field]
+    return int(field) if isinstance(field, torch.SymInt) else field

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.torch_ops import aten_name
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting import body, functions
@@ -37,7 +38,7 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies"):
 def _source(op: ir.Operation) -> ir.Value | None:
     """The operand that `op` returns unchanged, or None."""
     name = aten_name(op)
-    if name is None or len(op.results) != 1:
+    if name is None or len(op.results) != 1 or is_extern(op):
         return None
     if name == "aten.copy.default":
         return op.operands[1] if op.operands[1].type == op.results[0].type else None

@@ -6,6 +6,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FALLBACK, extern, is_region
+from dovetail.dialects.dovetail import DestinationOp, WriteOp
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
+from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.rewriting import body, calls, clone, functions
@@ -31,9 +34,26 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
             if name not in found:
                 known = ", ".join(f"@{each}" for each in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
+            if any(map(_is_destination, (each for call in called.get(name, ()) for each in call.operands))):
+                _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
                 _inline(call, found[name], FALLBACK + self.reason)
             found[name].operation.erase()
+
+
+def _give_up_proofs(module: ir.Module, reason: str) -> None:
+    """What runs in a region's place may fail, which must not happen after another region wrote in place."""
+    for function_op in (each for each in functions(module).values() if not each.is_external):
+        for op in body(function_op):
+            if isinstance(op.opview, DestinationOp):
+                op.attributes["proof"] = ir.StringAttr.get("none")
+            if isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes:
+                del op.attributes[IN_PLACE]
+                op.attributes[NOT_IN_PLACE] = ir.StringAttr.get(f"a region that updates in place can't be: {reason}")
+
+
+def _is_destination(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)
 
 
 def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
@@ -44,6 +64,8 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
             with op.location:
                 if op.name == "torch.overwrite.tensor.contents":
                     _replace_memory(values[op.operands[1]], values[op.operands[0]])
+                elif op.name == "torch.copy.to_vtensor":
+                    values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
                     _call(op, values, reason)
     into = [value.owner for value in call.operands if str(value.type).startswith("!torch.tensor<")]

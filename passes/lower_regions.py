@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_region
 from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.destination import memory_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting import body, calls, functions, set_signature
 
@@ -32,16 +33,11 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
         module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)
 
 
-def _memory(value: ir.Value) -> ir.Type:
-    """`!torch.tensor` for `!torch.vtensor`: the same tensor, as memory."""
-    return ir.Type.parse(str(value.type).replace("!torch.vtensor", "!torch.tensor"), value.type.context)
-
-
 def _lower_region(region: func.FuncOp) -> None:
     terminator, block = body(region)[-1], region.body.blocks[0]
     with terminator.location, ir.InsertionPoint(terminator):
         for value in terminator.operands:
-            destination = block.add_argument(_memory(value), terminator.location)
+            destination = block.add_argument(memory_type(value.type), terminator.location)
             ir.Operation.create("torch.overwrite.tensor.contents", operands=[value, destination])
         func.ReturnOp([])
     terminator.erase()
@@ -50,7 +46,7 @@ def _lower_region(region: func.FuncOp) -> None:
 
 def _lower_call(call: func.CallOp, name: str) -> None:
     with call.location, ir.InsertionPoint(call):
-        into = [alloc(_memory(value)).memory for value in call.results]
+        into = [alloc(memory_type(value.type)).memory for value in call.results]
         func.CallOp([], name, [*call.operands, *into])
         for value, memory in zip(call.results, into, strict=True):
             read = ir.Operation.create("torch.copy.to_vtensor", results=[value.type], operands=[memory])

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.recompute import is_recomputed, is_saved
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.rewriting import is_view, operand_ops
@@ -23,7 +24,8 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
     """Returns the values to save so that every one of `needed` can be had in the backward.
 
     `needed` are values of the forward that the backward uses. `is_free` says which cost nothing to save, since they
-    live on anyway. Values that an op with effects, a library kernel or a reduction computes are never recomputed.
+    live on anyway. Values that an op with effects, a library kernel or a reduction computes are never recomputed,
+    unless the user's checkpointing says so: `dovetail.recompute` comes first, but for effects.
     """
     network = networkx.DiGraph()
     seen: set[ir.Operation] = set()
@@ -46,7 +48,7 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
         if op in seen:
             continue
         seen.add(op)
-        is_source = isinstance(op.opview, ReadOp) or is_extern(op) or not (is_view(op) or kind(op) in RECOMPUTABLE)
+        is_source = not can_recompute(op)
         for result in op.results:
             if is_source:
                 network.add_edge("source", (number(result), "in"))
@@ -61,13 +63,21 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
     ]
 
 
+def can_recompute(op: ir.Operation) -> bool:
+    """Whether the backward may compute the results of `op` anew: with the same numbers, and for little."""
+    if isinstance(op.opview, ReadOp) or is_extern(op):
+        return False
+    return is_view(op) or is_recomputed(op) or (kind(op) in RECOMPUTABLE and not is_saved(op))
+
+
 def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool]) -> float:
     """Scaled bytes, whole since rounding would blur the cut; infinite for what is never saved.
 
-    Free values cost a trifle, so that fewer of them are saved.
+    Free values cost a trifle, so that fewer of them are saved; so do those that the user wants saved.
     """
     op = value.owner.operation
     info = tensor_info(value.type)
-    if kind(op) is Kind.CONSTANT or is_view(op) or info is None:
+    is_forbidden = not is_extern(op) and (kind(op) is Kind.CONSTANT or is_view(op) or is_recomputed(op))
+    if is_forbidden or info is None:
         return float("inf")
-    return 1 if is_free(value) else 1024 * (info.nbytes + 1)
+    return 1 if is_free(value) or is_saved(op) else 1024 * (info.nbytes + 1)

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FALLBACK, REGION, extern, is_extern
+from dovetail.dialects.control_flow import SUBGRAPH, is_subgraph
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.torch_ops import aten_name, is_constant
 from dovetail.passes.base import Pass, fail
@@ -28,7 +29,7 @@ class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
 
     def run(self, module: ir.Module) -> None:
         for name, function_op in functions(module).items():
-            if name in ("forward", "backward"):
+            if name in ("forward", "backward") or is_subgraph(function_op):
                 _Outliner(module, name, function_op).run()
         module.operation.attributes["dovetail.level"] = ir.StringAttr.get("program", module.context)
 
@@ -53,7 +54,7 @@ class _Outliner:
         """Builds the host function beside the old one, which stays as it is until nobody asks about it any more."""
         with self.function.location, ir.InsertionPoint(self.function):
             host = func.FuncOp(self.name, self.function.type)
-        for name in ("arg_attrs", "res_attrs"):
+        for name in ("arg_attrs", "res_attrs", "sym_visibility", SUBGRAPH):
             if name in self.function.attributes:
                 host.attributes[name] = self.function.attributes[name]
         with self.function.location:
@@ -71,7 +72,7 @@ class _Outliner:
         self.function.operation.erase()
 
     def _levels(self) -> list[_Level]:
-        """Region ops as late as their users allow, so that what is recomputed dies young; host calls early."""
+        """Region ops, and what is recomputed, as late as their users allow, so that it dies young; host calls early."""
         earliest = self._earliest()
         level = self._latest(earliest)
         for op in self.ops:
@@ -102,10 +103,15 @@ class _Outliner:
         return level
 
     def _latest(self, earliest: dict[ir.Operation, int]) -> dict[ir.Operation, int]:
-        """Moves region ops to the level of their first user; what the function returns stays where it is."""
+        """Moves ops to the level of their first user; what the function returns, and most host calls, stay.
+
+        In the backward, host calls that need no tangent are recomputed, or were left for it: they move too.
+        """
         level = dict(earliest)
+        stays = self._from_tangents() if self.name == "backward" else set(self.ops)
         for op in reversed(self.ops):
-            if self.placement[op] not in ("region", "view"):
+            placement = self.placement[op]
+            if placement not in ("region", "view", "host") or (placement == "host" and (op in stays or is_extern(op))):
                 continue
             bounds = [self._before(use.owner.operation, op, level, earliest) for out in op.results for use in out.uses]
             level[op] = max(earliest[op], min(bounds, default=0))
@@ -115,8 +121,21 @@ class _Outliner:
         """The greatest level at which `op` can run for `user` to run at its own."""
         if self.placement[user] in ("own", "end"):
             return earliest[op]
+        if self.placement[op] == "host":
+            if self.placement[user] != "view":
+                return level[user] - (self.placement[user] == "region")
+            uses = (use.owner.operation for out in user.results for use in out.uses)
+            return min((self._before(each, op, level, earliest) for each in uses), default=earliest[op])
         waits = self.placement[op] == "view" and not _compiles(op) and self.placement[user] == "region"
         return level[user] - 1 if waits else level[user]
+
+    def _from_tangents(self) -> set[ir.Operation]:
+        """The ops that depend on memory handed in: in the backward, on a tangent."""
+        reached: set[ir.Operation] = set()
+        for op in self.ops:
+            if self.placement[op] == "read" or reached.intersection(_producers(op)):
+                reached.add(op)
+        return reached
 
     def _above(self, producer: ir.Operation, placement: str, level: dict[ir.Operation, int]) -> int:
         """The least level for a user of `producer`: within a level regions run before host calls."""

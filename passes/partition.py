@@ -6,25 +6,30 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, is_extern
+from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, WATCHED, is_extern
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
     OwnOp,
     ReadOp,
     RefType,
+    SetGradModeOp,
     SetMetadataOp,
     TangentOp,
+    TouchOp,
     ViewOp,
     WriteOp,
 )
 from dovetail.dialects.dovetail.ops.detach import detach
 from dovetail.dialects.dovetail.ops.own import own
+from dovetail.dialects.recompute import RECOMPUTE, is_recomputed
+from dovetail.dialects.subclasses import ARGUMENTS, RESULTS
 from dovetail.dialects.torch_ops import is_constant
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.min_cut import saved_values
 from dovetail.passes.rewriting import (
+    alias_groups,
     alias_root,
     ancestors,
     body,
@@ -34,11 +39,12 @@ from dovetail.passes.rewriting import (
     function,
     has_argument_attribute,
     is_view,
+    operand_ops,
     set_signature,
 )
 
 ALGORITHMS = ("min-cut", "default")
-_OBSERVED = (WriteOp, ViewOp, DetachOp, SetMetadataOp)
+_OBSERVED = (WriteOp, TouchOp, ViewOp, DetachOp, SetMetadataOp, SetGradModeOp)
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,9 @@ class PartitionPass(Pass, name="partition", runs_at="joint"):
 
     `@call` keeps everything that touches the user's memory; `@forward` computes what it hands out (`own`ed memory,
     then the saved values), `@backward` takes the saved values and the tangents. `algorithm=min-cut` recomputes cheap
-    ops in the backward to save fewer bytes, `default` saves everything that the backward uses. Without a
-    `dovetail.gradient` there is no backward and `@call` calls `@forward` directly.
+    ops in the backward to save fewer bytes, `default` saves everything that the backward uses. Both obey
+    `dovetail.recompute`, which is gone afterwards: what the user wants recomputed is saved only where an effect
+    (random numbers) computed it. Without a `dovetail.gradient` there is no backward and `@call` calls `@forward`.
 
     Before:  `@joint(%x, %w) { ...; %o = own; write; %t = tangent %o; ...; gradient %g, %w; return %o }`
     After:   `@call(%x, %w) { %o = call @apply(%x, %w); write; return %o }`, `@apply` being declared with
@@ -84,6 +91,8 @@ class _Split:
         self.observed = [op for op in self.ops if isinstance(op.opview, _OBSERVED)]
         self.written = self._written_values()
         self.backward = self._backward_ops()
+        self.forward = self._forward_ops()
+        self._spread_recomputation()
         self.saved = self._saved(algorithm)
 
     def _all(self, op_class: type) -> list[ir.Operation]:
@@ -104,6 +113,24 @@ class _Split:
                 reached.add(op)
         return reached
 
+    def _forward_ops(self) -> set[ir.Operation]:
+        """What `@forward` computes even if it saves nothing."""
+        effects = [op for op in self.ops if is_extern(op) and op not in self.backward]
+        return ancestors(
+            [*self.owns, *effects, *(value.owner.operation for value in self.written if _is_computed(value))]
+        )
+
+    def _spread_recomputation(self) -> None:
+        """What only the backward computes from a recomputed value is not saved in its place.
+
+        An op's hash depends on its attributes: those that change here are in no set yet.
+        """
+        for op in self.ops:
+            if op in self.forward or op in self.backward or is_extern(op) or is_constant(op):
+                continue
+            if any(is_recomputed(each) and not is_extern(each) for each in operand_ops(op)):
+                op.attributes[RECOMPUTE] = ir.StringAttr.get("prefer_recompute")
+
     def _needed(self) -> list[ir.Value]:
         """Forward values that the backward uses, each once, in order. A gradient may be one itself."""
         wanted = ancestors(self.gradients) | {op for op in self.backward if is_extern(op)}
@@ -117,7 +144,28 @@ class _Split:
         needed = self._needed()
         if algorithm == "min-cut":
             return saved_values(needed, self._is_static)
-        return list(dict.fromkeys(value for each in needed for value in _bases(each)))
+        return self._sources(needed)
+
+    def _sources(self, needed: Sequence[ir.Value]) -> list[ir.Value]:
+        """What to save for the `needed` values: themselves, but for some what they come from.
+
+        These are views, what the user wants recomputed, and what only the backward uses, which is better off there.
+        """
+        found: list[ir.Value] = []
+        seen: set[ir.Value] = set()
+        pending = list(reversed(needed))
+        while pending:
+            value = pending.pop()
+            if value in seen or not _is_computed(value) or is_constant(value.owner.operation):
+                continue
+            seen.add(value)
+            op = value.owner.operation
+            is_late = is_view(op) or is_recomputed(op) or op not in self.forward
+            if is_late and not is_extern(op) and not isinstance(op.opview, ReadOp):
+                pending.extend(reversed(list(op.operands)))
+            else:
+                found.append(value)
+        return found
 
     def _is_static(self, value: ir.Value) -> bool:
         """Parameters and buffers outlive the call anyway."""
@@ -136,11 +184,7 @@ class _Split:
 
     def _forward(self, trained: bool) -> list[ir.Type]:
         """Builds `@forward`; returns the types of what the user will own."""
-        effects = [op for op in self.ops if is_extern(op) and op not in self.backward]
-        producers = [
-            value.owner.operation for value in [*self.written, *self.saved] if not isinstance(value.owner, ir.Block)
-        ]
-        keep = ancestors([*self.owns, *effects, *producers])
+        keep = self.forward | ancestors(value.owner.operation for value in self.saved if _is_computed(value))
         with ir.InsertionPoint(self.joint):
             forward = func.FuncOp("forward", ir.FunctionType.get([each.type for each in self.arguments], []))
         values = self._enter(forward)
@@ -148,7 +192,7 @@ class _Split:
             for op in self.ops:
                 if op in keep and not is_constant(op):
                     with op.location:
-                        clone(op, values)
+                        _clone_untagged(op, values)
             owned = [values[op.results[0]] for op in self.owns]
             owned += [own(values[value], RefType.of(value.type), False).ref for value in self.written]
             saved = [self._save(value, values[value]) for value in self.saved] if trained else []
@@ -169,7 +213,10 @@ class _Split:
         return clone_tensor(cloned)
 
     def _written_refs(self) -> set[ir.Value]:
-        return {alias_root(op.opview.ref) for op in self.observed if isinstance(op.opview, WriteOp)}
+        """Refs whose memory is written, directly or because they share memory with one that is."""
+        written = {alias_root(op.opview.ref) for op in self.observed if isinstance(op.opview, WriteOp)}
+        groups = alias_groups(self.joint)
+        return written | {ref for group in groups if written.intersection(group) for ref in group}
 
     def _is_visible(self, value: ir.Value) -> bool:
         """Whether the user can change a saved value's memory between forward and backward."""
@@ -196,7 +243,7 @@ class _Split:
         with ir.InsertionPoint(block):
             for op in self._recomputed():
                 with op.location:
-                    clone(op, values)
+                    _clone_untagged(op, values)
             results = [self._gradient(gradients.get(argument), values) for argument in self.arguments]
             func.ReturnOp(results)
         set_signature(backward, [value.type for value in results])
@@ -232,13 +279,28 @@ class _Split:
                 "apply", ir.FunctionType.get([each.type for each in self.arguments], list(owned)), visibility="private"
             )
         border.attributes[FORWARD] = ir.FlatSymbolRefAttr.get("forward")
+        if ONCE in self.joint.attributes:
+            border.attributes[ONCE] = self.joint.attributes[ONCE]
         border.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
+        facts = [ir.DictAttr(each) for each in self._argument_attributes()]
+        watched = [{WATCHED: each[WATCHED]} if WATCHED in each else {} for each in facts]
+        if any(watched):
+            border.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in watched])
+
+    def _argument_attributes(self) -> ir.ArrayAttr:
+        found = self.joint.attributes.get("arg_attrs")
+        return ir.ArrayAttr(found) if found is not None else ir.ArrayAttr.get([])
 
     def _call(self, owned: Sequence[ir.Type], trained: bool) -> None:
         with ir.InsertionPoint.at_block_begin(self.joint.operation.block):
             call = func.FuncOp("call", ir.TypeAttr(self.joint.attributes["function_type"]).value)
-        if "arg_attrs" in self.joint.attributes:
-            call.attributes["arg_attrs"] = self.joint.attributes["arg_attrs"]
+        facts = [{each.name: each.attr for each in ir.DictAttr(of)} for of in self._argument_attributes()]
+        if facts:
+            kept = [{name: fact for name, fact in each.items() if name != WATCHED} for each in facts]
+            call.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
+        for name in (ARGUMENTS, RESULTS):
+            if name in self.joint.attributes:
+                call.attributes[name] = self.joint.attributes[name]
         values = self._enter(call)
         with ir.InsertionPoint(call.body.blocks[0]):
             for op in self.ops:
@@ -264,10 +326,11 @@ class _Split:
         return dict(zip(self.arguments, function_op.add_entry_block().arguments, strict=True))
 
 
-def _bases(value: ir.Value) -> list[ir.Value]:
-    """What to save in place of a view: the values that it is a view of."""
-    op = value.owner.operation
-    if not is_view(op):
-        return [value]
-    operands = [operand for operand in op.operands if not isinstance(operand.owner, ir.Block)]
-    return [base for operand in operands if not is_constant(operand.owner.operation) for base in _bases(operand)]
+def _is_computed(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block)
+
+
+def _clone_untagged(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    cloned = clone(op, values)
+    if RECOMPUTE in cloned.attributes:
+        del cloned.attributes[RECOMPUTE]

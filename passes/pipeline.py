@@ -12,6 +12,7 @@ from dovetail.passes.outline_regions import OutlineRegionsPass
 from dovetail.passes.partition import PartitionPass
 from dovetail.passes.place_ops import PlaceOpsPass
 from dovetail.passes.plan_epilogue import PlanEpiloguePass
+from dovetail.passes.prove_in_place import ProveInPlacePass
 from dovetail.passes.verify_level import VerifyLevelPass
 
 Pipeline = tuple[Pass | MlirPass, ...]
@@ -32,6 +33,8 @@ def compile_pipeline(partition: str = "min-cut") -> Pipeline:
         OutlineRegionsPass(),
         VerifyLevelPass("program"),
         LowerRegionsPass(),
+        # Last: who reads an argument's memory, and when, is decided by then.
+        ProveInPlacePass(),
         VerifyLevelPass("regions"),
     )
 

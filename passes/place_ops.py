@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.torch_ops import LIBRARY, Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import Pass
@@ -16,7 +17,7 @@ PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
 
 @dataclass(frozen=True)
 class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
-    """Tags each torch op of `@forward` and `@backward` with `dovetail.placement`.
+    """Tags each torch op of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at
     all. `fallback`: ATen runs it because nothing else can; `dovetail.placement_reason` says why.
@@ -24,7 +25,7 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
 
     def run(self, module: ir.Module) -> None:
         for name, function_op in functions(module).items():
-            if name not in ("forward", "backward"):
+            if name not in ("forward", "backward") and not is_subgraph(function_op):
                 continue
             for op in body(function_op):
                 if not op.name.startswith("torch.") or kind(op) is Kind.CONSTANT or is_extern(op):

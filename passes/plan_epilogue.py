@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting import alias_root, body, clone_tensor, function, functions
 
@@ -42,11 +43,17 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
 def _separate(op: ir.Operation, index: int, taken: set[ir.Value]) -> None:
     value = op.operands[index]
     root = alias_root(value)
-    if root in taken or isinstance(root.type, RefType) or _is_literal(root):
+    if root in taken or isinstance(root.type, RefType) or _is_literal(root) or _is_part(value, root):
         with op.location, ir.InsertionPoint(op):
             op.operands[index] = clone_tensor(value)
         return
     taken.add(root)
+
+
+def _is_part(value: ir.Value, root: ir.Value) -> bool:
+    """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
+    shown, held = tensor_info(value.type), tensor_info(root.type)
+    return shown is None or held is None or shown.numel != held.numel
 
 
 def _is_literal(value: ir.Value) -> bool:

@@ -6,20 +6,38 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, MUTATED, is_border, is_extern, is_guard, is_region, referred
+from dovetail.dialects.calls import (
+    BACKWARD,
+    FORWARD,
+    GROUP,
+    MUTATED,
+    OBJECT,
+    ROOT,
+    START,
+    is_border,
+    is_extern,
+    is_guard,
+    is_region,
+    referred,
+)
+from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.subclasses import convention
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.check_control_flow import check_control_flow
+from dovetail.passes.check_recompute import check_recompute
 from dovetail.passes.rewriting import FROM_PYTHON, functions, has_argument_attribute
+from dovetail.passes.verify_in_place import broken_proofs
 
-_CALL = "write view detach set_metadata"
+_CALL = "write touch view detach set_metadata set_grad_mode"
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
 LEVELS = {
-    "joint": {"joint": "read write own view detach set_metadata tangent gradient"},
+    "joint": {"joint": "read write touch own view detach set_metadata set_grad_mode tangent gradient"},
     "split": {"call": _CALL, "forward": "read own", "backward": "read"},
     "program": {"call": _CALL, "forward": "read own", "backward": "read"},
-    "regions": {"call": _CALL, "forward": "read own alloc", "backward": "read alloc"},
+    "regions": {"call": _CALL, "forward": "read own alloc destination", "backward": "read alloc"},
 }
 _DIALECTS = ("dovetail", "torch", "func")
 # From here on the host computes nothing itself: it calls, and makes views.
@@ -51,6 +69,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 self._check_guard(function_op)
             elif is_region(function_op):
                 self._check_region(function_op)
+            elif is_subgraph(function_op):
+                self._check_ops(name, function_op, {"dovetail.alloc"} if self.level == "regions" else set())
             elif name in allowed:
                 self._check_ops(name, function_op, {f"dovetail.{op}" for op in allowed[name].split()})
             else:
@@ -58,9 +78,13 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 raise fail(
                     function_op, self.name, f"'@{name}' has no place at level '{self.level}', expected {expected}"
                 )
+        check_control_flow(module, self.name)
+        check_recompute(module, self.name)
         first = next(iter(allowed))
         if first not in found:
             raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")
+        for op, rule in broken_proofs(module) if self.level == "regions" else ():
+            raise fail(op, self.name, rule)
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
@@ -69,6 +93,10 @@ class VerifyLevelPass(Pass, name="verify-level"):
             raise fail(module.operation, self.name, f"expects 'dovetail.level' to be \"{self.level}\", got {stated}")
 
     def _check_signature(self, name: str, function_op: func.FuncOp) -> None:
+        try:
+            convention(function_op)
+        except ValueError as error:
+            raise fail(function_op, self.name, str(error)) from error
         for type_ in [*function_op.type.inputs, *function_op.type.results]:
             if isinstance(type_, RefType) and not type_.is_sound:
                 raise fail(function_op, self.name, f"'@{name}' expects {RefType.SOUND}, got '{type_}'")
@@ -96,15 +124,33 @@ class VerifyLevelPass(Pass, name="verify-level"):
 
     def _check_guard(self, guard: func.FuncOp) -> None:
         arguments, mutated = guard.type.inputs, guard.attributes[MUTATED]
-        if not isinstance(mutated, ir.IntegerAttr) or not 0 < mutated.value <= len(arguments):
+        if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
             raise fail(
-                guard, self.name, f"expects '{MUTATED}' to be 1 to {len(arguments)} of its arguments, got {mutated}"
+                guard, self.name, f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated}"
             )
         for index, type_ in enumerate(arguments):
             if not isinstance(type_, RefType) or not has_argument_attribute(guard, index, "dovetail.name"):
                 raise fail(
                     guard, self.name, f"expects argument {index} to be a ref with a 'dovetail.name', got '{type_}'"
                 )
+            given = [name for name in (GROUP, START, ROOT, OBJECT) if _fact(guard, "arg_attrs", index, name)]
+            if given and len(given) < 4:
+                expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"
+                raise fail(guard, self.name, f"expects argument {index} to have {expected}, got {', '.join(given)}")
+
+    def _check_saved(self, border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> None:
+        owned, arguments = len(border.type.results), len(backward.type.inputs)
+        saved = len(forward.type.results) - owned
+        for index in range(owned, owned + saved):
+            check = _fact(forward, "res_attrs", index, "dovetail.saved")
+            if str(check) not in ('"checked"', '"private"'):
+                expected = f'expects result {index} to have \'dovetail.saved\', "checked" or "private"'
+                raise fail(forward, self.name, f"{expected}, got {check or 'none'}")
+        for index in range(saved, arguments):
+            tied = _fact(backward, "arg_attrs", index, "dovetail.tangent_of")
+            if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
+                expected = f"expects argument {index} to have 'dovetail.tangent_of', one of the {owned} results"
+                raise fail(backward, self.name, f"{expected}, got {tied or 'none'}")
 
     def _check_border(self, border: func.FuncOp, found: dict[str, func.FuncOp]) -> None:
         for attribute in (FORWARD, BACKWARD):
@@ -120,6 +166,15 @@ class VerifyLevelPass(Pass, name="verify-level"):
         if list(backward.inputs)[: len(saved)] != saved or len(backward.results) != len(border.type.inputs):
             expected = f"the {len(saved)} saved values first and return {len(border.type.inputs)} gradients"
             raise fail(border, self.name, f"expects its backward to take {expected}, got {backward}")
+        self._check_saved(border, found[referred(border, FORWARD)], found[referred(border, BACKWARD)])
+
+
+def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
+    """What a function says of its argument or result `index`."""
+    if where not in function_op.attributes:
+        return None
+    facts = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
+    return facts[name] if name in facts else None  # noqa: SIM401 (not a Python dict)
 
 
 def _computes(op: ir.Operation) -> bool:

@@ -1,15 +1,24 @@
 """The border between a compiled program and PyTorch's autograd."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.aten import with_strides
-from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.backends.aten import overload, with_strides
+from dovetail.dialects.calls import ONCE
+from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
+from dovetail.dialects.torch_ops import Kind, aten_name, kind
+from dovetail.runtime.double_backward import Replay
+from dovetail.runtime.history import AtPlace, Place
 from dovetail.runtime.stats import count_copy
+from dovetail.runtime.version_checks import Watch, changed, counters, read_watches
+
+_default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+_version = attrgetter("_version")
 
 
 @dataclass(frozen=True)
@@ -35,92 +44,190 @@ class Tangent:
 class Border:
     """What the IR says of a differentiable call, read once.
 
-    `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not.
+    `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
+    `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
+    with but is not. `watches` is what eager would have saved besides. `once` is why the gradient can't be
+    differentiated, None where nothing is known against it.
     """
 
     owned: int
     non_differentiable: tuple[int, ...]
     saved: tuple[str, ...]
+    places: tuple[int, ...]
+    watched: tuple[int, ...]
+    watches: tuple[Watch, ...]
     tangents: tuple[Tangent, ...]
+    once: str | None
 
 
 def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
     """Reads a border's facts from its three functions."""
     owned = len(border.type.results)
-    returned = list(forward.body.blocks[0].operations)[-1].operation.operands
-    owners = [value.owner.operation.opview for value in list(returned)[:owned]]
-    fixed = tuple(i for i, op in enumerate(owners) if isinstance(op, OwnOp) and not op.is_differentiable)
+    returned = list(list(forward.body.blocks[0].operations)[-1].operation.operands)
+    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in returned[:owned]]
+    owns = {index: op for index, op in enumerate(owners) if isinstance(op, OwnOp)}
     saved = tuple(
         ir.StringAttr(ir.DictAttr(attributes)["dovetail.saved"]).value
         for attributes in list(forward.attributes["res_attrs"])[owned:]
     )
+    checked = {memory(value): value for value, check in zip(returned[owned:], saved, strict=True) if check == "checked"}
+    # A saved value that is also a result is saved as the result, which has a history; differentiable ones win.
+    handed_out = {op.value: index for index, op in owns.items()}
+    handed_out |= {op.value: index for index, op in owns.items() if op.is_differentiable}
+    shared = tuple(index for index, op in owns.items() if checked.get(memory(op.value), op.value) != op.value)
+    places = tuple(handed_out.get(value, owned + number) for number, value in enumerate(returned[owned:]))
+    is_checked = {place for place, check in zip(places, saved, strict=True) if check == "checked"} | {*shared}
+    read = {op.opview.ref for op in _makers(checked) if isinstance(op.opview, ReadOp)}
     arguments = zip(backward.type.inputs, backward.attributes["arg_attrs"], strict=True)
-    tangents = tuple(
-        _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)["dovetail.tangent_of"]).value)
-        for type_, attributes in list(arguments)[len(saved) :]
+    return Border(
+        owned=owned,
+        non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
+        saved=saved,
+        places=places,
+        watched=shared,
+        watches=tuple(
+            each
+            for each in read_watches(border, owns)
+            if (forward.arguments[each.place] not in read if each.is_argument else each.place not in is_checked)
+        ),
+        tangents=tuple(
+            _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)["dovetail.tangent_of"]).value)
+            for type_, attributes in list(arguments)[len(saved) :]
+        ),
+        once=ir.StringAttr(border.attributes[ONCE]).value if ONCE in border.attributes else None,
     )
-    return Border(owned, fixed, saved, tangents)
+
+
+def _makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
+    return [each.owner.operation for each in values if not isinstance(each.owner, ir.Block)]
+
+
+def memory(value: ir.Value) -> ir.Value:
+    """The value whose memory a host function's `value` lies in: views, and what ATen may return as one, share it."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        name = aten_name(op)
+        is_alias = name is not None and any(each.alias_info is not None for each in overload(name)._schema.returns)
+        if not op.operands or not (is_alias or kind(op) is Kind.VIEW):
+            return value
+        value = op.operands[0]
+    return value
 
 
 def _tangent(type_: RefType, result: int) -> Tangent:
     return Tangent(result, type_.info.shape, type_.strides, getattr(torch, type_.info.dtype))
 
 
-def make_border(border: Border, forward: Callable, backward: Callable, name: str) -> Callable:
+def make_border(border: Border, forward: Callable, backward: Callable, replay: Replay, name: str) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
     Both take one list, which they empty. Values that the user can reach are saved with a version check, so that an
-    in-place change before the backward raises; the others die as soon as the backward has used them.
+    in-place change before the backward raises; the others die as soon as the backward has used them. A backward that
+    is to be differentiated runs `replay` instead.
     """
-    owned, saved = border.owned, border.saved
-    checked = [index for index, check in enumerate(saved) if check == "checked"]
-    private = [index for index, check in enumerate(saved) if check == "private"]
+    owned, refusal = border.owned, border.once or replay.refusal
+    kept, histories = (replay.arguments, tuple(replay.histories.values())) if refusal is None else ((), ())
+    draws = replay.draws and refusal is None
+    checked = [place for place, check in zip(border.places, border.saved, strict=True) if check == "checked"]
+    private = [place for place, check in zip(border.places, border.saved, strict=True) if check == "private"]
+    # What a call leaves for its backward: these of the forward's results, then the kept arguments.
+    order = [*checked, *border.watched, *private]
+    visible, total = len(checked) + len(border.watched), len(order) + len(kept)
+    positions = [order.index(place) for place in border.places]
 
     class Node(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *arguments):
+            if draws:
+                ctx.random_state = torch.get_rng_state()
+            if histories:
+                with torch.enable_grad():
+                    ctx.histories = [Place.apply(arguments[index]) for index in histories]
             results = forward(list(arguments))
-            ctx.save_for_backward(*[results[owned + index] for index in checked])
-            ctx.private = [results[owned + index] for index in private]
+            left = [results[place] for place in order]
+            if kept:
+                tensors = [arguments[index] for index in kept]
+                ctx.versions = _versions(tensors)
+                left += tensors
+            # The user's hooks must see all of it; without any, autograd only has to check versions.
+            has_hooks = _default_hooks(True) is not None
+            cut = total if has_hooks else visible
+            ctx.save_for_backward(*left[:cut])
+            ctx.stash = left[cut:]
+            # Of what hooks have packed eager checks no version.
+            ctx.counters = () if has_hooks else counters(border.watches, arguments, results)
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
             return results[:owned]
 
         @staticmethod
         def backward(ctx, *gradients):
-            arguments: list = [None] * len(saved)
-            for index, tensor in zip(checked, ctx.saved_tensors if checked else (), strict=True):
-                arguments[index] = tensor
-            if ctx.private is None:
+            if ctx.stash is None:
                 raise RuntimeError(
                     f"the saved values of {name}Backward were freed by its first run; call backward(retain_graph=True)"
                 )
-            for index, tensor in zip(private, ctx.private, strict=True):
-                arguments[index] = tensor
-            tensor = None  # the last one must not outlive its use in the backward
-            if private and not torch._C._autograd._get_current_graph_task_keep_graph():
-                ctx.private = None
-            arguments += [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
-            with torch.no_grad():
-                results = backward(arguments)
+            modified = changed(border.watches, ctx.counters, gradients, replay.names) if ctx.counters else None
+            if modified is not None:
+                raise RuntimeError(modified)
+            left = [*(ctx.saved_tensors if len(ctx.stash) < total else ()), *ctx.stash]
+            is_checked = not ctx.stash
+            if ctx.stash and not torch._C._autograd._get_current_graph_task_keep_graph():
+                ctx.stash = None
+            tangents = [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
+            reason = refusal
             if torch.is_grad_enabled():  # by create_graph=True
-                return _Once.apply(torch.empty(0, requires_grad=True), *results)
+                reason = reason or (None if is_checked else _changed(ctx, left[len(order) :]))
+                if reason is None:
+                    return _replay(ctx, left, tangents)
+            values = [*(left[position] for position in positions), *tangents]
+            del left, tangents  # what was saved must not outlive its last use in the backward
+            with torch.no_grad():
+                results = backward(values)
+            if torch.is_grad_enabled():
+                return _Once.apply(torch.empty(0, requires_grad=True), reason, *results)
             return results
+
+    def _changed(ctx, tensors: list) -> str | None:
+        """Whether kept arguments may have changed since the forward; autograd checks what it saved itself."""
+        for index, tensor, version in zip(kept, tensors, ctx.versions if kept else (), strict=True):
+            if version is None:
+                return f"argument {replay.names[index]} is an inference tensor, whose changes can't be seen"
+            if _version(tensor) != version:
+                return f"argument {replay.names[index]} was modified in place after the call"
+        return None
+
+    def _replay(ctx, left: list, tangents: list) -> tuple:
+        arguments: list = [None] * len(ctx.needs_input_grad)
+        for index, tensor in zip(kept, left[len(order) :], strict=True):
+            arguments[index] = tensor
+        values = {number: left[positions[number]] for number in replay.saved}
+        for number, place in zip(replay.histories, ctx.histories if histories else (), strict=True):
+            values[number] = AtPlace.apply(place, values[number])
+        return replay(arguments, tangents, list(values.values()), ctx.random_state if draws else None)
 
     # PyTorch names the node in the graph after its class.
     named: type[Node] = type(name, (Node,), {})
     return named.apply
 
 
+def _versions(tensors: list[torch.Tensor]) -> list[int | None]:
+    try:
+        return [*map(_version, tensors)]
+    except RuntimeError:  # an inference tensor has none; asking each first would cost every call
+        return [None if each.is_inference() else each._version for each in tensors]
+
+
 class _Once(torch.autograd.Function):
     """Hands gradients on, and says so when somebody differentiates them; unmarked they would count as constants."""
 
     @staticmethod
-    def forward(ctx, _, *gradients):
+    def forward(ctx, _, reason, *gradients):
+        ctx.reason = reason
         return gradients
 
     @staticmethod
     def backward(ctx, *_):
         raise RuntimeError(
-            "the gradient of a compiled function can't be differentiated again yet; run the function uncompiled"
+            f"the gradient of a compiled function can't be differentiated again: {ctx.reason}; run the function"
+            " uncompiled"
         )

@@ -1,61 +1,152 @@
-"""The check before a call: what the program takes for independent memory is independent."""
+"""The check before a call: the arguments lie in memory as the program assumes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import MUTATED
+from dovetail.dialects.calls import GROUP, MUTATED, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail import RefType
-from dovetail.errors import UnsupportedError
+from dovetail.errors import AliasMismatch
 
 _data_ptr = torch.Tensor.data_ptr
 
 
 @dataclass(frozen=True)
+class Member:
+    """One argument of an alias group: its position, its distance in bytes from the group's first byte in use.
+
+    `root` and `same` are equal numbers where autograd takes members for views of one tensor, where they are one object.
+    """
+
+    index: int
+    start: int
+    root: int
+    same: int
+
+
+@dataclass(frozen=True)
 class Guard:
-    """A declared guard's facts: each argument's name and its extent in bytes; the first `mutated` ones are written."""
+    """A declared guard's facts.
+
+    `names` and `extents` (bytes) are the arguments'; the first `mutated` ones are written. `groups` lie together in the
+    way they say, and nothing else that is written overlaps anything. `offsets` are (position, storage offset) of
+    arguments for which that counts. `tracked` arguments must not retain a gradient: theirs is not computed by itself.
+    """
 
     names: tuple[str, ...]
     extents: tuple[int, ...]
     mutated: int
+    groups: tuple[tuple[Member, ...], ...] = ()
+    offsets: tuple[tuple[int, int], ...] = ()
+    tracked: tuple[int, ...] = ()
 
     def check(self, *tensors: torch.Tensor) -> None:
-        """Returns if no mutated tensor shares memory with another one; compares spans of addresses, sorted.
+        """Returns if the arguments lie as assumed; compares spans of addresses, sorted.
 
         Raises:
-            UnsupportedError: naming the two arguments, before anything ran.
+            AliasMismatch: naming two arguments that don't, before anything ran.
         """
         starts = [_data_ptr(tensor) for tensor in tensors]
+        for index in self.tracked:
+            if tensors[index].retains_grad:
+                raise AliasMismatch(f"argument {self.names[index]} retains its gradient")
+        extents: tuple[int, ...] | list[int] = self.extents
+        mutated = self.mutated
+        written = None
+        if self.groups or self.offsets:
+            extents, written = self._joined(tensors, starts)
+        if not mutated:
+            return
         end_of_any, any_index, end_of_mutated, mutated_index = 0, -1, 0, -1
         for index in sorted(range(len(starts)), key=starts.__getitem__):
-            start, extent = starts[index], self.extents[index]
+            start, extent = starts[index], extents[index]
             if not extent:
                 continue
-            is_mutated = index < self.mutated
+            is_mutated = index < mutated if written is None else index in written
             if start < (end_of_any if is_mutated else end_of_mutated):
-                raise self._refusal(index, any_index if is_mutated else mutated_index)
+                raise self._mismatch(index, any_index if is_mutated else mutated_index)
             if start + extent > end_of_any:
                 end_of_any, any_index = start + extent, index
             if is_mutated and start + extent > end_of_mutated:
                 end_of_mutated, mutated_index = start + extent, index
 
-    def _refusal(self, left: int, right: int) -> UnsupportedError:
-        mutated, other = sorted((left, right))
-        return UnsupportedError(
-            f"argument {self.names[mutated]} is mutated and overlaps argument {self.names[other]} in memory, but did"
-            " not when the function was compiled: not supported yet, pass a clone of one of them"
+    def arranged(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """These tensors, lying in memory as the guard expects; where they overlap, the later ones' values stay."""
+        found = list(tensors)
+        for index, offset in self.offsets:
+            like = tensors[index]
+            memory = torch.zeros(offset + self.extents[index] // like.itemsize, dtype=like.dtype)
+            found[index] = memory.as_strided(like.shape, like.stride(), offset).copy_(like)
+        for group in self.groups:
+            memory = torch.zeros(max(each.start + self.extents[each.index] for each in group) + 16, dtype=torch.uint8)
+            objects: dict[int, torch.Tensor] = {}
+            roots: dict[int, torch.Tensor] = {}
+            for member in group:
+                like = tensors[member.index]
+                flat = memory[: memory.numel() // like.itemsize * like.itemsize].view(like.dtype)
+                root = roots.setdefault(member.root, flat.detach())
+                view = root.as_strided(like.shape, like.stride(), member.start // like.itemsize).copy_(like)
+                found[member.index] = objects.setdefault(member.same, view)
+        return found
+
+    def _joined(self, tensors: tuple[torch.Tensor, ...], starts: list[int]) -> tuple[list[int], set[int]]:
+        """Checks offsets and groups; returns extents in which each group is one span, and whose span is written."""
+        for index, offset in self.offsets:
+            if tensors[index].storage_offset() != offset:
+                raise AliasMismatch(f"argument {self.names[index]} starts elsewhere in its storage than assumed")
+        extents, written = list(self.extents), set(range(self.mutated))
+        for group in self.groups:
+            first = group[0]
+            origin = starts[first.index] - first.start
+            roots: dict[int, object] = {}
+            objects: dict[int, object] = {}
+            for member in group:
+                tensor = tensors[member.index]
+                root = tensor if tensor._base is None else tensor._base
+                lies = starts[member.index] - origin == member.start
+                is_same = objects.setdefault(member.same, tensor) is tensor
+                if not (lies and is_same and roots.setdefault(member.root, root) is root):
+                    raise self._mismatch(member.index, first.index)
+            if len({id(each) for each in roots.values()}) < len(roots):
+                raise self._mismatch(group[-1].index, first.index)
+            if len({id(each) for each in objects.values()}) < len(objects):
+                raise self._mismatch(group[-1].index, first.index)
+            end = max(member.start + extents[member.index] for member in group)
+            for member in group:
+                extents[member.index] = 0
+            starts[first.index], extents[first.index] = origin, end
+            written.add(first.index)
+        return extents, written
+
+    def _mismatch(self, left: int, right: int) -> AliasMismatch:
+        one, other = sorted((left, right))
+        return AliasMismatch(
+            f"arguments {self.names[one]} and {self.names[other]} share memory in another way than assumed"
         )
 
 
 def make_guard(declared: func.FuncOp) -> Callable:
-    """Reads a guard declaration; the result takes the tensors that are to be checked."""
-    attributes = declared.attributes
-    names = tuple(ir.StringAttr(ir.DictAttr(each)["dovetail.name"]).value for each in attributes["arg_attrs"])
+    """The check that a guard declaration asks for, as a function of the tensors."""
+    return read_guard(declared).check
+
+
+def read_guard(declared: func.FuncOp) -> Guard:
+    """Reads a guard declaration."""
+    facts = [ir.DictAttr(each) for each in declared.attributes["arg_attrs"]]
+    names = tuple(ir.StringAttr(each["dovetail.name"]).value for each in facts)
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
-    return Guard(names, extents, ir.IntegerAttr(attributes[MUTATED]).value).check
+    groups: dict[int, list[Member]] = {}
+    for index, each in enumerate(facts):
+        if GROUP in each:
+            numbers = (ir.IntegerAttr(each[name]).value for name in (START, ROOT, OBJECT))
+            groups.setdefault(ir.IntegerAttr(each[GROUP]).value, []).append(Member(index, *numbers))
+    offsets = tuple((index, ir.IntegerAttr(each[OFFSET]).value) for index, each in enumerate(facts) if OFFSET in each)
+    tracked = tuple(index for index, each in enumerate(facts) if TRACKED in each)
+    joined = tuple(tuple(members) for members in groups.values())
+    return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked)
 
 
 def _extent(type_: RefType) -> int:

@@ -9,13 +9,23 @@ from torch_mlir.dialects import func
 from dovetail.backends.aten import WRITES, with_strides
 from dovetail.backends.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
+from dovetail.dialects.control_flow import subgraphs
 from dovetail.runtime.autograd import make_border, read_border
+from dovetail.runtime.double_backward import Replay
 from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare
 from dovetail.runtime.stats import count_copy
+from dovetail.runtime.subclasses import with_subclasses
 
 
 def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
+    """Like `load_plain_program`, but with the wrapper subclasses that the caller passes and gets."""
+    program, sources = load_plain_program(module, executables)
+    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    return with_subclasses(found, program), sources
+
+
+def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
     """Returns `@call` as a function of one list (which it empties), and the Python sources it is made of.
 
     `executables` runs the regions, by symbol, as `executable(*inputs, *destinations)`; a region that is not in it runs
@@ -23,6 +33,7 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
     """
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     bindings: dict[str, Callable] = {"ready": _ready, "with_strides": _with_strides}
+    bindings |= {"destination": _destination, "copied": _copied}
     bindings |= {f"write_{mode}": _counted(write) for mode, write in WRITES.items()}
     sources: list[Source] = []
 
@@ -35,6 +46,8 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
     for name, op in found.items():
         if is_region(op):
             bindings[name] = executables[name] if name in executables else unboxed(emit(name, False))
+    for name in subgraphs(module):
+        bindings[name] = emit(name, True)
     for name in ("forward", "backward"):
         if name in found:
             bindings[name] = _below_autograd(emit(name, True))
@@ -42,8 +55,14 @@ def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tupl
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
             facts = read_border(op, found[forward], found[backward])
-            bindings[name] = make_border(facts, bindings[forward], bindings[backward], "Dovetail")
+            replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
+            bindings[name] = make_border(facts, bindings[forward], bindings[backward], replay, "Dovetail")
     return emit("call", False), sources
+
+
+def _call_of(callee: str, caller: func.FuncOp) -> func.CallOp:
+    calls = (op for op in caller.body.blocks[0].operations if isinstance(op, func.CallOp))
+    return next(op for op in calls if referred(op, "callee") == callee)
 
 
 def _below_autograd(function: Callable) -> Callable:
@@ -81,6 +100,19 @@ def _ready(tensor: torch.Tensor) -> torch.Tensor:
     if prepared is not tensor:
         count_copy("region input neither contiguous nor aligned")
     return prepared
+
+
+def _destination(argument: torch.Tensor) -> torch.Tensor:
+    """The argument's own memory, or a copy of it where a compiled region can't take it."""
+    prepared = prepare(argument)
+    if prepared is not argument:
+        count_copy("mutated input that is not aligned")
+    return prepared
+
+
+def _copied(argument: torch.Tensor) -> torch.Tensor:
+    count_copy("mutated input of a region that was not compiled")
+    return argument.clone(memory_format=torch.contiguous_format)
 
 
 def unboxed(function: Callable) -> Callable:

@@ -11,10 +11,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.emitter import Emitter
-from dovetail.dialects.calls import is_guard, is_region, symbol
+from dovetail.dialects.calls import is_guard, is_region, referred, symbol
+from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
-from dovetail.runtime.guard import make_guard
-from dovetail.runtime.program import load_program, unboxed
+from dovetail.runtime.guard import make_guard, read_guard
+from dovetail.runtime.program import load_plain_program, unboxed
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,24 @@ class Observation:
 
 
 def random_inputs(module: ir.Module, seed: int = 0) -> list:
-    """Inputs of the types that the entry function declares; integers are 0 or 1, so that they can index anything."""
+    """Inputs of the types that the entry function declares; integers are 0 or 1, so that they can index anything.
+
+    They share memory as the module's guard says.
+    """
     generator = torch.Generator().manual_seed(seed)
-    return [_random(type_, generator) for type_ in _entry(module).type.inputs]
+    entry = _entry(module)
+    inputs = [_random(type_, generator) for type_ in entry.type.inputs]
+    guards = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp) and is_guard(op)}
+    for op in _ops(entry):
+        if isinstance(op.opview, func.CallOp) and referred(op.opview, "callee") in guards:
+            guard = read_guard(guards[referred(op.opview, "callee")])
+            places = [list(entry.arguments).index(value) for value in op.operands]
+            for place, tensor in zip(places, guard.arranged([inputs[place] for place in places]), strict=True):
+                inputs[place] = tensor
+    return inputs
 
 
+@torch.enable_grad()
 def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation:
     """Runs `module` on copies of `inputs`; gradients are those for random tangents.
 
@@ -61,7 +75,7 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     arguments = _copies(inputs)
     torch.manual_seed(seed)
-    results = list(load_program(module, {})[0](list(arguments)))
+    results = list(load_plain_program(module, {})[0](list(arguments)))
     gradients: list = []
     if "backward" in found:
         backward = found["backward"]
@@ -73,6 +87,8 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
 
 def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
     bindings = {symbol(op): make_guard(op) for op in module.body.operations if is_guard(op)}
+    for name, op in subgraphs(module).items():
+        bindings[name] = Emitter(op, bindings).emit().load()
     torch.manual_seed(seed)
     with torch.no_grad():
         outcome = Emitter(entry, bindings).emit().load()(list(arguments), *([list(tangents)] if tangents else []))
@@ -86,6 +102,8 @@ def _run_backward(module: ir.Module, found: dict, arguments: list, tangents: lis
     for name, op in found.items():
         if is_region(op):
             bindings[name] = unboxed(Emitter(op, bindings).emit().load())
+    for name, op in subgraphs(module).items():
+        bindings[name] = Emitter(op, bindings).emit().load()
     forward, backward = (Emitter(found[name], bindings).emit().load() for name in ("forward", "backward"))
     torch.manual_seed(seed)
     with torch.no_grad():
@@ -118,13 +136,19 @@ def _random(type_: ir.Type, generator: torch.Generator):
 
 
 def _copies(inputs: list) -> list:
-    """Copies with the same strides and nothing shared."""
-    return [
-        torch.empty_strided(each.shape, each.stride(), dtype=each.dtype).copy_(each)
-        if isinstance(each, torch.Tensor)
-        else each
-        for each in inputs
-    ]
+    """Copies that share memory, views and objects among each other as the inputs do."""
+    storages: dict[int, torch.UntypedStorage] = {}
+    copies: dict[int, torch.Tensor] = {}
+
+    def copied(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) not in copies:
+            size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
+            storage = storages.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage().clone())
+            base = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, size, stride)
+            copies[id(tensor)] = base if tensor._base is None else copied(tensor._base).as_strided(size, stride, offset)
+        return copies[id(tensor)]
+
+    return [copied(each) if isinstance(each, torch.Tensor) else each for each in inputs]
 
 
 def _difference(before, after, strides_count: bool) -> str:

@@ -20,6 +20,8 @@ class Stats:
         ops: operations of the programs by where they run: "region" (compiled), "library" (a vendor kernel on
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
         flops: floating-point operations by the same keys, as far as shapes tell.
+        variants: programs compiled anew because a call's arguments share memory in another way than before.
+        eager: graphs, or calls of them, that run uncompiled, by reason.
         library_calls: (op, reason) of every library call and fallback in the programs.
         saved_bytes: bytes kept from forward to backward, one call of each program.
         copies: copies made while running, by reason.
@@ -30,6 +32,8 @@ class Stats:
     regions: int = 0
     executables: int = 0
     cache_hits: int = 0
+    variants: int = 0
+    eager: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
     library_calls: Counter = field(default_factory=Counter)
@@ -50,7 +54,11 @@ class Stats:
             for placement in PLACEMENTS:
                 placed.add_row(placement, str(self.ops[placement]), f"{self.flops[placement]:.3g}")
             console.print(placed)
-            for title, counts in (("library calls", self.library_calls), ("copies while running", self.copies)):
+            for title, counts in (
+                ("run eagerly", self.eager),
+                ("library calls", self.library_calls),
+                ("copies while running", self.copies),
+            ):
                 table = Table(Column("count", justify="right"), "what", title=title)
                 for key, count in counts.most_common():
                     table.add_row(str(count), " - ".join(key) if isinstance(key, tuple) else key)

@@ -14,6 +14,7 @@ from dovetail.errors import DovetailError, PassError
 from dovetail.passes.base import registry
 from dovetail.passes.parse import parse_pipeline
 from dovetail.passes.pipeline import PIPELINES, Pipeline
+from dovetail.passes.prove_in_place import in_place_remarks
 from dovetail.passes.runner import Runner
 
 SEPARATOR = "// -----"
@@ -65,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--verify-diagnostics", action="store_true", help="print errors as output and go on with the next module"
     )
+    parser.add_argument(
+        "--remarks", action="store_true", help="say on stderr which writes to arguments are made in place, and why not"
+    )
     parser.add_argument("--traceback", action="store_true", help="show where an error came from")
     return parser
 
@@ -78,6 +82,8 @@ def _process(text: str, options: argparse.Namespace) -> str:
             _run_checked(pipeline, module)
         else:
             Runner().run(pipeline, module)
+        if options.remarks:
+            print("".join(f"{each}\n" for each in in_place_remarks(module)), end="", file=sys.stderr)
     except (DovetailError, ir.MLIRError) as error:
         if not options.verify_diagnostics:
             raise

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dovetail.errors import DovetailError
+from dovetail.tools.documented_explain import explain_sections
 from dovetail.tools.documented_reference import reference_sections
+from dovetail.tools.documented_semantics import semantics_sections
 from dovetail.tools.documented_walk import walk_sections
+from dovetail.tools.wrongs import report as wrongs
 
 _SECTION = re.compile(r"<!-- begin (?P<name>\S+) -->\n(?P<text>.*?)<!-- end (?P=name) -->", re.DOTALL)
 _MARKER = re.compile(r"<!-- (begin|end) \S+ -->")
@@ -53,7 +56,13 @@ def rewritten(text: str, sections: Mapping[str, str]) -> str:
 
 def generated_sections() -> dict[str, str]:
     """Everything that can be generated, by section name; compiles the walk's function."""
-    return {**reference_sections(), **walk_sections()}
+    return {
+        **reference_sections(),
+        **walk_sections(),
+        **explain_sections(),
+        **semantics_sections(),
+        wrongs.SECTION: wrongs.markdown(),
+    }
 
 
 def main() -> int:

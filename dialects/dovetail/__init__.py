@@ -5,12 +5,15 @@ from torch_mlir.dialects import ext
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops import (
     AllocOp,
+    DestinationOp,
     DetachOp,
     GradientOp,
     OwnOp,
     ReadOp,
+    SetGradModeOp,
     SetMetadataOp,
     TangentOp,
+    TouchOp,
     ViewOp,
     WriteOp,
 )
@@ -18,14 +21,17 @@ from dovetail.dialects.dovetail.types import RefType
 
 __all__ = [
     "AllocOp",
+    "DestinationOp",
     "DetachOp",
     "Dovetail",
     "GradientOp",
     "OwnOp",
     "ReadOp",
     "RefType",
+    "SetGradModeOp",
     "SetMetadataOp",
     "TangentOp",
+    "TouchOp",
     "ViewOp",
     "WriteOp",
     "ext",

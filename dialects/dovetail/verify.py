@@ -68,6 +68,16 @@ def is_integers(op: ir.OpView, name: str) -> bool:
     return True
 
 
+def is_version_count(op: ir.OpView) -> bool:
+    """Checks the optional `versions`: by how much the version counter moves, where that is not 1."""
+    if "versions" not in op.attributes:
+        return True
+    versions = op.attributes["versions"]
+    if isinstance(versions, ir.IntegerAttr) and versions.value >= 1:
+        return True
+    return fail(op, f"expects 'versions' to be an integer from 1 up, got {versions}")
+
+
 def same_tensor(op: ir.OpView, value: ir.Value, ref: ir.Value) -> bool:
     """Checks that `value` (a value or a ref) has the shape and element type of the tensor that `ref` refers to."""
     given = value.type.tensor_type if isinstance(value.type, RefType) else value.type

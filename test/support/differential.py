@@ -28,6 +28,7 @@ def assert_same(
     train: bool = True,
     calls: int = 2,
     graphs: int = 1,
+    eager: bool = False,
     compiler: Callable | None = None,
     **compile_arguments,
 ) -> None:
@@ -40,20 +41,24 @@ def assert_same(
         then: called with (outputs, arguments) after each call, to use them in place; what it returns is observed too.
         train: whether to run a backward from all differentiable outputs and mutated arguments.
         graphs: how many graphs Dovetail must at least have compiled, so that nothing is compared with itself.
+        eager: whether Dovetail is expected to say that it runs something eagerly.
         compiler: compiles `fn` in place of `torch.compile` with `compile_arguments`; see `without_dynamo`.
     """
     torch._dynamo.reset()
-    eager, compiled_fn = fn, copy.deepcopy(fn)
+    compiled_fn = copy.deepcopy(fn)
     compile_arguments = {"backend": "dovetail", "fullgraph": True, **compile_arguments}
     compiled = compiler(compiled_fn) if compiler else torch.compile(compiled_fn, **compile_arguments)
-    before = dovetail.stats().graphs
+    before = dovetail.stats()
     for call in range(calls):
         inputs = [_fresh(args, call) for _ in range(2)]
-        expected = observe(eager, inputs[0], prepare, then, train, _state(eager))
+        expected = observe(fn, inputs[0], prepare, then, train, _state(fn))
         actual = observe(compiled, inputs[1], prepare, then, train, _state(compiled_fn))
         _compare(f"call {call}", expected, actual)
-    compiled_graphs = dovetail.stats().graphs - before
+    after = dovetail.stats()
+    compiled_graphs = after.graphs - before.graphs
     assert compiled_graphs >= graphs, f"expected at least {graphs} compiled graphs, got {compiled_graphs}"
+    ran_eagerly = after.eager - before.eager
+    assert bool(ran_eagerly) == eager, f"expected {'an eager path' if eager else 'no eager path'}, got {ran_eagerly}"
 
 
 def without_dynamo(fn: Callable) -> Callable:
@@ -75,12 +80,12 @@ def observe(
     """Calls `fn` and, with `train`, runs the backward; returns what the caller sees."""
     arguments = list(leaves) if prepare is None else list(prepare(*leaves))
     named_arguments = _named("argument", arguments) | _named("leaf", leaves) | state
-    versions = {name: tensor._version for name, tensor in named_arguments.items()}
+    versions = {name: _version(tensor) for name, tensor in named_arguments.items()}
     torch.manual_seed(7)
     outputs = fn(*arguments)
     facts: dict[str, Any] = {"outputs": _structure(outputs), "random state": torch.get_rng_state().sum().item()}
     facts |= _facts("called", _named("output", outputs) | named_arguments)
-    facts |= {f"{name} version moved": each._version > versions[name] for name, each in named_arguments.items()}
+    facts |= {f"{name} version": _version(each) - versions[name] for name, each in named_arguments.items()}
     values = {name: tensor.detach().clone() for name, tensor in (_named("output", outputs) | named_arguments).items()}
     extra = then(outputs, arguments) if then is not None else None
     everything = _named("output", outputs) | _named("then", extra) | named_arguments
@@ -94,6 +99,11 @@ def observe(
             if tensor.grad is not None:
                 values[f"gradient of {name}"] = tensor.grad.clone()
     return Observed(facts, values)
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """How often autograd saw it written; inference tensors don't count."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _compare(where: str, expected: Observed, actual: Observed) -> None:

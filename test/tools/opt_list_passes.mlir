@@ -15,6 +15,7 @@
 // CHECK-NEXT: algorithm=<str> (default: min-cut)
 // CHECK-NEXT: place-ops {{.+}}
 // CHECK-NEXT: plan-epilogue {{.+}}
+// CHECK-NEXT: prove-in-place {{.+}}
 // CHECK-NEXT: verify-level {{.+}}
 // CHECK-NEXT: level=<str> (default: joint)
 // CHECK-NEXT: Pipelines:

@@ -1,23 +1,29 @@
 """One op a file. Importing this package defines them all, which must happen before the dialect is loaded."""
 
 from dovetail.dialects.dovetail.ops.alloc import AllocOp
+from dovetail.dialects.dovetail.ops.destination import DestinationOp
 from dovetail.dialects.dovetail.ops.detach import DetachOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
+from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
 from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
 from dovetail.dialects.dovetail.ops.tangent import TangentOp
+from dovetail.dialects.dovetail.ops.touch import TouchOp
 from dovetail.dialects.dovetail.ops.view import ViewOp
 from dovetail.dialects.dovetail.ops.write import WriteOp
 
 __all__ = [
     "AllocOp",
+    "DestinationOp",
     "DetachOp",
     "GradientOp",
     "OwnOp",
     "ReadOp",
+    "SetGradModeOp",
     "SetMetadataOp",
     "TangentOp",
+    "TouchOp",
     "ViewOp",
     "WriteOp",
 ]

@@ -15,7 +15,8 @@ from dovetail.dialects.dovetail.types import RefType
 class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
     """Gives the tensor `ref` the sizes `size` and strides `stride`, as `transpose_` or `unsqueeze_` would.
 
-    `offset` is in elements, relative to the storage offset that the tensor has when the op runs.
+    `offset` is in elements, relative to the storage offset that the tensor has when the op runs. `versions` says by how
+    much the version counter moves where that is not 1: the user called several such ops.
     `"dovetail.set_metadata"(%x) {offset = 0 : i64, size = [4, 2], stride = [1, 4]} : (!dovetail.ref<...>) -> ()`
     """
 
@@ -31,14 +32,22 @@ class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
         if sizes != strides:
             return verify.fail(self, f"expects one stride a size, got {sizes} sizes and {strides} strides")
         return (
-            verify.knows_attributes(self, "size", "stride", "offset")
+            verify.knows_attributes(self, "size", "stride", "offset", "versions")
+            and verify.is_version_count(self)
             and verify.has_sound_refs(self)
             and all(verify.is_integers(self, name) for name in ("size", "stride"))
         )
 
+    @property
+    def version_count(self) -> int:
+        """By how much the version counter moves."""
+        return ir.IntegerAttr(self.attributes["versions"]).value if "versions" in self.attributes else 1
 
-def set_metadata(ref, size: Sequence[int], stride: Sequence[int], offset: int) -> SetMetadataOp:
+
+def set_metadata(ref, size: Sequence[int], stride: Sequence[int], offset: int, versions: int = 1) -> SetMetadataOp:
     """Builds the change of `ref`'s sizes and strides; `offset` is relative to its present storage offset."""
-    offset_attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), offset)
-    attributes = {"offset": offset_attribute, "size": i64_array(size), "stride": i64_array(stride)}
+    i64 = ir.IntegerType.get_signless(64)
+    attributes = {"offset": ir.IntegerAttr.get(i64, offset), "size": i64_array(size), "stride": i64_array(stride)}
+    if versions > 1:
+        attributes["versions"] = ir.IntegerAttr.get(i64, versions)
     return create(SetMetadataOp, [ref], attributes, [])

@@ -10,12 +10,17 @@ from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
 
+# View functions that show memory as elements of another type.
+REINTERPRETATIONS = ("aten.view.dtype", "aten.view_as_complex.default", "aten.view_as_real.default")
+
 
 class ViewOp(Dovetail.Operation, name="view"):
     """The alias that PyTorch's view function `callee` makes of `ref`; `args` follow the tensor, in schema order.
 
     Replayed on the user's tensor itself, so that `._base`, `grad_fn` and later in-place use are eager's. `index` picks
-    the result of a multi-output view (`split`, `unbind`), -1 elsewhere. Never merged: each makes an object of its own.
+    the result of a multi-output view (`split`, `unbind`), -1 elsewhere. `grad_mode` is autograd's mode in which it is
+    replayed, where the user chose another than that of the call. The offset of an `as_strided` counts from the first
+    element of `ref`. Never merged: each makes an object of its own.
     `%v = "dovetail.view"(%x) {args = [0, 1], callee = "aten.transpose.int", index = -1 : i64} : (...) -> ...`
     """
 
@@ -28,9 +33,12 @@ class ViewOp(Dovetail.Operation, name="view"):
     def verify_invariants(self) -> bool:
         if not verify.is_as_declared(self):
             return True
-        if not (verify.knows_attributes(self, "callee", "args", "index") and verify.has_sound_refs(self)):
+        known = verify.knows_attributes(self, "callee", "args", "index", "grad_mode")
+        if not (known and verify.has_sound_refs(self)):
             return False
-        if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name != "aten.view.dtype":
+        if "grad_mode" in self.attributes and not isinstance(self.attributes["grad_mode"], ir.BoolAttr):
+            return verify.fail(self, f"expects 'grad_mode' to be true or false, got {self.attributes['grad_mode']}")
+        if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name not in REINTERPRETATIONS:
             return verify.fail(
                 self, f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
             )
@@ -41,12 +49,26 @@ class ViewOp(Dovetail.Operation, name="view"):
         return ir.StringAttr(self.callee).value
 
     @property
+    def sets_grad_mode(self) -> bool | None:
+        """Autograd's mode in which the view is made, None for the call's own."""
+        return ir.BoolAttr(self.attributes["grad_mode"]).value if "grad_mode" in self.attributes else None
+
+    @property
     def output_index(self) -> int:
         return ir.IntegerAttr(self.index).value
 
 
-def view(ref, callee: str, args: Sequence[ir.Attribute], view_type: RefType, index: int = -1) -> ViewOp:
+def view(
+    ref,
+    callee: str,
+    args: Sequence[ir.Attribute],
+    view_type: RefType,
+    index: int = -1,
+    grad_mode: bool | None = None,
+) -> ViewOp:
     """Builds the alias that `callee` makes of `ref`."""
     index_attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
     attributes = {"args": ir.ArrayAttr.get(list(args)), "callee": ir.StringAttr.get(callee), "index": index_attribute}
+    if grad_mode is not None:
+        attributes["grad_mode"] = ir.BoolAttr.get(grad_mode)
     return create(ViewOp, [ref], attributes, [view_type])

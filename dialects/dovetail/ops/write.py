@@ -17,7 +17,8 @@ class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
     """Stores `value` into `ref`'s memory, as the in-place op that the user wrote would.
 
     `mode` says what autograd sees of it: `tracked` (gradients flow through the copy), `no_grad` (the user wrote under
-    `torch.no_grad`, the version counter moves), `hidden` (the user wrote through `.data`: it stays).
+    `torch.no_grad`, the version counter moves), `hidden` (the user wrote through `.data`: it stays). `versions` says by
+    how much the counter moves where that is not 1: the user called several in-place ops.
     `"dovetail.write"(%0, %x) {mode = "tracked"} : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
     """
 
@@ -29,17 +30,34 @@ class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
         if not verify.is_as_declared(self):
             return True
         return (
-            verify.knows_attributes(self, "mode")
+            verify.knows_attributes(self, "mode", "versions")
             and verify.has_sound_refs(self)
             and verify.is_one_of(self, "mode", MODES)
             and verify.same_tensor(self, self.value, self.ref)
+            and verify.is_version_count(self)
+            and self._has_versions_of_its_mode()
         )
+
+    def _has_versions_of_its_mode(self) -> bool:
+        if self.mode_name != "hidden" or "versions" not in self.attributes:
+            return True
+        return verify.fail(self, f"expects no 'versions' in mode 'hidden', got {self.attributes['versions']}")
 
     @property
     def mode_name(self) -> str:
         return ir.StringAttr(self.mode).value
 
+    @property
+    def version_count(self) -> int:
+        """By how much the version counter moves."""
+        if self.mode_name == "hidden":
+            return 0
+        return ir.IntegerAttr(self.attributes["versions"]).value if "versions" in self.attributes else 1
 
-def write(value, ref, mode: str) -> WriteOp:
-    """Builds a write of `value` into `ref`; `mode` is one of `MODES`."""
-    return WriteOp(value, ref, ir.StringAttr.get(mode))
+
+def write(value, ref, mode: str, versions: int = 1) -> WriteOp:
+    """Builds a write of `value` into `ref`; `mode` is one of `MODES`, `versions` as `WriteOp` says."""
+    made = WriteOp(value, ref, ir.StringAttr.get(mode))
+    if versions > 1:
+        made.attributes["versions"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
+    return made

@@ -1,0 +1,38 @@
+"""Branches and loops in Python: what emitted functions call for the ops of `dialects.control_flow`."""
+
+from collections.abc import Callable
+
+import torch
+
+
+def run_cond(then: Callable, otherwise: Callable, predicate, operands: list) -> tuple:
+    """Results of `then` or `otherwise`, which take one list, in memory that no operand and no other result has."""
+    before = tuple(operands)
+    return separate((then if predicate else otherwise)(operands), before)
+
+
+def run_while_loop(condition: Callable, body: Callable, carried: list, others: list) -> tuple:
+    """The carried values after as many runs of `body` as `condition` allows, in memory of their own."""
+    before = (*carried, *others)
+    while condition([*carried, *others])[0]:
+        carried = list(body([*carried, *others]))
+    return separate(tuple(carried), before)
+
+
+def separate(results: tuple, operands: tuple) -> tuple:
+    """`results`, those copied that lie in the memory of an operand or of another result.
+
+    A function of values may return its argument, or one value twice; who gets the results may own them.
+    """
+    taken = {_memory(each) for each in operands if isinstance(each, torch.Tensor)}
+    separated = []
+    for each in results:
+        if isinstance(each, torch.Tensor):
+            each = each.clone() if _memory(each) in taken else each
+            taken.add(_memory(each))
+        separated.append(each)
+    return tuple(separated)
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata

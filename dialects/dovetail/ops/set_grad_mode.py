@@ -1,0 +1,34 @@
+"""`dovetail.set_grad_mode`: what the call leaves autograd's mode at."""
+
+from typing import Any
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import create
+from dovetail.dialects.dovetail.dialect import Dovetail
+
+
+class SetGradModeOp(Dovetail.Operation, name="set_grad_mode"):
+    """Turns the recording of gradients on or off for what runs after it, the caller's code included.
+
+    `"dovetail.set_grad_mode"() {enabled = false} : () -> ()`
+    """
+
+    enabled: Any  # a bool; the bindings have no constraint for it
+
+    def verify_invariants(self) -> bool:
+        if not verify.is_as_declared(self):
+            return True
+        if not isinstance(self.attributes["enabled"], ir.BoolAttr):
+            return verify.fail(self, f"expects 'enabled' to be true or false, got {self.attributes['enabled']}")
+        return verify.knows_attributes(self, "enabled")
+
+    @property
+    def is_enabled(self) -> bool:
+        return ir.BoolAttr(self.attributes["enabled"]).value
+
+
+def set_grad_mode(enabled: bool) -> SetGradModeOp:
+    """Builds the change of autograd's mode."""
+    return create(SetGradModeOp, [], {"enabled": ir.BoolAttr.get(enabled)}, [])

@@ -1,0 +1,25 @@
+"""`dovetail.recompute` on ops of `@joint`: what the user's checkpointing says of their results.
+
+The words are those of `torch.utils.checkpoint.CheckpointPolicy`. The pass `partition` obeys them.
+"""
+
+from torch_mlir import ir
+
+RECOMPUTE = "dovetail.recompute"
+RECOMPUTED = ("must_recompute", "prefer_recompute")
+SAVED = ("must_save", "prefer_save")
+
+
+def recompute_policy(op: ir.Operation) -> str | None:
+    """The policy that `op` carries, None where the user leaves it to the compiler."""
+    return ir.StringAttr(op.attributes[RECOMPUTE]).value if RECOMPUTE in op.attributes else None
+
+
+def is_recomputed(op: ir.Operation) -> bool:
+    """Whether the backward computes the results of `op` anew rather than saving them."""
+    return recompute_policy(op) in RECOMPUTED
+
+
+def is_saved(op: ir.Operation) -> bool:
+    """Whether the results of `op` are saved if the backward needs them."""
+    return recompute_policy(op) in SAVED

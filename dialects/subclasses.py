@@ -1,0 +1,183 @@
+"""How a program's plain tensors make up the wrapper subclasses that its caller holds, as its functions' attributes say.
+
+`dovetail.arguments` lists what the caller passes, `dovetail.results` what it gets. A function without them takes and
+returns plain values, in order. See docs/decisions/0013-subclasses.md.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+ARGUMENTS, RESULTS = "dovetail.arguments", "dovetail.results"
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """A wrapper subclass around tensors.
+
+    Attributes:
+        class_name: "module:qualified name" of its class.
+        names: its attributes that hold tensors; `parts` says for each the position of a plain tensor, or what it is.
+        context: a Python literal, the second thing that its `__tensor_flatten__` returns.
+        size, stride: its own, which need not be those of its parts.
+        versions: by how much the call moves its version counter, where it is an argument.
+    """
+
+    class_name: str
+    names: tuple[str, ...]
+    parts: tuple["int | Wrapped", ...]
+    context: str
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    versions: int = 0
+
+    def positions(self) -> Iterator[int]:
+        """The plain tensors that it is made of, in order."""
+        for part in self.parts:
+            yield from (part,) if isinstance(part, int) else part.positions()
+
+
+@dataclass(frozen=True)
+class Same:
+    """A result that is the very object of `kind` "argument" or (an earlier) "result", number `index` in the lists."""
+
+    kind: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What the caller passes and gets. A number is a plain value, by position among the function's own."""
+
+    arguments: tuple[int | Wrapped, ...]
+    results: tuple[int | Wrapped | Same, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to wrap or unwrap."""
+        return all(isinstance(each, int) for each in (*self.arguments, *self.results))
+
+
+def set_convention(function_op: func.FuncOp, convention: Convention) -> None:
+    """States `convention`, if there is anything to state."""
+    if not convention.is_plain:
+        function_op.attributes[ARGUMENTS] = ir.ArrayAttr.get([_attribute(each) for each in convention.arguments])
+        function_op.attributes[RESULTS] = ir.ArrayAttr.get([_attribute(each) for each in convention.results])
+
+
+def convention(function_op: func.FuncOp) -> Convention | None:
+    """What `function_op` states, None where it takes and returns plain values only.
+
+    Raises:
+        ValueError: for attributes that say nothing sensible, with what was expected.
+    """
+    if ARGUMENTS not in function_op.attributes and RESULTS not in function_op.attributes:
+        return None
+    if ARGUMENTS not in function_op.attributes or RESULTS not in function_op.attributes:
+        raise ValueError(f"expects both '{ARGUMENTS}' and '{RESULTS}', or none of them")
+    arguments, results = (_entries(function_op, name) for name in (ARGUMENTS, RESULTS))
+    for each in arguments:
+        if isinstance(each, Same):
+            raise ValueError(f"'{ARGUMENTS}' expects positions and wrapped tensors, got a reference")
+    for index, each in enumerate(results):
+        if isinstance(each, Same):
+            _check_same(each, index, len(arguments))
+    _check_positions(ARGUMENTS, arguments, len(function_op.type.inputs))
+    _check_positions(RESULTS, results, len(function_op.type.results))
+    return Convention(arguments, results)
+
+
+def _entries(function_op: func.FuncOp, name: str) -> tuple:
+    if not isinstance(function_op.attributes[name], ir.ArrayAttr):
+        raise ValueError(f"expects '{name}' to be an array, got {function_op.attributes[name]}")
+    return tuple(_entry(each) for each in ir.ArrayAttr(function_op.attributes[name]))
+
+
+def _check_same(same: Same, index: int, arguments: int) -> None:
+    if same.kind == "argument" and not 0 <= same.index < arguments:
+        raise ValueError(f"'{RESULTS}' refers to argument {same.index}, expected one of {arguments}")
+    if same.kind == "result" and not 0 <= same.index < index:
+        raise ValueError(f"'{RESULTS}' refers to result {same.index}, expected one before result {index}")
+
+
+def _check_positions(name: str, entries: Sequence, count: int) -> None:
+    """Each plain value is used once."""
+    used = [
+        position
+        for each in entries
+        if not isinstance(each, Same)
+        for position in ((each,) if isinstance(each, int) else each.positions())
+    ]
+    if sorted(used) != list(range(count)):
+        raise ValueError(f"'{name}' expects each position from 0 to {count - 1} once, got {used}")
+
+
+def _attribute(value) -> ir.Attribute:
+    match value:
+        case int():
+            return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        case str():
+            return ir.StringAttr.get(value)
+        case tuple():
+            return ir.ArrayAttr.get([_attribute(each) for each in value])
+        case Same():
+            return ir.DictAttr.get({value.kind: _attribute(value.index)})
+    fields = {"class": value.class_name, "attributes": value.names, "parts": value.parts, "context": value.context}
+    fields |= {"size": value.size, "stride": value.stride}
+    fields |= {"versions": value.versions} if value.versions else {}
+    return ir.DictAttr.get({name: _attribute(each) for name, each in fields.items()})
+
+
+def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
+    if isinstance(attribute, ir.IntegerAttr):
+        return attribute.value
+    if not isinstance(attribute, ir.DictAttr):
+        raise ValueError(f"expects a position or a wrapped tensor, got {attribute}")
+    fields = {each.name: _plain(each.attr) for each in attribute}
+    if set(fields) in ({"argument"}, {"result"}):
+        (kind,) = fields
+        return Same(kind, _typed(fields, kind, int))
+    known = {"class", "attributes", "parts", "context", "size", "stride", "versions"}
+    if set(fields) - {"versions"} != known - {"versions"}:
+        raise ValueError(f"a wrapped tensor expects {', '.join(sorted(known))}, got {', '.join(sorted(fields))}")
+    entries = [_entry(each) for each in ir.ArrayAttr(attribute["parts"])]
+    found = Wrapped(
+        _typed(fields, "class", str),
+        _typed(fields, "attributes", tuple),
+        tuple(each for each in entries if not isinstance(each, Same)),
+        _typed(fields, "context", str),
+        _typed(fields, "size", tuple),
+        _typed(fields, "stride", tuple),
+        _typed(fields, "versions", int) if "versions" in fields else 0,
+    )
+    if len(found.parts) != len(found.names):
+        raise ValueError(f"{found.class_name} expects one part for each of its attributes {found.names}")
+    if len(found.size) != len(found.stride):
+        raise ValueError(f"{found.class_name} expects one stride a size, got {found.size} and {found.stride}")
+    if ":" not in found.class_name:
+        raise ValueError(f"expects a class as 'module:name', got '{found.class_name}'")
+    try:
+        ast.literal_eval(found.context)
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{found.class_name} expects a Python literal as its context, got {found.context}") from error
+    return found
+
+
+def _plain(attribute: ir.Attribute):
+    match attribute:
+        case ir.IntegerAttr():
+            return attribute.value
+        case ir.StringAttr():
+            return attribute.value
+        case ir.ArrayAttr():
+            return tuple(_plain(each) for each in attribute)
+    return attribute
+
+
+def _typed(fields: Mapping, name: str, kind: type):
+    if not isinstance(fields[name], kind):
+        raise ValueError(f"a wrapped tensor expects '{name}' to be a {kind.__name__}, got {fields[name]}")
+    return fields[name]

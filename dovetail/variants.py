@@ -1,0 +1,55 @@
+"""One graph, compiled once for each way in which its arguments share memory."""
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from dovetail.errors import AliasMismatch, EagerWarning
+from dovetail.runtime.stats import current
+
+MAX_VARIANTS = 8
+"""Ways of sharing memory that a graph is compiled for; calls that share in yet another way run eagerly."""
+
+
+class Variants:
+    """The callable that Dynamo gets.
+
+    Every variant checks first that its arguments lie in memory as it assumes (`@guard` in the IR) and raises
+    `AliasMismatch` if not. Then the others are tried, and after them a new one is compiled.
+
+    Args:
+        compile_variant: makes a variant for arguments like the given ones.
+        eager: what calls beyond `MAX_VARIANTS` run.
+        arguments: the first call's, which the first variant is compiled for.
+    """
+
+    def __init__(self, compile_variant: Callable[[Sequence], Callable], eager: Callable, arguments: Sequence):
+        self._compile, self._eager = compile_variant, eager
+        self._variants = [compile_variant(arguments)]
+        self._current = self._variants[0]
+
+    def __call__(self, *arguments):
+        try:
+            return self._current(list(arguments))
+        except AliasMismatch:
+            return self._with_another(arguments)
+
+    def _with_another(self, arguments: tuple):
+        for variant in self._variants:
+            try:
+                results = variant(list(arguments))
+            except AliasMismatch:
+                continue
+            self._current = variant
+            return results
+        if len(self._variants) >= MAX_VARIANTS:
+            return self._run_eagerly(arguments)
+        self._current = self._compile(arguments)
+        self._variants.append(self._current)
+        current().variants += 1
+        return self._current(list(arguments))
+
+    def _run_eagerly(self, arguments: tuple):
+        reason = f"arguments share memory in more than {MAX_VARIANTS} ways"
+        current().eager[reason] += 1
+        warnings.warn(f"dovetail runs a call eagerly: {reason}; pass clones", EagerWarning, stacklevel=3)
+        return self._eager(*arguments)

@@ -1,0 +1,98 @@
+"""Which tensor arguments of a call lie in each other's memory: the part of a call that sizes and types don't tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy
+import torch
+
+
+@dataclass(frozen=True)
+class AliasGroup:
+    """Arguments (by position) whose spans of memory meet, directly or through others.
+
+    `starts` are the bytes from the group's first byte, rounded down to `ALIGNMENT`, to each one's first element.
+    `roots` are equal numbers for members that autograd takes for views of one tensor, `objects` for one object.
+    """
+
+    members: tuple[int, ...]
+    starts: tuple[int, ...]
+    roots: tuple[int, ...]
+    objects: tuple[int, ...]
+
+
+ALIGNMENT = 16
+"""Bytes: the largest element, so that memory that starts there holds whole elements of every type."""
+
+
+def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
+    """The groups of two or more among `values`, in the order of their first members; other values don't count."""
+    storages: dict[int, list[int]] = {}
+    for index, value in enumerate(values):
+        if isinstance(value, torch.Tensor) and value.numel():
+            storages.setdefault(value.untyped_storage()._cdata, []).append(index)
+    found = [
+        _group(members, values) for each in storages.values() for members in _meeting(each, values) if len(members) > 1
+    ]
+    return tuple(sorted(found, key=lambda group: group.members))
+
+
+def _meeting(indices: list[int], values: Sequence) -> Iterator[list[int]]:
+    """Splits arguments in one storage where nobody's span crosses."""
+    together: list[int] = []
+    end = 0
+    for index in sorted(indices, key=lambda each: span(values[each])[0]):
+        start, stop = span(values[index])
+        if together and start >= end:
+            yield sorted(together)
+            together = []
+        together.append(index)
+        end = max(end, stop) if len(together) > 1 else stop
+    yield sorted(together)
+
+
+def _group(members: list[int], values: Sequence) -> AliasGroup:
+    spans = [span(values[index])[0] for index in members]
+    origin = min(spans) // ALIGNMENT * ALIGNMENT
+    return AliasGroup(
+        tuple(members),
+        tuple(start - origin for start in spans),
+        _numbered([id(root(values[index])) for index in members]),
+        _numbered([id(values[index]) for index in members]),
+    )
+
+
+def _numbered(identities: list[int]) -> tuple[int, ...]:
+    seen: dict[int, int] = {}
+    return tuple(seen.setdefault(each, len(seen)) for each in identities)
+
+
+def root(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor that autograd takes `tensor` for a view of, itself if it is none."""
+    return tensor if tensor._base is None else tensor._base
+
+
+def span(tensor: torch.Tensor) -> tuple[int, int]:
+    """First byte and the one after the last, in the tensor's storage."""
+    start = int(tensor.storage_offset()) * tensor.itemsize
+    steps = sum(int(size - 1) * int(stride) for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
+    return start, start + (steps + 1) * tensor.itemsize
+
+
+def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors of one storage have a byte in common; exact, where spans may just be interleaved."""
+    return bool(numpy.shares_memory(_array(left), _array(right)))
+
+
+# Any address serves: only the distance between two tensors counts.
+_SOMEWHERE = numpy.zeros(1, dtype=numpy.uint8)
+
+
+def _array(tensor: torch.Tensor) -> numpy.ndarray:
+    """An array at the tensor's place in memory that is all one, never read."""
+    start, end = span(tensor)
+    memory = numpy.lib.stride_tricks.as_strided(_SOMEWHERE, shape=(end,), strides=(1,))
+    steps = tuple(stride * tensor.itemsize for stride in tensor.stride())
+    return numpy.lib.stride_tricks.as_strided(
+        memory[start:], shape=(*tensor.shape, tensor.itemsize), strides=(*steps, 1)
+    )

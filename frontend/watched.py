@@ -1,0 +1,79 @@
+"""Which memory autograd saved for its backward, in the eager run, and on the way of which results.
+
+A compiled program may save other values, or compute them anew; it must refuse all the same where the user has changed
+what eager would have saved.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wrapper
+from torch.utils._pytree import tree_leaves
+
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.transforms import unwrapped
+
+
+def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
+    """The nodes of autograd's graph that a backward from `tensors` would run."""
+    pending = [each.grad_fn for each in tensors if isinstance(each, torch.Tensor) and not each.is_leaf]
+    return {*_walk(pending, set())}
+
+
+def saved_on_the_way(tensor: torch.Tensor, known: set[torch.autograd.graph.Node]) -> list[torch.Tensor]:
+    """What the nodes that gave `tensor` its value saved, each sharing its version counter; `known` ones are not asked.
+
+    What a slice's in-place update saved can't be asked for.
+
+    Raises:
+        UnsupportedError: where something saved was written later, so that eager's backward always raises.
+    """
+    return [each for node in _walk([tensor.grad_fn], known) for each in _saved(node)]
+
+
+def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor]) -> set[int]:
+    """Which of the tensors `counted`, by place, have a version counter that one of `saved` has too.
+
+    Moves the counters: nothing more can be asked of autograd's graph afterwards.
+    """
+    found: set[int] = set()
+    for place, tensor in enumerate(counted):
+        near = [each for each in saved if tensor is not None and _memory(each) == _memory(tensor)]
+        if not near or tensor is None or tensor.is_inference():
+            continue
+        before = [each._version for each in near]
+        torch.autograd.graph.increment_version(tensor)
+        if any(each._version > old for each, old in zip(near, before, strict=True)):
+            found.add(place)
+    return found
+
+
+def _walk(pending: list, known: set) -> Iterator[torch.autograd.graph.Node]:
+    seen = set(known)
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            pending.extend(each for each, _ in node.next_functions)
+            yield node
+
+
+def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
+    names = [each for each in dir(node) if each.startswith("_raw_saved_")]
+    for name in names:
+        # A value that a hook has packed has no version to check; asking for it would run the hook.
+        if any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name))):
+            continue
+        public = "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")
+        try:
+            values = tree_leaves(getattr(node, public))
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            raise UnsupportedError(f"autograd saved a value that is written later: {error}") from error
+        found = [unwrapped(each) for each in values if isinstance(each, torch.Tensor)]
+        yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata

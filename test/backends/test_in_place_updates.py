@@ -1,0 +1,77 @@
+"""What `prove-in-place` relies on: how IREE runs a region that reads memory and overwrites it."""
+
+import re
+import subprocess
+
+import pytest
+import torch
+
+from dovetail.backends.iree import CompiledRegion, compile_regions, compiler_executable
+from dovetail.backends.target import Target
+from dovetail.passes.in_place_cones import MAX_INPUTS
+from dovetail.runtime.launch import Executable
+
+ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def region(shape: str, element: str, others: int, updated: int, in_place: bool = True) -> str:
+    """Updates `updated` tensors, each by a chain that reads its old value between all `others`.
+
+    Arguments: the others, then each updated tensor, or its old value and a destination.
+    """
+    value, memory = f"!torch.vtensor<[{shape}],{element}>", f"!torch.tensor<[{shape}],{element}>"
+    arguments, lines, stores = [f"%g{index}: {value}" for index in range(others)], [], []
+    for number in range(updated):
+        arguments += [] if in_place else [f"%x{number}: {value}"]
+        arguments.append(f"%d{number}: {memory}")
+        if in_place:
+            lines.append(f"%x{number} = torch.copy.to_vtensor %d{number} : {value}")
+        last = f"%x{number}"
+        for index in range(others):
+            lines.append(f"%p{number}_{index} = torch.aten.mul.Tensor {last}, %g{index} : {value}, {value} -> {value}")
+            lines.append(
+                f"%s{number}_{index} = torch.aten.add.Tensor %p{number}_{index}, %x{number}, %one"
+                f" : {value}, {value}, !torch.int -> {value}"
+            )
+            last = f"%s{number}_{index}"
+        stores.append(f"torch.overwrite.tensor.contents {last} overwrites %d{number} : {value}, {memory}")
+    body = "\n    ".join(["%one = torch.constant.int 1", *lines, *stores, "return"])
+    return f"module {{\n  func.func @main({', '.join(arguments)}) {{\n    {body}\n  }}\n}}\n"
+
+
+@pytest.mark.parametrize("driver", ["local-sync", "local-task"])
+def test_in_place_is_bit_for_bit_the_same(driver):
+    """An element read after it was overwritten: by a vector's rest, another thread, or a second loop."""
+    cases = [("1003", "f32"), ("65537", "f32"), ("33,65", "f32"), ("", "f32"), ("300000", "f32")]
+    cases += [("1003", element) for element in ("f64", "f16", "bf16")]
+    sources = {
+        f"{shape}:{element}:{in_place}": region(shape, element, 2, 3, in_place)
+        for shape, element in cases
+        for in_place in (True, False)
+    }
+    compiled = compile_regions(sources, Target(), timeout=120)
+    for shape, element in cases:
+        codes = [compiled[f"{shape}:{element}:{in_place}"] for in_place in (True, False)]
+        assert all(isinstance(code, CompiledRegion) for code in codes), codes
+        updating, separate = (Executable(code, driver, "region") for code in codes)
+        sizes = tuple(int(size) for size in shape.split(",") if size)
+        others, olds = ([torch.randn(sizes).to(ELEMENTS[element]) for _ in range(count)] for count in (2, 3))
+        into, news = [old.clone() for old in olds], [torch.empty_like(old) for old in olds]
+        updating(*others, *into)
+        separate(*others, *(each for pair in zip(olds, news, strict=True) for each in pair))
+        for update, new in zip(into, news, strict=True):
+            assert torch.equal(update, new), (shape, element)
+
+
+@pytest.mark.parametrize("updated", [1, 5])
+def test_each_update_is_one_dispatch(updated):
+    """With two, the second one reads what the first one overwrote; tried with as many tensors as are allowed."""
+    command = [str(compiler_executable()), "-", *Target().compile_flags(), "--compile-to=flow"]
+    source = region("1003", "f32", MAX_INPUTS - 1, updated)
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    main = text[text.index("util.func public @main$async") :]
+    imported = re.findall(r"(%\d+) = hal.tensor.import .*=> %arg(\d+)", main)
+    memory = {name for name, number in imported if int(number) >= MAX_INPUTS - 1}
+    reads = [name for call in re.findall(r"flow.dispatch \S+\((.*?)\) :", main) for name in call.split(", ")]
+    assert len(memory) == updated
+    assert sorted(name for name in reads if name in memory) == sorted(memory)

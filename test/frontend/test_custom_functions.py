@@ -1,0 +1,195 @@
+"""Custom `autograd.Function`s inside of a compiled function: their backward is the one that runs."""
+
+import pytest
+import torch
+from differential import assert_same
+from torch.autograd.function import once_differentiable
+
+
+def leaf(*shape: int) -> torch.Tensor:
+    return torch.rand(shape).requires_grad_()
+
+
+class Scaled(torch.autograd.Function):
+    """A number and a flag on ctx, a saved result, a gradient that differs from the true one, and None gradients."""
+
+    @staticmethod
+    def forward(ctx, x, scale, flag):
+        ctx.scale, ctx.flag = scale, flag
+        result = x.exp() * scale
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (result,) = ctx.saved_tensors
+        return (gradient * result * ctx.scale if ctx.flag else gradient * 7), None, None
+
+
+class TwoResults(torch.autograd.Function):
+    """Saves an input and an intermediate, as one list and as an attribute; two results with gradients of their own."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        ctx.size = x.size()
+        return x * y, x + 2 * y
+
+    @staticmethod
+    def backward(ctx, product, total):
+        x, y = ctx.saved_tensors
+        return (product * y * 2 + total).expand(ctx.size), product * x * 3 + total
+
+
+class OnlyFirst(torch.autograd.Function):
+    """No gradient for the second argument, though it requires one."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        assert ctx.needs_input_grad[1]
+        return gradient * 5, None
+
+
+class WithIndices(torch.autograd.Function):
+    """A result that is not differentiable though it is of floating point, and one of integers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        top, index = x.sort()
+        rounded = top.round()
+        ctx.mark_non_differentiable(rounded, index)
+        ctx.save_for_backward(index)
+        return top, rounded, index
+
+    @staticmethod
+    def backward(ctx, top, rounded, index):
+        (order,) = ctx.saved_tensors
+        return torch.zeros_like(top).scatter(-1, order, top * 2)
+
+
+class Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        return gradient * 11
+
+
+class SetupContext(torch.autograd.Function):
+    """The newer form: forward without ctx."""
+
+    @staticmethod
+    def forward(x, power):
+        return x**power
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.power = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, output = ctx.saved_tensors
+        return gradient * ctx.power * output / x * 2, None
+
+
+class Materialized(torch.autograd.Function):
+    """Asks not to get zeros for a result that nobody uses."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 20 if second is None else first * 20 + second * 30
+
+
+class StraightThrough(torch.autograd.Function):
+    """A view in, a view out, and a gradient that ignores what came between."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.t().round()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.t()
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_attributes_and_saved_results(flag):
+    """Catches the true gradient in place of the user's, and an attribute of ctx that is lost."""
+    assert_same(lambda x: Scaled.apply(x.sin(), 3.0, flag) * 2, leaf(4))
+
+
+def test_several_results():
+    """Catches gradients of two results that are exchanged, or summed before the backward sees them."""
+    assert_same(lambda x, y: TwoResults.apply(x, y.cos()), leaf(3), leaf(3))
+
+
+def test_one_result_unused():
+    """Catches a missing gradient that reaches the backward as None."""
+    assert_same(lambda x, y: TwoResults.apply(x, y)[1] * 2, leaf(3), leaf(3))
+
+
+def test_gradient_none():
+    """Catches zeros where eager's argument has no gradient at all."""
+    assert_same(lambda x, y: OnlyFirst.apply(x, y), leaf(3), leaf(3))
+    assert_same(lambda x, y: OnlyFirst.apply(x * 2, y.exp()) + y, leaf(3), leaf(3))
+
+
+def test_non_differentiable_results():
+    """Catches results that say they require a gradient."""
+    assert_same(lambda x: WithIndices.apply(x * 3), leaf(5))
+
+
+def test_once_differentiable():
+    """Catches a backward that is traced past its mark."""
+    assert_same(lambda x: Once.apply(x).exp(), leaf(3))
+
+
+def test_setup_context():
+    """Catches the form of which forward does not see ctx."""
+    assert_same(lambda x: SetupContext.apply(x + 1, 3), leaf(4))
+
+
+def test_materialized_gradients():
+    """Catches zeros in place of the None that the function asked for."""
+    assert_same(lambda x: Materialized.apply(x)[0], leaf(4))
+    assert_same(lambda x: Materialized.apply(x), leaf(4))
+
+
+def test_straight_through():
+    """Catches the zero gradient of what is inside."""
+    assert_same(lambda x: StraightThrough.apply(x * 4), leaf(2, 3))
+
+
+def test_nested_in_one_another():
+    """Catches a backward that is taken for a forward inside of another one's."""
+
+    class Outer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return Once.apply(x) * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return gradient * Once.apply(x)
+
+    assert_same(lambda x: Outer.apply(x) + Once.apply(x), leaf(4))
+
+
+def test_without_gradients():
+    """Catches a function that is only right where something requires a gradient."""
+    assert_same(lambda x: Scaled.apply(x, 2.0, True), torch.rand(3))

@@ -1,0 +1,98 @@
+"""What can't be compiled runs eagerly and says so, or is refused in strict mode: never a wrong value, never silence."""
+
+from functools import partial
+
+import pytest
+import torch
+from differential import assert_same, without_dynamo
+
+import dovetail
+from dovetail.errors import EagerWarning, UnsupportedError
+from dovetail.torch_backend import dovetail as backend
+
+
+def assert_runs_eagerly(fn, *arguments, message: str, compiler=None) -> None:
+    """The result is eager's, a warning and `stats()` say why; with `strict`, an error does, before anything ran."""
+    reasons = dovetail.stats().eager
+    with pytest.warns(EagerWarning, match=message):
+        assert_same(fn, *arguments, eager=True, graphs=0, compiler=compiler)
+    assert dovetail.stats().eager - reasons
+    torch._dynamo.reset()
+    strict = {"strict": True}
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True, options=strict)
+    if compiler is not None:
+        compiled = partial(backend, torch.fx.symbolic_trace(fn), options=strict)
+        arguments = (arguments,)
+    with pytest.raises((torch._dynamo.exc.BackendCompilerFailed, UnsupportedError), match=message):
+        compiled(*arguments)
+
+
+@pytest.mark.parametrize("call", ["set_", "resize_"])
+def test_storage_changes(call):
+    """Catches an argument whose storage or size stays what it was (I8, I10)."""
+    calls = {"set_": lambda x: x.set_(torch.ones(5)), "resize_": lambda x: x.resize_(7).fill_(1)}
+    assert_runs_eagerly(calls[call], torch.ones(3), message="argument x: ", compiler=without_dynamo)
+
+
+def test_element_type_that_the_ir_lacks():
+    """Catches a bare KeyError from the importer in place of the argument's name."""
+    message = r"argument L\['x'\]: element type torch.uint16 is not supported"
+    assert_runs_eagerly(lambda x: x.view(-1), torch.zeros(2, 2, dtype=torch.uint16), message=message)
+
+
+def test_tensor_on_another_device():
+    """Catches a result on the inputs' device where the user asked for another: types in the IR name none."""
+    compiled = torch.compile(lambda x: x.to("meta"), backend="dovetail", fullgraph=True)
+    with pytest.warns(EagerWarning, match="a tensor on meta is not supported, expected cpu"):
+        assert compiled(torch.ones(3)).is_meta
+
+
+def test_device():
+    """Catches a device without memory that is handed to a kernel."""
+    compiled = torch.compile(torch.sin, backend="dovetail")
+    with pytest.warns(EagerWarning, match="unsupported device 'meta'; expected one of"):
+        assert compiled(torch.ones(3, device="meta")).is_meta
+
+
+def test_element_type_inside_of_the_graph():
+    """Catches a KeyError in place of the element type's name and the user's source line."""
+
+    def fn(x):
+        return x.to(torch.uint16).to(torch.int32)
+
+    message = r"test_eager_path.py:\d+: element type torch.uint16"
+    assert_runs_eagerly(fn, torch.ones(3, dtype=torch.int32), message=message)
+
+
+def test_what_eager_refuses():
+    """Catches a compiled program where eager raises: a leaf that requires grad is written."""
+    compiled = torch.compile(lambda x: x.mul_(2), backend="dovetail", fullgraph=True)
+    with pytest.raises((RuntimeError, torch._dynamo.exc.TorchRuntimeError), match="leaf Variable"):
+        compiled(torch.ones(3, requires_grad=True))
+
+
+def test_writes_over_what_is_still_read():
+    """Catches an in-place op that eager refuses since it reads what it writes, compiled as if it had read before."""
+
+    def fn(x):
+        return x[1:].add_(x[:-1])
+
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"), pytest.warns(EagerWarning):
+        compiled(torch.ones(4))
+
+
+def test_more_ways_of_sharing_than_the_bound():
+    """Catches a variant a call without end, or calls beyond the bound that are wrong or silent."""
+    from dovetail.variants import MAX_VARIANTS
+
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, y: x.mul_(2).sum() + y.sum(), backend="dovetail", fullgraph=True)
+    base = torch.ones(64)
+    for distance in range(1, MAX_VARIANTS + 1):
+        base.fill_(1)
+        assert compiled(base[:30], base[distance : distance + 30]) == 60 + 30 + 30 - distance
+    base.fill_(1)
+    with pytest.warns(EagerWarning, match=f"share memory in more than {MAX_VARIANTS} ways"):
+        assert compiled(base[:30], base[20:50]) == 60 + 30 + 10

@@ -1,0 +1,210 @@
+"""Updates of arguments in place: eager's values and version counters, and no copies where none are needed."""
+
+import copy
+
+import pytest
+import torch
+from differential import assert_same
+from torch import nn
+
+import dovetail
+from dovetail.runtime import launch
+
+WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
+
+
+def copies_of(fn, *args, **options) -> dict[str, int]:
+    """Asserts that `fn` compiled is `fn`; returns the copies of two calls, by reason."""
+    dovetail.stats(reset=True)
+    assert_same(fn, *args, **options)
+    return dict(dovetail.stats().copies)
+
+
+@pytest.fixture(params=["local-sync", "local-task"])
+def driver(request, monkeypatch):
+    """Runs every region on one driver."""
+    monkeypatch.setattr(launch, "LOCAL_TASK_BYTES", 0 if request.param == "local-task" else 1 << 60)
+    return request.param
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1003, 65537])
+def test_one_op_at_many_sizes(driver, size):
+    """A vector's rest that is computed again, or a thread that reads what another wrote, doubles twice."""
+    assert copies_of(_double, torch.randn(size)) == {}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_one_op_of_each_float(dtype):
+    """An element type that IREE widens would be written over elements that are still to be read."""
+    assert copies_of(_double, torch.randn(33, 65).to(dtype)) == {}
+
+
+def _double(x):
+    x.mul_(2)
+
+
+def test_what_reads_elsewhere_is_never_written_while_it_is_read(driver):
+    """H1: flips and shifts written in place gave wrong values."""
+
+    def flip(x):
+        x.copy_(x.flip(0))
+
+    def shift(x):
+        x[1:] = x[:-1].clone()
+
+    assert copies_of(flip, torch.randn(1000)) == {WRITTEN: 2}
+    assert copies_of(shift, torch.randn(1000)) == {WRITTEN: 2}
+
+
+def test_what_is_read_elsewhere_too_is_computed_before(driver):
+    """A sum that is fused with the update would add elements that are new already."""
+
+    def fn(x, y):
+        before = x.sum(0)
+        x.add_(x.flip(0) * y)
+        return before
+
+    assert copies_of(fn, torch.randn(1000, 3), torch.randn(1000, 3)) == {}
+
+
+def test_exchange():
+    """Each needs the other's old value: one of them must be written last, from a copy."""
+
+    def fn(x, y):
+        old = x + 1
+        x.copy_(y * 2)
+        y.copy_(old)
+
+    assert copies_of(fn, torch.randn(100), torch.randn(100)) == {WRITTEN: 2}
+
+
+def test_two_results_of_the_old_value(driver):
+    """IREE computes them in two loops; one that updates must not run first."""
+
+    def fn(p, b):
+        q = p * b
+        p.add_(b)
+        return q
+
+    assert copies_of(fn, torch.randn(5000), torch.randn(5000)) == {}
+
+
+def test_sgd_with_momentum_copies_nothing(driver):
+    """The parameter's region would read the momentum before it was updated, or the gradient's decay after."""
+
+    def step(p, m, g):
+        g = g + 0.01 * p
+        m.mul_(0.9).add_(g)
+        p.sub_(g + 0.9 * m, alpha=0.1)
+
+    assert copies_of(step, *(torch.randn(257, 9) for _ in range(3))) == {}
+
+
+def test_moving_average_and_single_numbers():
+    """A step counter that other operations need is computed twice rather than copied."""
+
+    def step(average, p, count):
+        count.add_(1)
+        average.lerp_(p, 0.1)
+        p.mul_(1 / (1 + count))
+
+    assert copies_of(step, torch.randn(9), torch.randn(9), torch.tensor(1.0)) == {}
+
+
+def test_optimizers_copy_nothing():
+    """A state tensor that falls back to copying costs memory and time for each parameter."""
+    for make in (lambda ps: torch.optim.AdamW(ps), lambda ps: torch.optim.SGD(ps, 0.1, momentum=0.9)):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        eager = [nn.Parameter(torch.randn(9, 7)) for _ in range(3)]
+        compiled = copy.deepcopy(eager)
+        for ours, theirs in zip(compiled, eager, strict=True):
+            theirs.grad = torch.randn(9, 7)
+            ours.grad = theirs.grad.clone()
+        steps = [make(eager).step, torch.compile(make(compiled).step, backend="dovetail")]
+        dovetail.stats(reset=True)
+        for step in (*steps, *steps):
+            step()
+        assert dovetail.stats().graphs >= 1
+        assert dovetail.stats().copies[WRITTEN] == 0
+        for ours, theirs in zip(compiled, eager, strict=True):
+            torch.testing.assert_close(ours, theirs)
+            assert ours._version == theirs._version
+
+
+def test_running_statistics_in_training():
+    """A buffer updated by the forward of a differentiable call; the integer counter keeps its copy."""
+    module = nn.Sequential(nn.Conv2d(2, 5, 3), nn.BatchNorm2d(5))
+    copies = copies_of(module, torch.randn(3, 2, 6, 6, requires_grad=True))
+    assert copies.get(WRITTEN, 0) <= 2
+
+
+def test_version_counters_move_as_eagerly():
+    """Memory written behind PyTorch's back would let a backward use changed values without complaint."""
+
+    def fn(x, y):
+        x.mul_(2).add_(1)
+        y.data.mul_(3)
+
+    tensors = [[torch.ones(5), torch.ones(5)] for _ in range(2)]
+    fn(*tensors[0])
+    torch.compile(fn, backend="dovetail")(*tensors[1])
+    assert [each._version for each in tensors[1]] == [each._version for each in tensors[0]] == [2, 0]
+
+    weight = torch.ones(5, requires_grad=True)
+    product = weight * tensors[1][0]
+    torch.compile(fn, backend="dovetail")(*tensors[1])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_memory_that_no_region_can_take_is_copied():
+    """A fault, or a wrong value, for views that start anywhere; an argument that keeps its old value."""
+    misaligned = copies_of(_double, torch.randn(65)[1:])
+    assert misaligned == {MISALIGNED: 2, WRITTEN: 2}
+    assert copies_of(_double, torch.randn(8, 9).t())[WRITTEN] == 2
+    assert copies_of(_double, torch.randn(0, 3)) == {}
+    assert copies_of(_double, torch.randn(())) == {}
+
+
+def test_aligned_at_first_and_not_later():
+    """The proof holds for the program, alignment for a call: the next call may differ."""
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    storage = torch.randn(65)
+    compiled = torch.compile(_double, backend="dovetail")
+    for start, stop in ((0, 64), (1, 65), (0, 64)):
+        x, expected = storage[start:stop], storage[start:stop] * 2
+        compiled(x)
+        assert torch.equal(x, expected)
+    assert dovetail.stats().graphs == 1
+    assert dovetail.stats().copies == {MISALIGNED: 1, WRITTEN: 1}
+
+
+def test_failure_before_the_first_update_leaves_arguments_alone():
+    """A library call that fails after the first update would leave one argument new and one old."""
+
+    @torch.library.custom_op("dovetail_test::fails", mutates_args=())
+    def fails(x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 100:
+            raise ValueError("too large")
+        return x.clone()
+
+    @fails.register_fake
+    def _(x):
+        return torch.empty_like(x)
+
+    def fn(x, y):
+        x.add_(1)
+        y.mul_(fails(x))
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail")
+    compiled(torch.ones(5), torch.ones(5))
+    assert dovetail.stats().graphs == 1
+    assert dovetail.stats().copies[WRITTEN] == 0
+    x, y = torch.full((5,), 50.0), torch.ones(5)
+    with pytest.raises(ValueError, match="too large"):
+        compiled(x, y)
+    assert torch.equal(x, torch.full((5,), 50.0))
+    assert torch.equal(y, torch.ones(5))

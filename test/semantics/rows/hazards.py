@@ -1,0 +1,147 @@
+"""What a naive lowering gets wrong on the real toolchain."""
+
+import torch
+from torch.nn import functional
+
+from dovetail.tools.documented_semantics import Malformed, Row
+
+
+def numbers() -> torch.Tensor:
+    return torch.arange(1000.0)
+
+
+def shifted(x):
+    x[1:].copy_(x[:-1].clone())
+
+
+def doubled(x):
+    x.mul_(2)
+
+
+def misaligned(x):
+    return x * 2
+
+
+def in_float64(x):
+    return x.exp() + 1e-12
+
+
+def miscompiled(x, image):
+    return x.logcumsumexp(0), functional.interpolate(image, size=5, mode="nearest-exact")
+
+
+def strided(x):
+    return x + 1
+
+
+ROWS = [
+    Row(
+        "H1",
+        "Memory is written in place only where that is proved: here it is still read elsewhere, so it is copied.",
+        shifted,
+        lambda: [numbers()],
+        """
+            CHECK: func.func @call
+            CHECK: "dovetail.write"(%{{.*}}, %arg0)
+            CHECK-SAME: dovetail.not_in_place = "its new value is not computed element by element"
+            CHECK: func.func @forward
+            CHECK: [[MEMORY:%.*]] = "dovetail.alloc"()
+            CHECK: call @forward_region_0(%{{.*}}, [[MEMORY]])
+        """,
+        Malformed(r'not_in_place = "[^"]*"', 'in_place = "pointwise"', "'dovetail.write' op"),
+        trained=(),
+        level="regions",
+        tests=("frontend/test_mutated_inputs.py::test_write_overlapping_its_read",),
+    ),
+    Row(
+        "H2",
+        "Memory that a region updates in place is given to it once, not as input and destination.",
+        doubled,
+        lambda: [numbers()],
+        """
+            CHECK: "dovetail.write"(%{{.*}}, %arg0) {dovetail.in_place = "pointwise"
+            CHECK: func.func @forward
+            CHECK: [[MEMORY:%.*]] = "dovetail.destination"(%arg0) {proof = "pointwise"}
+            CHECK: call @forward_update_0([[MEMORY]])
+        """,
+        Malformed(
+            'proof = "pointwise"',
+            'proof = "hoped"',
+            "expects 'proof' to be 'pointwise', 'not read' or 'none', got 'hoped'",
+        ),
+        trained=(),
+        level="regions",
+    ),
+    Row(
+        "H3",
+        "An argument that is not aligned as kernels want it is copied first, and the copy counted.",
+        misaligned,
+        lambda: [numbers()],
+        """
+            CHECK: func.func @forward(%arg0: !ref8)
+            CHECK: call @forward_region_0
+        """,
+        Malformed(
+            r"(func.func private @forward_region_0.*) attributes {dovetail.region}",
+            r"\1",
+            "'@forward_region_0' has no place at level 'regions'",
+        ),
+        prepare=lambda x: (x[1:9],),
+        level="regions",
+        tests=("frontend/test_inputs.py::test_copy_for_layout_is_counted",),
+    ),
+    Row(
+        "H4",
+        "Double precision is computed in double precision.",
+        in_float64,
+        lambda: [numbers()[:4].double() / 9],
+        """
+            CHECK: func.func private @forward_region_0(%arg0: !value4_float64, %{{.*}}: !memory4_float64
+            CHECK: torch.aten.exp %arg0 : !value4_float64 -> !value4_float64
+        """,
+        Malformed(
+            r"(torch.aten.exp %arg0 : !value4_float64 -> !value4_float64)",
+            r'\1\n    %own = "dovetail.own"(%arg0) {requires_grad = false} : (!value4_float64) -> !ref4_float64',
+            "'dovetail.own' op has no place in a region, which IREE compiles",
+        ),
+        level="regions",
+        tests=("frontend/test_inputs.py::test_float_types",),
+    ),
+    Row(
+        "H5",
+        "Ops that the toolchain compiles wrongly run in the library, and the IR says why.",
+        miscompiled,
+        lambda: [numbers()[:5].clone(), numbers()[:16].reshape(1, 1, 4, 4).clone()],
+        """
+            CHECK: torch.operator "torch.aten.logcumsumexp"(
+            CHECK-SAME: dovetail.reason = "fallback: no rule to compile it"
+            CHECK: torch.operator "torch.aten.index.Tensor"(
+            CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
+        """,
+        Malformed(
+            r' {dovetail.reason = "fallback: no rule to compile it"}',
+            "",
+            "computes in '@forward' at level 'program', expected a call or a view",
+        ),
+        level="program",
+        tests=("passes/test_iree_support.py::test_refused",),
+    ),
+    Row(
+        "H6",
+        "A strided argument is copied before a kernel reads it, and the IR keeps its strides.",
+        strided,
+        lambda: [numbers()],
+        """
+            CHECK: func.func @forward(%arg0: !ref500_strides2)
+            CHECK: call @forward_region_0(%{{.*}}, %{{.*}}) : (!value500, !memory500)
+        """,
+        Malformed(
+            r"strided<\[2\]>",
+            "strided<[2, 1]>",
+            "expects a ref to a static '!torch.vtensor' with one stride a dimension",
+        ),
+        prepare=lambda x: (x[::2],),
+        level="regions",
+        tests=("frontend/test_inputs.py::test_layout",),
+    ),
+]

@@ -1,0 +1,114 @@
+"""`python -m dovetail.tools.fuzz`: runs seeded random programs eagerly and compiled, and reports what differs."""
+
+import argparse
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dovetail.tools.fuzz.backends import BACKENDS
+from dovetail.tools.fuzz.check import Outcome, check
+from dovetail.tools.fuzz.generate import generate
+from dovetail.tools.fuzz.minimise import minimise, shows
+from dovetail.tools.fuzz.render import script
+from dovetail.tools.fuzz.report import Tally, report
+from dovetail.tools.fuzz.workers import Job, Workers
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns 1 if what `--backend` compiles shows anything differently, else 0."""
+    options = _parser().parse_args(arguments)
+    tally, different = _run(options.backend, options.seeds, options)
+    tallies = [tally]
+    if options.inductor:
+        tallies.append(_run("inductor", options.inductor, options)[0])
+    for text in _minimal(different, options.minimise):
+        print(text, flush=True)
+    text = report(tallies)
+    print(text)
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    return int(bool(different))
+
+
+def _run(backend: str, seeds: tuple[int, int], options: argparse.Namespace) -> tuple[Tally, list[tuple[Job, Outcome]]]:
+    """Runs the seeds, with progress; returns the counts, and the outcomes that differ."""
+    every = options.iree_every if backend == "dovetail" else 0
+    jobs = [Job(seed, backend, every > 0 and seed % every == 0) for seed in range(*seeds)]
+    tally = Tally(backend, seeds)
+    different: list[tuple[Job, Outcome]] = []
+    started = time.perf_counter()
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=len(jobs))
+        for job, outcome in Workers(options.jobs).run(jobs):
+            tally.add(job.seed, outcome, job.iree)
+            if outcome.found:
+                different.append((job, outcome))
+                console.print(f"{backend}, seed {job.seed}: {outcome.found[0]}"[:300], markup=False, highlight=False)
+            progress.update(task, advance=1, description=f"{backend}: {len(different)} different")
+    tally.seconds = time.perf_counter() - started
+    return tally, different
+
+
+def _minimal(different: list[tuple[Job, Outcome]], limit: int) -> Iterator[str]:
+    """Scripts of minimal programs, of each family of differences the first seeds."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)
+    families: dict[str, int] = {}
+    for job, outcome in sorted(different, key=lambda each: each[0].seed):
+        family = outcome.found[0].family
+        families[family] = families.get(family, 0) + 1
+        if families[family] > limit or family == "crashed":
+            continue
+        smallest = minimise(generate(job.seed), shows(family, job.backend, job.iree))
+        found = check(smallest, job.backend, job.iree).found
+        yield "\n".join([f"# seed {job.seed}", *(f"# {each}" for each in found), script(smallest, job.backend)])
+
+
+def _seeds(text: str) -> tuple[int, int]:
+    first, _, end = text.partition(":")
+    if not first.isdigit() or not (end or "0").isdigit() or int(end or int(first) + 1) <= int(first):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a range of seeds, expected 0:100, or 7 for one")
+    return int(first), int(end) if end else int(first) + 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m dovetail.tools.fuzz", description=__doc__)
+    parser.add_argument("--seeds", type=_seeds, default=(0, 100), metavar="FIRST:END", help="default 0:100")
+    parser.add_argument(
+        "--backend",
+        choices=list(BACKENDS),
+        default="dovetail",
+        help="what to compare with eager; eager-check runs Dynamo's graphs as they are",
+    )
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
+    parser.add_argument(
+        "--iree-every",
+        type=int,
+        default=10,
+        metavar="N",
+        help="compile the regions of each N-th seed with IREE, those of the others run through ATen; 0 for none",
+    )
+    parser.add_argument(
+        "--minimise",
+        type=int,
+        default=2,
+        metavar="N",
+        help="print minimal programs of so many seeds a kind (default 2)",
+    )
+    parser.add_argument(
+        "--inductor", type=_seeds, metavar="FIRST:END", help="run these seeds through inductor too, for the report"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the report, as Markdown")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""What a program is compiled with, and what that says of its own work."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import torch
+
+import dovetail
+from dovetail.errors import UnsupportedError
+
+# "eager-check" runs Dynamo's graphs as they are: what differs there, Dynamo does.
+BACKENDS: dict[str, str | Callable] = {
+    "dovetail": "dovetail",
+    "inductor": "inductor",
+    "aot_eager": "aot_eager",
+    "eager-check": "eager",
+}
+
+
+@dataclass
+class Work:
+    """What Dovetail did for one program: graphs that it compiled, and reasons for what it left to eager."""
+
+    graphs: int = 0
+    eager: Counter = field(default_factory=Counter)
+
+
+def compiled(fn: Callable, backend: str) -> Callable:
+    """`torch.compile` of `fn`, as a user calls it."""
+    return torch.compile(fn, backend=BACKENDS[backend])
+
+
+@contextmanager
+def working(backend: str, iree: bool) -> Iterator[Work]:
+    """Runs one program; without `iree`, regions run op by op through ATen. Yields what is filled in at the end."""
+    work = Work()
+    if backend == "inductor":
+        from torch._inductor import config
+
+        with config.patch(fallback_random=True):  # else it draws its own numbers, by design
+            yield work
+        return
+    if backend != "dovetail":
+        yield work
+        return
+    dovetail.stats(reset=True)
+    if iree:
+        yield work
+    else:
+        with patch("dovetail.compiler.build", lambda *_: {}):
+            yield work
+    stats = dovetail.stats()
+    work.graphs = stats.graphs
+    work.eager = Counter(getattr(stats, "eager", {}))
+
+
+def refusal(error: BaseException | None) -> str | None:
+    """The reason, if Dovetail said that it can't honour the program; Dynamo wraps what a backend raises."""
+    while error is not None:
+        if isinstance(error, UnsupportedError):
+            return str(error)
+        error = getattr(error, "inner_exception", None) or error.__cause__
+    return None

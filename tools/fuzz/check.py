@@ -1,0 +1,84 @@
+"""Runs one program eagerly and compiled, in two equal worlds."""
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from dovetail.tools.fuzz.backends import compiled, refusal, working
+from dovetail.tools.fuzz.compare import Difference, differences
+from dovetail.tools.fuzz.observe import observe
+from dovetail.tools.fuzz.program import Program
+from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.world import World
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one program.
+
+    Attributes:
+        status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "refused", "eager raised" (no
+            call came through, compiled or not).
+        refused: the reason, where Dovetail refused a call; later calls did not run.
+        graphs: how many graphs Dovetail compiled.
+        eager: reasons why Dovetail ran parts eagerly, counted.
+    """
+
+    status: str
+    found: tuple[Difference, ...] = ()
+    refused: str = ""
+    graphs: int = 0
+    eager: Counter = field(default_factory=Counter)
+
+
+def check(program: Program, backend: str, iree: bool = False) -> Outcome:
+    """The program's outcome on `backend`, one of `backends.BACKENDS`; stops at the first call that differs."""
+    outcome = _check(program, backend, iree)
+    if not outcome.found or backend == "eager-check":
+        return outcome
+    by_dynamo = {each.family for each in _check(program, "eager-check", False).found}
+    if by_dynamo.issuperset(each.family for each in outcome.found):
+        return replace(outcome, status="Dynamo", found=())
+    return outcome
+
+
+def _check(program: Program, backend: str, iree: bool) -> Outcome:
+    source = render(program)
+    worlds = World(source), World(source)
+    modes = [(call.mode, call.backward) for call in program.calls]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return run(worlds, modes, [each.name for each in program.parameters], backend, iree)
+        finally:
+            torch.compiler.reset()
+            for world in worlds:
+                world.close()
+
+
+def run(
+    worlds: tuple[World, World], modes: list[tuple[str, str]], parameters: list[str], backend: str, iree: bool
+) -> Outcome:
+    """Compares the calls, in order; `modes` has each call's mode and kind of backward."""
+    eager_world, compiled_world = worlds
+    status, found, refused = "eager raised", [], ""
+    with working(backend, iree) as work:
+        fn = compiled(compiled_world.fn, backend)
+        for number, (mode, backward) in enumerate(modes):
+            expected = observe(eager_world, eager_world.fn, number, parameters, mode, backward)
+            actual = observe(compiled_world, fn, number, parameters, mode, backward)
+            errors = [actual.raised, *(each for (kind, _), each in actual.facts.items() if kind == "note")]
+            reasons = [reason for error in errors if (reason := refusal(error))]
+            if reasons:
+                status, refused = "refused", reasons[0]
+                break
+            found = differences(number, expected, actual)
+            if found:
+                status = "different"
+                break
+            if expected.raised is not None:
+                break
+            status = "same"
+    return Outcome(status, tuple(found), refused, work.graphs, work.eager)

@@ -1,0 +1,93 @@
+"""What a random program is: statements over named variables, and the calls that are made of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line: `targets = template`, with the operands' names filled in at `{0}`, `{1}`, ..."""
+
+    template: str
+    operands: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        expression = self.template.format(*self.operands)
+        return f"{', '.join(self.targets)} = {expression}" if self.targets else expression
+
+    def renamed(self, names: Mapping[str, str]) -> "Step":
+        """The same line reading other variables."""
+        return replace(self, operands=tuple(names.get(each, each) for each in self.operands))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Statements under a context manager (`torch.no_grad()`)."""
+
+    manager: str
+    body: tuple["Statement", ...]
+
+    def renamed(self, names: Mapping[str, str]) -> "Block":
+        """The same block reading other variables."""
+        return replace(self, body=tuple(each.renamed(names) for each in self.body))
+
+
+Statement = Step | Block
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What every call passes at one place: a tensor of this shape and element type (`torch.float32`)."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: how its arguments are made, the mode it runs in, and what its caller does afterwards.
+
+    Attributes:
+        inputs: lines that define every parameter, and whatever they are made from.
+        mode: a context manager around the call, "" for none.
+        later: writes to what was returned or passed, as `outputs[0]` or by parameter name, before the backward.
+        backward: "none", "once", or "double" for a backward through the backward.
+    """
+
+    inputs: tuple[Step, ...]
+    mode: str = ""
+    later: tuple[Step, ...] = ()
+    backward: str = "once"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function, or a module where `state` is not empty, and its calls.
+
+    Attributes:
+        state: lines of the module's `__init__`, which register parameters and buffers.
+        captured: lines that define global tensors which the function may use.
+        helpers: names from `helpers.SOURCES` that the body calls.
+        results: the expressions that the function returns, packed as `container` says.
+        container: "single", "tuple", "list", "dict" or "nested".
+    """
+
+    parameters: tuple[Parameter, ...]
+    body: tuple[Statement, ...]
+    results: tuple[Step, ...]
+    calls: tuple[Call, ...]
+    container: str = "tuple"
+    state: tuple[Step, ...] = ()
+    captured: tuple[Step, ...] = ()
+    helpers: tuple[str, ...] = ()
+
+
+def steps(statements: Iterable[Statement]) -> Iterator[Step]:
+    """Every line, also those in blocks."""
+    for each in statements:
+        if isinstance(each, Block):
+            yield from steps(each.body)
+        else:
+            yield each

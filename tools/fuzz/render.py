@@ -1,0 +1,73 @@
+"""A program as the Python that a user would write."""
+
+from collections.abc import Iterable, Iterator
+
+from dovetail.tools.fuzz.helpers import SOURCES
+from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step
+
+
+def render(program: Program) -> str:
+    """Source that defines `fn`, and `inputs_0`, `later_0` and so on for the calls."""
+    names = [each.name for each in program.parameters]
+    parts = ["import torch", *(SOURCES[name].rstrip() for name in program.helpers)]
+    parts += ["\n".join(map(str, program.captured))] if program.captured else []
+    parts.append(_module(program, names) if program.state else _function(program, "fn", names))
+    for number, call in enumerate(program.calls):
+        parts += _call(number, call, names)
+    return "\n\n\n".join(parts) + "\n"
+
+
+def script(program: Program, backend: str) -> str:
+    """Source that can be run by itself and prints what differs."""
+    return (
+        f"{render(program)}\n\n"
+        'if __name__ == "__main__":\n'
+        "    from dovetail.tools.fuzz.replay import print_differences\n\n"
+        f"    print_differences(__file__, backend={backend!r}, modes={_modes(program)!r})\n"
+    )
+
+
+def _modes(program: Program) -> list[tuple[str, str]]:
+    return [(call.mode, call.backward) for call in program.calls]
+
+
+def returned(results: tuple[Step, ...], container: str) -> str:
+    """The expression that packs the results."""
+    each = [str(result) for result in results]
+    match container:
+        case "single" if len(each) == 1:
+            return each[0]
+        case "list":
+            return f"[{', '.join(each)}]"
+        case "dict":
+            return "{" + ", ".join(f'"r{index}": {result}' for index, result in enumerate(each)) + "}"
+        case "nested" if len(each) > 1:
+            return f'({each[0]}, [{", ".join(each[1:-1])}], {{"last": {each[-1]}}})'
+    return f"({', '.join(each)},)" if len(each) == 1 else f"({', '.join(each)})"
+
+
+def _function(program: Program, name: str, parameters: list[str]) -> str:
+    result = f"return {returned(program.results, program.container)}"
+    return "\n".join([f"def {name}({', '.join(parameters)}):", *_lines(program.body), f"    {result}"])
+
+
+def _module(program: Program, parameters: list[str]) -> str:
+    init = ["def __init__(self):", "    super().__init__()", *_lines(program.state)]
+    forward = _function(program, "forward", ["self", *parameters]).splitlines()
+    body = "\n".join(f"    {line}" if line else "" for line in [*init, "", *forward])
+    return f"class Module(torch.nn.Module):\n{body}\n\n\nfn = Module()"
+
+
+def _call(number: int, call: Call, parameters: list[str]) -> Iterator[str]:
+    yield "\n".join([f"def inputs_{number}():", *_lines(call.inputs), "    return locals()"])
+    if call.later:
+        yield "\n".join([f"def later_{number}(outputs, {', '.join(parameters)}):", *_lines(call.later)])
+
+
+def _lines(statements: Iterable[Statement], indent: str = "    ") -> Iterator[str]:
+    for each in statements:
+        if isinstance(each, Block):
+            yield f"{indent}with {each.manager}:"
+            yield from _lines(each.body, indent + "    ")
+        else:
+            yield f"{indent}{each}"

@@ -1,0 +1,126 @@
+"""Runs seeds in several processes. A program that takes its process down, or never ends, is an outcome like others."""
+
+import gc
+import logging
+import multiprocessing
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+
+from dovetail.tools.fuzz.check import Outcome
+from dovetail.tools.fuzz.compare import Difference
+
+_SECONDS = 300  # for one program
+_PROGRAMS = 500  # of one process; Dynamo does not give everything back
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a process runs of a seed: on which backend, and whether regions go through IREE."""
+
+    seed: int
+    backend: str
+    iree: bool
+
+
+@dataclass
+class _Worker:
+    process: multiprocessing.process.BaseProcess
+    pipe: Connection
+    job: Job | None = None
+    since: float = 0.0
+    done: int = 0
+
+
+@dataclass
+class Workers:
+    """A number of processes that run jobs."""
+
+    count: int
+    _idle: list[_Worker] = field(default_factory=list)
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Yields each job's outcome, as they end."""
+        waiting = iter(jobs)
+        busy = [worker for _ in range(self.count) if (worker := self._next(waiting))]
+        while busy:
+            ready = wait([each.pipe for each in busy], timeout=1.0)
+            for worker in list(busy):
+                outcome = _outcome(worker, worker.pipe in ready)
+                if outcome is None:
+                    continue
+                assert worker.job is not None
+                yield worker.job, outcome
+                busy.remove(worker)
+                if worker.done < _PROGRAMS and worker.process.is_alive():
+                    self._idle.append(worker)
+                else:
+                    _stop(worker)
+                if following := self._next(waiting):
+                    busy.append(following)
+        for worker in self._idle:
+            _stop(worker)
+        self._idle.clear()
+
+    def _next(self, jobs: Iterator[Job]) -> _Worker | None:
+        """A worker with the next job; None when there is none."""
+        job = next(jobs, None)
+        if job is None:
+            return None
+        worker = self._idle.pop() if self._idle else _start()
+        worker.job, worker.since = job, time.monotonic()
+        worker.pipe.send(job)
+        return worker
+
+
+def _outcome(worker: _Worker, is_ready: bool) -> Outcome | None:
+    """What the worker has to say: nothing yet, an outcome, or that it is gone."""
+    if is_ready:
+        try:
+            worker.done += 1
+            return worker.pipe.recv()
+        except EOFError:
+            worker.process.join()
+            return _crash(f"the process ended with {worker.process.exitcode}")
+    if time.monotonic() - worker.since > _SECONDS:
+        worker.process.kill()
+        worker.process.join()
+        return _crash(f"did not end in {_SECONDS} s")
+    return None
+
+
+def _crash(what: str) -> Outcome:
+    return Outcome("different", (Difference("crashed", 0, "the process", "ends", what),))
+
+
+def _start() -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=False)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _stop(worker: _Worker) -> None:
+    worker.pipe.close()
+    worker.process.join()
+
+
+def _serve(pipe: Connection) -> None:
+    import torch
+
+    from dovetail.tools.fuzz.check import check
+    from dovetail.tools.fuzz.generate import generate
+
+    torch.set_num_threads(1)
+    gc.freeze()  # tracing makes so many objects that collecting takes an eighth of the time
+    gc.set_threshold(100_000, 50, 100)
+    logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
+    while True:
+        try:
+            job: Job = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(check(generate(job.seed), job.backend, job.iree))

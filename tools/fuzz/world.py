@@ -1,0 +1,57 @@
+"""A program's source, loaded: the function, its state, and the makers of its arguments."""
+
+import itertools
+import linecache
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+_MODES: dict[str, Callable[[], AbstractContextManager]] = {
+    "": nullcontext,
+    "torch.no_grad()": torch.no_grad,
+    "torch.inference_mode()": torch.inference_mode,
+}
+_files = itertools.count()
+
+
+class World:
+    """One of the two equal worlds of a comparison. Loading the source anew makes state and globals anew."""
+
+    def __init__(self, source: str):
+        path = f"<fuzz {next(_files)}>"
+        # Tracebacks and Dynamo look the lines up here.
+        linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+        self.path = path
+        self.namespace: dict = {"__name__": "fuzz"}
+        exec(compile(source, path, "exec"), self.namespace)
+        self.fn: Callable = self.namespace["fn"]
+
+    def close(self) -> None:
+        """Forgets the source."""
+        linecache.cache.pop(self.path, None)
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Parameters, buffers and global tensors, by name; their gradients are dropped."""
+        found = {name: each for name, each in self.namespace.items() if isinstance(each, torch.Tensor)}
+        if isinstance(self.fn, torch.nn.Module):
+            found |= {f"self.{name}": each for name, each in self.fn.named_parameters()}
+            found |= {f"self.{name}": each for name, each in self.fn.named_buffers()}
+        for tensor in found.values():
+            tensor.grad = None
+        return found
+
+    def inputs(self, number: int) -> dict:
+        """What call `number` passes, by parameter name, and what that was made from."""
+        return self.namespace[f"inputs_{number}"]()
+
+    def later(self, number: int, outputs: list[torch.Tensor], arguments: list) -> None:
+        """What the caller of call `number` does with what it got."""
+        step = self.namespace.get(f"later_{number}")
+        if step is not None:
+            step(outputs, *arguments)
+
+
+def in_mode(mode: str) -> AbstractContextManager:
+    """The context manager that `Call.mode` names."""
+    return _MODES[mode]()

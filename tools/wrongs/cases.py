@@ -1,0 +1,27 @@
+"""The rows of the table, in order."""
+
+from dovetail.errors import DovetailError
+from dovetail.tools.wrongs import aliased_inputs, checks, gradients, overlap, results, versions, writes
+from dovetail.tools.wrongs.case import Case
+
+CASES: tuple[Case, ...] = (
+    *overlap.CASES,
+    *aliased_inputs.CASES,
+    *writes.CASES,
+    *versions.CASES,
+    *gradients.CASES,
+    *results.CASES,
+    *checks.CASES,
+)
+
+
+def case(name: str) -> Case:
+    """The case of that name.
+
+    Raises:
+        DovetailError: if there is none, naming those that exist.
+    """
+    for each in CASES:
+        if each.name == name:
+            return each
+    raise DovetailError(f"unknown case '{name}', valid are {', '.join(each.name for each in CASES)}")

@@ -1,0 +1,62 @@
+"""The table on the terminal, as stored, and in the README."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.tools.wrongs.case import Case
+from dovetail.tools.wrongs.cases import CASES
+from dovetail.tools.wrongs.outcome import Outcome
+
+MEASURED = Path(__file__).parent / "measured.json"
+"""What `make wrongs` measured last: `make docs` writes the README from it and runs no other compiler."""
+
+SECTION = "wrongs:table"
+"""The section of the README that holds the table."""
+
+COLUMNS = {"eager": "eager", "inductor": "inductor", "dovetail": "Dovetail"}
+UPSTREAM = "https://github.com/pytorch/pytorch/issues"
+
+Rows = Mapping[str, Mapping[str, Outcome]]
+"""The outcome of each backend, by case and backend."""
+
+
+def table(cases: list[Case], rows: Rows) -> Table:
+    """The table as the terminal shows it."""
+    shown = Table("case", *COLUMNS.values(), show_lines=True)
+    for case in cases:
+        outcomes = [rows[case.name][backend] for backend in COLUMNS]
+        shown.add_row(Text(case.title), *(Text(each.text, "" if each.right else "red") for each in outcomes))
+    return shown
+
+
+def store(rows: Rows, path: Path = MEASURED) -> None:
+    """Writes `rows` and the version of torch that they were measured with."""
+    measured = {
+        "torch": torch.__version__,
+        "rows": {name: {backend: asdict(outcome) for backend, outcome in row.items()} for name, row in rows.items()},
+    }
+    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+
+
+def markdown(path: Path = MEASURED) -> str:
+    """The README's table, of the cases as they are and the outcomes as they were stored at `path`."""
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    lines = [f"| case | {' | '.join(COLUMNS.values())} |".replace("inductor", f"inductor, torch {measured['torch']}")]
+    lines.append("|---" * (len(COLUMNS) + 1) + "|")
+    for case in CASES:
+        row = measured["rows"].get(case.name, {})
+        cells = [_cell(row.get(backend, {"right": False, "text": "not measured"})) for backend in COLUMNS]
+        upstream = f" ([#{case.upstream}]({UPSTREAM}/{case.upstream}))" if case.upstream else ""
+        lines.append(f"| {case.title}{upstream} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(outcome: Mapping) -> str:
+    text = outcome["text"].replace("|", "\\|")
+    return text if outcome["right"] else f"**{text}**"
