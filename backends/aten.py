@@ -54,12 +54,14 @@ _ON_VALUES: dict[Any, Callable[..., Any]] = {
 def view_function(name: str, grad_mode: bool | None) -> Callable[..., Any]:
     """The view function `name`, called in autograd's mode `grad_mode`."""
     function = overload(name)
+    if grad_mode is None:
+        return function
 
     def view(*arguments):
         with torch.set_grad_enabled(grad_mode):
             return function(*arguments)
 
-    return function if grad_mode is None else view
+    return view
 
 
 def increment_version(tensor: torch.Tensor, count: int) -> None:

@@ -14,6 +14,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends import aten
 from dovetail.backends.control_flow import run_cond, run_while_loop
+from dovetail.dialects.aliases import with_aliases
 from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.dovetail import (
@@ -75,7 +76,8 @@ class Emitter:
         """
         name = ir.StringAttr(self.function.attributes["sym_name"]).value
         block = self.function.body.blocks[0]
-        self.written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
+        written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
+        self.written = with_aliases(self.function, written)
         self.arguments = list(block.arguments)
         self.aliases = self._aliases(block)
         deaths = self._last_uses(block)

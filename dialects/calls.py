@@ -13,7 +13,7 @@ REASON = "dovetail.reason"
 REGION = "dovetail.region"
 FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
 ONCE = "dovetail.once"
-WATCHED = "dovetail.watched"
+WATCHED, VERSIONS = "dovetail.watched", "dovetail.versions"
 MUTATED = "dovetail.mutated"
 GROUP, START = "dovetail.group", "dovetail.start"
 ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
@@ -67,7 +67,8 @@ def is_guard(op: ir.OpView) -> bool:
     `dovetail.mutated` says how many of them, the first ones, the program writes; each has its `dovetail.name`. Those of
     one `dovetail.group` lie at fixed distances, their `dovetail.start` in bytes; they are views of one tensor where
     their `dovetail.root`, one object where their `dovetail.object` is equal. All others are independent. A
-    `dovetail.offset` is a storage offset that the program relies on. `dovetail.tracked` are written in autograd's sight.
+    `dovetail.offset` is a storage offset that the program relies on. `dovetail.tracked` ones are written in autograd's
+    sight.
     """
     return isinstance(op, func.FuncOp) and MUTATED in op.attributes
 

@@ -6,13 +6,11 @@ import shlex
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
 from dovetail.accounting import account
@@ -22,8 +20,8 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_bytes, region_texts
-from dovetail.errors import AliasMismatch, EagerWarning, OptionError, PassError, StrictError, UnsupportedError
-from dovetail.frontend.alias_groups import alias_groups
+from dovetail.eager_path import eager_variant, flat
+from dovetail.errors import OptionError, PassError, StrictError, UnsupportedError
 from dovetail.frontend.capture import capture, lift_attributes
 from dovetail.frontend.eager_checkpoints import with_checkpoints
 from dovetail.frontend.importer import import_capture
@@ -55,6 +53,9 @@ def compile_graph(
     lifted_gm, lifted = lift_attributes(gm)
     plain = with_checkpoints(gm)
 
+    def eager(*arguments):
+        return flat(plain.forward(*arguments))
+
     def compile_variant(arguments: Sequence) -> Callable:
         inputs = [*lifted, *arguments]
         try:
@@ -64,40 +65,14 @@ def compile_graph(
                 raise
             if watch is not None:
                 watch(error)
-            return _eagerly(plain, arguments, error)
+            return eager_variant(eager, arguments, error)
         return lambda given: program([*lifted, *given])
 
-    return Variants(compile_variant, lambda *arguments: _flat(plain.forward(*arguments)), example_inputs)
+    return Variants(compile_variant, eager, example_inputs)
 
 
 # A defect of the compiler's own: the user's program runs on, and says so.
 _COMPILER_ERRORS = (PassError, ir.MLIRError, NotImplementedError, KeyError, TypeError, ValueError, AttributeError)
-
-
-def _flat(results) -> list:
-    """Results as Dynamo expects them: its own graphs return flat tuples, others might not."""
-    return tree_leaves(results, is_leaf=lambda each: each is None)
-
-
-def _eagerly(gm: torch.fx.GraphModule, arguments: Sequence, error: Exception) -> Callable:
-    """The graph itself, for calls whose arguments share memory as `arguments` do."""
-    reason = " ".join(str(error).split())
-    current().eager[reason] += 1
-    warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
-    groups = alias_groups(arguments), _retained(arguments)
-
-    def run(given: list):
-        if groups != (alias_groups(given), _retained(given)):
-            raise AliasMismatch("the arguments share memory in another way")
-        return _flat(gm.forward(*given))
-
-    return run
-
-
-def _retained(arguments: Sequence) -> tuple[int, ...]:
-    """The arguments of which the user asked autograd to keep the gradient."""
-    tensors = ((index, each) for index, each in enumerate(arguments) if isinstance(each, torch.Tensor))
-    return tuple(index for index, each in tensors if each.retains_grad)
 
 
 def _compile(gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None) -> Callable:

@@ -5,6 +5,7 @@ aliases. The copies are gone after the first pass, since values have no memory.
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch.fx.traceback import preserve_node_meta
@@ -88,7 +89,7 @@ def _replica(tensor: torch.Tensor) -> torch.Tensor:
 
 def _find(origin: Origin, values: dict) -> torch.Tensor:
     found = unwrapped(differentiable_tensors(tree_leaves(values[origin.node]))[origin.index])
-    return found._base if origin.is_base else found
+    return cast(torch.Tensor, found._base) if origin.is_base else found
 
 
 def _copy(tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:

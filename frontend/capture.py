@@ -54,7 +54,8 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         run = eager_run(gm, arguments)
     _check_retained(run, names, inputs)
     groups = _written_groups(run, inputs)
-    seen = observe(run, names, groups)
+    with _refusing("autograd can't tell the history of its results", RuntimeError):
+        seen = observe(run, names, groups)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
@@ -74,7 +75,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
+def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None]:
     """Whatever PyTorch raises while it runs the graph without computing: what eager does, only eager can tell.
 
     Where a value must be known, Dynamo breaks the graph, and compiles what is before and after it.
@@ -83,7 +84,7 @@ def _refusing(what: str) -> Iterator[None]:
         yield
     except (DovetailError, DataDependentOutputException):
         raise
-    except Exception as error:
+    except expected as error:
         lines = str(error).strip().splitlines() or [""]
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
 

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.alias_groups import share_elements
+from dovetail.frontend.alias_groups import root, share_elements
 from dovetail.frontend.records import ViewStep
 from dovetail.frontend.source_lines import source_line
 from dovetail.frontend.stand_ins import stand_ins
@@ -256,7 +256,7 @@ class _Recorder(torch.fx.Interpreter):
         run.parents[id(tensor)] = base, self._steps(node, base, key(base), tensor, grad_mode)
 
     def _steps(self, node, source, source_key: Key, tensor, grad_mode: bool | None) -> tuple[ViewStep, ...]:
-        if node.target is torch._C._autograd._get_data_attr:
+        if node.target is torch._C._autograd._get_data_attr:  # type: ignore[attr-defined]  # the stubs lack it
             return (ViewStep("aten.data.default", (), grad_mode=grad_mode),)
         return chain_of_calls(self.calls.views, source_key, tensor, grad_mode)
 
@@ -279,10 +279,19 @@ class _Recorder(torch.fx.Interpreter):
             if any(step.callee == "aten.unfold.default" for step in self.run_facts.path(tensor)[1]):
                 raise UnsupportedError(f"{source_line(node)}: a write through `unfold` can't be traced")
             argument = self._argument(tensor)
+            if (
+                argument is None
+                and not (grad_mode and tensor.requires_grad)
+                and self.run_facts.path(tensor)[0].requires_grad
+            ):
+                self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
             if argument is not None:
                 self.run_facts.written.add(argument)
-                if grad_mode and tensor.requires_grad:
+                written = self.run_facts.arguments[argument]
+                if grad_mode and tensor.requires_grad and root(tensor) is root(written):
                     self.run_facts.tracked.add(argument)
+                elif written.requires_grad:
+                    self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
 
     def _targets(self, node, touched: list, returned: list) -> Iterator[torch.Tensor]:
         """The tensors that an in-place op was called on: what it returns, else what it was given first, else all."""

@@ -87,10 +87,7 @@ def _watched(run: EagerRun, results: Sequence[Result], owned: Sequence[torch.Ten
     for place, value in differentiated:
         if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
             saved.setdefault(place, []).extend(saved_on_the_way(value, run.history))
-    # What the call itself writes has a counter that moves in the call.
-    arguments = [
-        each if isinstance(each, torch.Tensor) and _memory(each) not in run.memories else None for each in run.arguments
-    ]
+    arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
     shared = {place: sharing([*arguments, *owned], tensors) for place, tensors in saved.items()}
     places = [
         tuple(place for place, found in sorted(shared.items()) if number in found)
@@ -229,9 +226,12 @@ class _Results:
                 if value.dtype != root.dtype:
                     raise UnsupportedError(f"result {index}: its view functions can't be replayed")
                 chain = (as_strided(key(root), value, None),)
-            requires_grad = _replayed(root, chain).requires_grad
+            replayed = _replayed(root, chain)
+            requires_grad, has_base = replayed.requires_grad, replayed._base is not None
         if requires_grad and not value.requires_grad:
             return (*chain, _DETACH)
+        if has_base and value._base is None and not requires_grad:
+            raise UnsupportedError(f"result {index}: its sizes were changed in place after it was detached")
         if value.requires_grad and not requires_grad:
             raise UnsupportedError(f"result {index} requires grad, what it is a view of does not")
         return chain

@@ -65,8 +65,8 @@ class Input:
     """One argument of the captured graph.
 
     Attributes:
-        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, and `tangent`
-            the placeholder of that value's gradient.
+        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, and
+            `tangent` the placeholder of that value's gradient.
         layout: what its sizes and strides become, None where they stay.
         gradient: what the backward computes for it.
         touches: by how much its version counter moves besides.

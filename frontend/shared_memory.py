@@ -64,7 +64,7 @@ class SharedMemory:
     def _memory(self, primals: Sequence) -> torch.Tensor:
         device = primals[self.members[0].argument].device
         if all(each.is_contiguous and each.dtype == self.dtype for each in self.members):
-            pieces = [self._piece(primals, device, *bounds, member) for *bounds, member in self._pieces()]
+            pieces = [self._piece(primals, device, *each) for each in self._pieces()]
             return torch.cat(pieces) if len(pieces) > 1 else pieces[0].clone()
         memory = torch.zeros(self.size, dtype=self.dtype, device=device)
         # The attached ones last: where they overlap, gradients must reach them.

@@ -25,7 +25,7 @@ class ViewCall(NamedTuple):
     source: Key
     view: Key
     args: tuple
-    index: int
+    output_index: int
 
 
 def key(tensor: torch.Tensor) -> Key:
@@ -71,7 +71,7 @@ def _step(call: ViewCall, grad_mode: bool | None) -> ViewStep:
     args = tuple(_plain(value) for value in call.args)
     if callee is torch.ops.aten.as_strided.default:
         args = (args[0], args[1], call.view.offset - call.source.offset)
-    return ViewStep(name, args, call.index, grad_mode)
+    return ViewStep(name, args, call.output_index, grad_mode)
 
 
 def replay(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:

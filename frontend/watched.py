@@ -70,7 +70,9 @@ def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
         except RuntimeError as error:
             if "modified by an inplace operation" not in str(error):
                 raise
-            raise UnsupportedError(f"autograd saved a value that is written later: {error}") from error
+            raise UnsupportedError(
+                f"autograd saved a value that is written later: {str(error).split(' Hint:')[0]}"
+            ) from error
         found = [unwrapped(each) for each in values if isinstance(each, torch.Tensor)]
         yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
 

@@ -20,12 +20,17 @@ from dovetail.passes.rewriting import is_view, operand_ops
 RECOMPUTABLE = {Kind.CONSTANT, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION}
 
 
-def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]) -> list[ir.Value]:
+def saved_values(
+    needed: Iterable[ir.Value],
+    is_free: Callable[[ir.Value], bool],
+    is_copied: Callable[[ir.Value], bool] = lambda _: False,
+) -> list[ir.Value]:
     """Returns the values to save so that every one of `needed` can be had in the backward.
 
     `needed` are values of the forward that the backward uses. `is_free` says which cost nothing to save, since they
-    live on anyway. Values that an op with effects, a library kernel or a reduction computes are never recomputed,
-    unless the user's checkpointing says so: `dovetail.recompute` comes first, but for effects.
+    live on anyway, `is_copied` which must be copied for it. Values that an op with effects, a library kernel or a
+    reduction computes are never recomputed, unless the user's checkpointing says so: `dovetail.recompute` comes first,
+    but for effects.
     """
     network = networkx.DiGraph()
     seen: set[ir.Operation] = set()
@@ -36,7 +41,7 @@ def saved_values(needed: Iterable[ir.Value], is_free: Callable[[ir.Value], bool]
         if value not in numbers:
             numbers[value] = len(values)
             values.append(value)
-            network.add_edge((numbers[value], "in"), (numbers[value], "out"), capacity=_cost(value, is_free))
+            network.add_edge((numbers[value], "in"), (numbers[value], "out"), capacity=_cost(value, is_free, is_copied))
         return numbers[value]
 
     pending: list[ir.Operation] = []
@@ -70,7 +75,7 @@ def can_recompute(op: ir.Operation) -> bool:
     return is_view(op) or is_recomputed(op) or (kind(op) in RECOMPUTABLE and not is_saved(op))
 
 
-def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool]) -> float:
+def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool], is_copied: Callable[[ir.Value], bool]) -> float:
     """Scaled bytes, whole since rounding would blur the cut; infinite for what is never saved.
 
     Free values cost a trifle, so that fewer of them are saved; so do those that the user wants saved.
@@ -80,4 +85,6 @@ def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool]) -> float:
     is_forbidden = not is_extern(op) and (kind(op) is Kind.CONSTANT or is_view(op) or is_recomputed(op))
     if is_forbidden or info is None:
         return float("inf")
-    return 1 if is_free(value) or is_saved(op) else 1024 * (info.nbytes + 1)
+    if is_free(value) or is_saved(op):
+        return 1
+    return 1024 * (info.nbytes + 1) * (2 if is_copied(value) else 1)

@@ -1,12 +1,14 @@
 """Pass `partition`: one joint function to `@call`, `@forward` and `@backward`."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, WATCHED, is_extern
+from dovetail.dialects.aliases import with_aliases
+from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, VERSIONS, WATCHED, is_extern
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
@@ -29,7 +31,6 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.min_cut import saved_values
 from dovetail.passes.rewriting import (
-    alias_groups,
     alias_root,
     ancestors,
     body,
@@ -143,7 +144,7 @@ class _Split:
     def _saved(self, algorithm: str) -> list[ir.Value]:
         needed = self._needed()
         if algorithm == "min-cut":
-            return saved_values(needed, self._is_static)
+            return saved_values(needed, self._is_static, self._is_exposed)
         return self._sources(needed)
 
     def _sources(self, needed: Sequence[ir.Value]) -> list[ir.Value]:
@@ -199,7 +200,7 @@ class _Split:
             func.ReturnOp([*owned, *saved])
         results = [value.type for value in [*owned, *saved]]
         set_signature(forward, results)
-        checks = ["checked" if self._is_visible(value) else "private" for value in self.saved] if trained else []
+        checks = [self._check(value) for value in self.saved] if trained else []
         attributes: list[dict[str, ir.Attribute]] = [{}] * len(owned)
         attributes += [{"dovetail.saved": ir.StringAttr.get(check)} for check in checks]
         if attributes:
@@ -207,16 +208,48 @@ class _Split:
         return [value.type for value in owned]
 
     def _save(self, value: ir.Value, cloned: ir.Value) -> ir.Value:
-        """A saved read of memory that the call goes on to write is saved as a copy of what it was."""
-        if alias_root(value) not in self._written_refs():
-            return cloned
-        return clone_tensor(cloned)
+        """What may change before the backward, though eager's backward would not mind, is saved as a copy."""
+        if alias_root(value) in self._written_refs() or self._is_exposed(value):
+            return clone_tensor(cloned)
+        return cloned
+
+    def _is_exposed(self, value: ir.Value) -> bool:
+        """Whether the user may change the memory of `value` before the backward: it is visible, and eager saves others.
+
+        Where the graph says nothing of what eager saves, a change raises.
+        """
+        watched = self._watched()
+        return (
+            bool(watched)
+            and self._is_visible(value)
+            and not self._is_static(value)
+            and alias_root(value) not in watched
+        )
+
+    def _watched(self) -> set[ir.Value]:
+        """The memory, by its root, that eager's autograd saves."""
+        owned = {alias_root(op.operands[0]) for op in self.owns if WATCHED in op.attributes}
+        return owned | {
+            argument
+            for index, argument in enumerate(self.arguments)
+            if has_argument_attribute(self.joint, index, WATCHED)
+        }
 
     def _written_refs(self) -> set[ir.Value]:
         """Refs whose memory is written, directly or because they share memory with one that is."""
         written = {alias_root(op.opview.ref) for op in self.observed if isinstance(op.opview, WriteOp)}
-        groups = alias_groups(self.joint)
-        return written | {ref for group in groups if written.intersection(group) for ref in group}
+        return with_aliases(self.joint, written)
+
+    def _moves(self) -> Counter[ir.Value]:
+        """By how much `@call` moves the version counters of refs."""
+        found: Counter[ir.Value] = Counter()
+        for op in self.observed:
+            if isinstance(op.opview, WriteOp | TouchOp | SetMetadataOp):
+                found[alias_root(op.opview.ref)] += op.opview.version_count
+        return found
+
+    def _check(self, value: ir.Value) -> str:
+        return "checked" if self._is_visible(value) and not self._is_exposed(value) else "private"
 
     def _is_visible(self, value: ir.Value) -> bool:
         """Whether the user can change a saved value's memory between forward and backward."""
@@ -285,6 +318,9 @@ class _Split:
         facts = [ir.DictAttr(each) for each in self._argument_attributes()]
         watched = [{WATCHED: each[WATCHED]} if WATCHED in each else {} for each in facts]
         if any(watched):
+            for argument, versions in self._moves().items():
+                moved = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
+                watched[self.arguments.index(argument)] |= {VERSIONS: moved} if versions else {}
             border.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in watched])
 
     def _argument_attributes(self) -> ir.ArrayAttr:

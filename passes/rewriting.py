@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import GROUP, is_guard, referred, symbol
+from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.torch_ops import Kind, aten_name, is_constant, kind
 from dovetail.errors import PassError
@@ -102,21 +102,6 @@ def alias_root(value: ir.Value) -> ir.Value:
             return value
         value = op.operands[0]
     return value
-
-
-def alias_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
-    """The arguments that share memory with each other, as the guard that the function calls declares it."""
-    declared = functions(function_op.operation.parent.opview) if function_op.operation.parent else {}
-    groups: dict[int, list[ir.Value]] = {}
-    for op in body(function_op):
-        guard = declared.get(referred(op.opview, "callee")) if isinstance(op.opview, func.CallOp) else None
-        if guard is None or not is_guard(guard):
-            continue
-        for ref, attributes in zip(op.operands, ir.ArrayAttr(guard.attributes["arg_attrs"]), strict=True):
-            facts = ir.DictAttr(attributes)
-            if GROUP in facts:
-                groups.setdefault(ir.IntegerAttr(facts[GROUP]).value, []).append(ref)
-    return list(groups.values())
 
 
 def has_argument_attribute(function_op: func.FuncOp, index: int, name: str) -> bool:

@@ -28,6 +28,7 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.check_control_flow import check_control_flow
 from dovetail.passes.check_recompute import check_recompute
+from dovetail.passes.check_watched import check_watched
 from dovetail.passes.rewriting import FROM_PYTHON, functions, has_argument_attribute
 from dovetail.passes.verify_in_place import broken_proofs
 
@@ -80,6 +81,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 )
         check_control_flow(module, self.name)
         check_recompute(module, self.name)
+        check_watched(module, self.name)
         first = next(iter(allowed))
         if first not in found:
             raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")

@@ -7,27 +7,35 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import watched
+from dovetail.dialects.calls import VERSIONS, watched
 from dovetail.dialects.dovetail import OwnOp
 
-# A tensor that shares another one's version counter, and that counter at the end of the forward.
-Counter = tuple[torch.Tensor, int]
+# A tensor that shares another one's version counter, and what that may be while nothing is changed.
+Counter = tuple[torch.Tensor, tuple[int, ...]]
+_NO_MEMORY = torch.empty(0, device="cpu")
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient."""
+    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient.
+
+    `moves` says of arguments, by number, how far the call itself moves their version counters after the forward.
+    """
 
     is_argument: bool
     place: int
     results: tuple[int, ...]
+    moves: Mapping[int, int]
 
 
 def read_watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
     """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
-    declared = border.attributes["arg_attrs"] if "arg_attrs" in border.attributes else ()
-    arguments = [Watch(True, index, watched(ir.DictAttr(each))) for index, each in enumerate(declared)]
-    results = [Watch(False, index, watched(op.attributes)) for index, op in owns.items()]
+    stated = border.attributes
+    declared = stated["arg_attrs"] if "arg_attrs" in stated else ()  # noqa: SIM401 (not a Python dict)
+    facts = [ir.DictAttr(each) for each in declared]
+    moves = {index: ir.IntegerAttr(each[VERSIONS]).value for index, each in enumerate(facts) if VERSIONS in each}
+    arguments = [Watch(True, index, watched(each), moves) for index, each in enumerate(facts)]
+    results = [Watch(False, index, watched(op.attributes), {}) for index, op in owns.items()]
     return [each for each in [*arguments, *results] if each.results]
 
 
@@ -40,9 +48,21 @@ def counters(watches: Sequence[Watch], arguments: Sequence, results: Sequence) -
             found.append(None)
             continue
         counted = tensor.detach()
-        counted.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-        found.append((counted, tensor._version))
+        counted.data = _NO_MEMORY
+        found.append((counted, _unchanged(watch, tensor, arguments) if watch.moves else (tensor._version,)))
     return found
+
+
+def _unchanged(watch: Watch, tensor: torch.Tensor, arguments: Sequence) -> tuple[int, ...]:
+    """The version after the call.
+
+    Other arguments in the same memory may share the counter, as views of one tensor do even where they don't overlap,
+    or have one of their own, as `.data` has: nothing tells.
+    """
+    version = tensor._version + watch.moves.get(watch.place, 0)
+    near = (index for index in watch.moves if index != watch.place and _memory(arguments[index]) == _memory(tensor))
+    others = sum(watch.moves[index] for index in near)
+    return (version, version + others) if others else (version,)
 
 
 def changed(
@@ -50,13 +70,17 @@ def changed(
 ) -> str | None:
     """Says what was modified in place though a gradient that was given needs it, in autograd's words; else None."""
     for watch, counter in zip(watches, counted, strict=True):
-        if counter is None or counter[0]._version == counter[1]:
+        if counter is None or counter[0]._version in counter[1]:
             continue
         if any(gradients[result] is not None for result in watch.results):
             what = f"argument {names[watch.place]}" if watch.is_argument else f"result {watch.place}"
             return (
                 "one of the variables needed for gradient computation has been modified by an inplace operation:"
-                f" {what} of a compiled function is at version {counter[0]._version}; expected version {counter[1]}"
+                f" {what} of a compiled function is at version {counter[0]._version}; expected version {counter[1][-1]}"
                 " instead"
             )
     return None
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata

@@ -145,10 +145,10 @@ def _error_classes() -> list[type]:
 
 
 def _unsupported() -> list[str]:
-    """The message of every `UnsupportedError` that the frontend raises, without repetition."""
+    """The messages of `UnsupportedError` in the frontend, without repetition and without those that say nothing."""
     found: dict[str, None] = {}
     for path in sorted(Path(dovetail.frontend.__file__).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "UnsupportedError":
                 found[_message(node.args[0])] = None
-    return sorted(found)
+    return sorted(message for message in found if re.search(r"\w", message))

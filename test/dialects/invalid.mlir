@@ -19,7 +19,7 @@ func.func @f(%v: !v, %x: !r) {
   "dovetail.write"(%v, %x) {Mode = "hidden", mode = "hidden"} : (!v, !r) -> ()
   return
 }
-// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.write' op has no attribute 'Mode', expected 'mode'
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.write' op has no attribute 'Mode', expected 'mode' or 'versions'
 
 // -----
 
@@ -29,7 +29,7 @@ func.func @f(%v: !v, %x: !r) {
   "dovetail.set_metadata"(%x) {offset = 0 : i64, size = [], stride = [], strides = []} : (!r) -> ()
   return
 }
-// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_metadata' op has no attribute 'strides', expected 'size', 'stride' or 'offset'
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_metadata' op has no attribute 'strides', expected 'size', 'stride', 'offset' or 'versions'
 
 // -----
 
@@ -520,3 +520,133 @@ func.func @f() {
   return
 }
 // CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:8: 'dovetail.alloc' op has no attribute 'zero', expected none
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.write"(%v, %x) {mode = "tracked", versions = 0 : i64} : (!v, !r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.write' op expects 'versions' to be an integer from 1 up, got 0 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.write"(%v, %x) {mode = "tracked", versions = "2"} : (!v, !r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.write' op expects 'versions' to be an integer from 1 up, got "2"
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.write"(%v, %x) {mode = "hidden", versions = 2 : i64} : (!v, !r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.write' op expects no 'versions' in mode 'hidden', got 2 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.set_metadata"(%x) {offset = 0 : i64, size = [4], stride = [1], versions = 0 : i64} : (!r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_metadata' op expects 'versions' to be an integer from 1 up, got 0 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.touch"(%x) {versions = 0 : i64} : (!r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.touch' op expects 'versions' to be an integer from 1 up, got 0 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.touch"(%x) : (!r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.touch' op attribute "versions" is expected but not provided
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.touch"(%x) {mode = "hidden", versions = 1 : i64} : (!r) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.touch' op has no attribute 'mode', expected 'versions'
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.touch"(%v) {versions = 1 : i64} : (!v) -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: expected base type 'dovetail.ref' but got 'torch.vtensor'
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  %0 = "dovetail.view"(%x) {args = [], callee = "aten.alias.default", grad_mode = 1 : i64, index = -1 : i64} : (!r) -> !r
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:8: 'dovetail.view' op expects 'grad_mode' to be true or false, got 1 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  %0 = "dovetail.view"(%x) {args = [], callee = "aten.alias.default", index = -1 : i64, mode = true} : (!r) -> !r
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:8: 'dovetail.view' op has no attribute 'mode', expected 'callee', 'args', 'index' or 'grad_mode'
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.set_grad_mode"() : () -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_grad_mode' op attribute "enabled" is expected but not provided
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.set_grad_mode"() {enabled = 1 : i64} : () -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_grad_mode' op expects 'enabled' to be true or false, got 1 : i64
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @f(%v: !v, %x: !r) {
+  "dovetail.set_grad_mode"() {enabled = true, mode = true} : () -> ()
+  return
+}
+// CHECK: error: "{{.*}}invalid.mlir":[[# @LINE - 3]]:3: 'dovetail.set_grad_mode' op has no attribute 'mode', expected 'enabled'

@@ -14,10 +14,10 @@
 // CHECK-LABEL: func.func @round_trip(
 // CHECK-SAME: %[[X:.*]]: !dovetail.ref<{{.*}}>, %[[S:.*]]: !dovetail.ref<{{.*}}>)
 // CHECK-NEXT: "dovetail.set_metadata"(%[[X]]) {offset = 0 : i64, size = [2, 2], stride = [1, 2]} : (!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) -> ()
-// CHECK-NEXT: "dovetail.set_metadata"(%[[S]]) {offset = -1 : i64, size = [], stride = []}
+// CHECK-NEXT: "dovetail.set_metadata"(%[[S]]) {offset = -1 : i64, size = [], stride = [], versions = 2 : i64}
 func.func @round_trip(%x: !r, %s: !scalar) {
   "dovetail.set_metadata"(%x) {offset = 0 : i64, size = [2, 2], stride = [1, 2]} : (!r) -> ()
-  "dovetail.set_metadata"(%s) {offset = -1 : i64, size = [], stride = []} : (!scalar) -> ()
+  "dovetail.set_metadata"(%s) {offset = -1 : i64, size = [], stride = [], versions = 2 : i64} : (!scalar) -> ()
   return
 }
 

@@ -3,8 +3,8 @@
 // RUN: FileCheck %s < %t
 // RUN: dovetail-opt %s --pass-pipeline='canonicalize,cse' | FileCheck %s --check-prefix=EFFECTS
 //
-// Catches a `write` that loses its mode, or that is merged with an equal one or removed: each moves the user's version
-// counter.
+// Catches a `write` that loses its mode or its count of in-place ops, or that is merged with an equal one or removed:
+// each moves the user's version counter.
 
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -13,10 +13,12 @@
 // CHECK-SAME: %[[V:.*]]: !torch.vtensor<[4],f32>, %[[X:.*]]: !dovetail.ref
 // CHECK-NEXT: "dovetail.write"(%[[V]], %[[X]]) {mode = "tracked"} : (!torch.vtensor<[4],f32>, !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) -> ()
 // CHECK-NEXT: "dovetail.write"(%[[V]], %[[X]]) {mode = "no_grad"}
+// CHECK-NEXT: "dovetail.write"(%[[V]], %[[X]]) {mode = "no_grad", versions = 3 : i64}
 // CHECK-NEXT: "dovetail.write"(%[[V]], %[[X]]) {mode = "hidden"}
 func.func @modes(%v: !v, %x: !r) {
   "dovetail.write"(%v, %x) {mode = "tracked"} : (!v, !r) -> ()
   "dovetail.write"(%v, %x) {mode = "no_grad"} : (!v, !r) -> ()
+  "dovetail.write"(%v, %x) {mode = "no_grad", versions = 3 : i64} : (!v, !r) -> ()
   "dovetail.write"(%v, %x) {mode = "hidden"} : (!v, !r) -> ()
   return
 }

@@ -57,10 +57,15 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
     work.eager = Counter(getattr(stats, "eager", {}))
 
 
+_ONCE = "the gradient of a compiled function can't be differentiated again: "
+
+
 def refusal(error: BaseException | None) -> str | None:
     """The reason, if Dovetail said that it can't honour the program; Dynamo wraps what a backend raises."""
     while error is not None:
         if isinstance(error, UnsupportedError):
+            return str(error)
+        if isinstance(error, RuntimeError) and _ONCE in str(error):
             return str(error)
         error = getattr(error, "inner_exception", None) or error.__cause__
     return None

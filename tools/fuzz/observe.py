@@ -80,12 +80,18 @@ def _look(seen: Observed, when: str, tensors: dict[str, torch.Tensor], known: di
         what = f"{name}, {when}"
         seen.values["value", what] = tensor.detach().clone()
         seen.facts["type", what] = (type(tensor), tensor.dtype)
-        seen.facts["layout", what] = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        seen.facts["layout", what] = (tuple(tensor.shape), _strides(tensor), tensor.storage_offset())
         seen.facts["identity", what] = objects.setdefault(id(tensor), name)
         seen.facts["alias", what] = storages.setdefault(tensor.untyped_storage()._cdata, name)
         seen.facts["requires_grad", what] = (tensor.requires_grad, tensor.is_inference())
         seen.facts["requires_grad", f"{what}, is leaf"] = is_leaf(tensor)
         seen.facts["base", what] = _base(tensor, known)
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int | None, ...]:
+    """Strides where they mean something: PyTorch itself gives others to tensors that are only being traced."""
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return tuple(stride if size > 1 and tensor.numel() else None for size, stride in sizes)
 
 
 def is_leaf(tensor: torch.Tensor) -> bool | None:

@@ -131,4 +131,6 @@ def _general(reason: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+    """`text` as code, so that Markdown makes no links of the IR in it; it may hold single backquotes itself."""
+    line = " ".join(text.replace("|", "\\|").split())
+    return f"`` {line} ``"

@@ -289,8 +289,8 @@ ROWS = [
         Counter,
         lambda: [matrix()],
         """
-            CHECK: func.func @joint(%arg0: !ref0d {dovetail.name = "L['self']._buffers['count']", dovetail.static}
-            CHECK-SAME: dovetail.name = "L['self']._parameters['weight']", dovetail.requires_grad, dovetail.static}
+            CHECK: func.func @joint(%arg0: !ref0d {dovetail.name = "L['self']._buffers['count']", dovetail.static
+            CHECK-SAME: dovetail.name = "L['self']._parameters['weight']", dovetail.requires_grad, dovetail.static
             CHECK: "dovetail.write"(%{{.*}}, %arg0) {mode = "no_grad"}
         """,
         Malformed(

@@ -305,8 +305,8 @@ ROWS = [
         same_memory_format,
         lambda: [image()],
         """
-            CHECK: "dovetail.own"(%{{.*}}) {requires_grad = true} : (!value2x3x2x4) -> !ref2x3x2x4_strides24x1x12x3
-            CHECK: "dovetail.own"(%{{.*}}) {requires_grad = true} : (!value2x4x3x2) -> !ref2x4x3x2_strides24x3x1x12
+            CHECK: "dovetail.own"(%{{.*}}requires_grad = true} : (!value2x3x2x4) -> !ref2x3x2x4_strides24x1x12x3
+            CHECK: "dovetail.own"(%{{.*}}requires_grad = true} : (!value2x4x3x2) -> !ref2x4x3x2_strides24x3x1x12
         """,
         Malformed(
             r"strided<\[24, 1, 12, 3\]>",

@@ -1,0 +1,55 @@
+// RUN: dovetail-opt %s --pass-pipeline='partition' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=joint}' --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=JOINT
+//
+// Catches a version check that is lost at the split, numbered by a result that there is none of, or that takes the
+// call's own write for the user's.
+
+// CHECK-LABEL: func.func @call(
+// CHECK-NOT: dovetail.watched
+// CHECK: return
+// CHECK-LABEL: func.func @forward(
+// CHECK: "dovetail.own"({{.*}}) {dovetail.watched = array<i64: 0>, requires_grad = true}
+// CHECK: func.func private @apply(!{{.*}} {dovetail.watched = array<i64: 0, 1>}, !{{.*}} {dovetail.versions = 1 : i64})
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0, 1>}, %b: !r) -> (!r, !r) {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.aten.exp %0 : !v -> !v
+    %2 = torch.aten.neg %0 : !v -> !v
+    "dovetail.write"(%1, %b) {mode = "no_grad"} : (!v, !r) -> ()
+    %o = "dovetail.own"(%1) {requires_grad = true, dovetail.watched = array<i64: 0>} : (!v) -> !r
+    %p = "dovetail.own"(%2) {requires_grad = true} : (!v) -> !r
+    %t = "dovetail.tangent"(%o) : (!r) -> !r
+    %3 = "dovetail.read"(%t) : (!r) -> !v
+    %4 = torch.aten.mul.Tensor %3, %1 : !v, !v -> !v
+    "dovetail.gradient"(%4, %x) : (!v, !r) -> ()
+    return %o, %p : !r, !r
+  }
+}
+
+// -----
+
+// JOINT: 'dovetail.own' op expects 'dovetail.watched' to number some of 1 owned results, got array<i64: 1>
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false, dovetail.watched = array<i64: 1>} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+// JOINT: 'func.func' op expects 'dovetail.watched' to number some of 1 owned results, got "0"
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r {dovetail.watched = "0"}) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}

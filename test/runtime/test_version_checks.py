@@ -1,0 +1,196 @@
+"""In-place changes between forward and backward: the compiled call raises where eager does, and only there."""
+
+import gc
+import weakref
+from contextlib import suppress
+
+import pytest
+import torch
+
+import dovetail
+
+MODIFIED = "has been modified by an inplace operation"
+
+
+def raises(fn, change, used=(0,), arguments=1, prepare=None) -> bool:
+    """Whether a backward from the results `used` raises after `change(results, arguments)`, eager and compiled alike.
+
+    Asserts that it raises each time if it does, before any gradient, and that gradients are eager's if it doesn't.
+    """
+    torch._dynamo.reset()
+    graphs = dovetail.stats().graphs
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    (expected, gradients), (actual, computed) = (
+        _outcome(each, change, used, arguments, prepare) for each in (fn, compiled)
+    )
+    assert dovetail.stats().graphs > graphs
+    assert actual == expected
+    torch.testing.assert_close(computed, gradients)
+    return expected
+
+
+def _outcome(fn, change, used, arguments, prepare) -> tuple[bool, list]:
+    leaves = [(torch.arange(6.0).view(2, 3) / 5 + 0.1 + index).requires_grad_() for index in range(arguments)]
+    given = prepare(*leaves) if prepare else [leaf * 1 for leaf in leaves]
+    results = fn(*given)
+    results = results if isinstance(results, tuple) else (results,)
+    with torch.no_grad():
+        change(results, given)
+    loss = sum(results[index].sum() for index in used)
+    with suppress(RuntimeError):
+        loss.backward(retain_graph=True)
+    computed = [leaf.grad for leaf in leaves]
+    if any(gradient is not None for gradient in computed):
+        return False, computed
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        loss.backward()
+    return True, computed
+
+
+def change_argument(results, arguments):
+    arguments[0].add_(1)
+
+
+def change_last_argument(results, arguments):
+    arguments[-1].add_(1)
+
+
+def change_result(results, arguments):
+    results[0].add_(1)
+
+
+def change_through_view(results, arguments):
+    results[0][:1].add_(1)
+
+
+def change_argument_data(results, arguments):
+    arguments[0].data.add_(0)
+
+
+def change_result_data(results, arguments):
+    results[0].data.add_(0)
+
+
+CHANGES = (
+    change_argument,
+    change_result,
+    change_through_view,
+    change_argument_data,
+    change_result_data,
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["relu", "sin", "exp", "tanh", "sqrt", "sigmoid", "neg", "square", "t"])
+def test_one_op(name, change):
+    """What eager saves of an op is its argument or its result; a gradient that is computed from the other went on."""
+    raises(getattr(torch, name), change)
+
+
+def test_what_raises():
+    """A table of checks that eager would not make either passes with nothing checked."""
+    assert raises(torch.relu, change_through_view)
+    assert raises(torch.sin, change_argument)
+    assert not raises(torch.relu, change_argument)
+    assert not raises(torch.exp, change_result_data)
+
+
+def test_product():
+    """Each factor is saved for the other's gradient."""
+    assert raises(lambda x, y: x * y, change_argument, arguments=2)
+    assert not raises(lambda x, y: x + y, change_argument, arguments=2)
+
+
+def test_only_the_results_that_are_used_count():
+    """Eager checks nothing on the way of a result that no gradient comes from."""
+
+    def fn(x):
+        return x.relu(), x.sigmoid() * 2
+
+    assert raises(fn, change_result)
+    assert not raises(fn, change_result, used=(1,))
+    assert raises(fn, change_result, used=(0, 1))
+
+
+def test_a_result_that_another_needs():
+    """The value that eager saved for a second result is the first one."""
+
+    def fn(x):
+        first = x.exp()
+        return first.view(-1), first.sin()
+
+    assert raises(fn, change_result, used=(1,))
+
+
+def test_an_argument_that_the_call_writes():
+    """Its counter moves in the call; only what the user adds to that counts."""
+
+    def fn(x, y):
+        x.mul_(2)
+        return x.sin() + y
+
+    assert raises(fn, change_argument, arguments=2)
+    assert not raises(fn, lambda results, arguments: None, arguments=2)
+    assert not raises(fn, change_last_argument, arguments=2)
+
+
+def test_views_that_share_a_counter():
+    """A write to one view moves the other's counter: what the call wrote itself was taken for the user's change."""
+
+    def fn(x, y):
+        with torch.no_grad():
+            x.fill_(2)
+        return y.sin()
+
+    def halves(leaf):
+        whole = leaf * 1
+        return [whole[:1], whole[1:]]
+
+    assert not raises(fn, lambda results, arguments: None, prepare=halves)
+    assert raises(fn, change_last_argument, prepare=halves)
+
+
+def test_written_within_the_call_after_it_was_saved():
+    """The backward of such a function raises always; the compiled program has the old value and computed on."""
+
+    def fn(x):
+        y = x.exp()
+        return y, y.mul_(2)[0] + 1
+
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend="dovetail")
+    with pytest.warns(UserWarning, match="written later"):
+        result = compiled(torch.ones(2, 3, requires_grad=True))
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        result[0].sum().backward()
+
+
+def test_hooks_on_saved_values():
+    """Of what the user's hooks have packed eager checks no version."""
+    torch._dynamo.reset()
+    compiled = torch.compile(torch.relu, backend="dovetail", fullgraph=True)
+    leaf = torch.randn(5, requires_grad=True)
+    for hooked in (False, True):
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, torch.clone) if hooked else torch.enable_grad():
+            result = compiled(leaf)
+        with torch.no_grad():
+            result.add_(1)
+        if hooked:
+            result.sum().backward()
+        else:
+            with pytest.raises(RuntimeError, match=MODIFIED):
+                result.sum().backward()
+
+
+def test_nothing_is_kept_alive():
+    """A result that its own backward watches would live until the garbage collector finds the cycle."""
+    torch._dynamo.reset()
+    compiled = torch.compile(torch.relu, backend="dovetail", fullgraph=True)
+    gc.disable()
+    try:
+        result = compiled(torch.randn(5, requires_grad=True))
+        alive = weakref.ref(result)
+        del result
+        assert alive() is None
+    finally:
+        gc.enable()
