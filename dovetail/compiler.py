@@ -21,7 +21,7 @@ from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.eager_path import eager_variant, flat
-from dovetail.errors import OptionError, PassError, StrictError, UnsupportedError
+from dovetail.errors import AliasMismatch, OptionError, PassError, StrictError, UnsupportedError
 from dovetail.frontend.capture import capture, lift_attributes
 from dovetail.frontend.eager_checkpoints import with_checkpoints
 from dovetail.frontend.importer import import_capture
@@ -66,9 +66,23 @@ def compile_graph(
             if watch is not None:
                 watch(error)
             return eager_variant(eager, arguments, error)
-        return lambda given: program([*lifted, *given])
+        if not lifted:
+            return program
+        layouts = _layouts(lifted)
+
+        def variant(given: list):
+            # Dynamo guards that these are the same tensors, not what their `.data` is.
+            if _layouts(lifted) != layouts:
+                raise AliasMismatch("a tensor that the graph holds has another size, layout or type than before")
+            return program([*lifted, *given])
+
+        return variant
 
     return Variants(compile_variant, eager, example_inputs)
+
+
+def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
+    return [(each.shape, each.stride(), each.dtype) for each in tensors]
 
 
 # A defect of the compiler's own: the user's program runs on, and says so.

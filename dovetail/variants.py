@@ -42,14 +42,18 @@ class Variants:
             self._current = variant
             return results
         if len(self._variants) >= MAX_VARIANTS:
-            return self._run_eagerly(arguments)
-        self._current = self._compile(arguments)
-        self._variants.append(self._current)
+            return self._run_eagerly(arguments, f"arguments share memory in more than {MAX_VARIANTS} ways")
+        variant = self._compile(arguments)
+        try:
+            results = variant(list(arguments))
+        except AliasMismatch as error:  # memory that several storages share
+            return self._run_eagerly(arguments, str(error))
+        self._variants.append(variant)
+        self._current = variant
         current().variants += 1
-        return self._current(list(arguments))
+        return results
 
-    def _run_eagerly(self, arguments: tuple):
-        reason = f"arguments share memory in more than {MAX_VARIANTS} ways"
+    def _run_eagerly(self, arguments: tuple, reason: str):
         current().eager[reason] += 1
-        warnings.warn(f"dovetail runs a call eagerly: {reason}; pass clones", EagerWarning, stacklevel=3)
+        warnings.warn(f"dovetail runs a call eagerly: {reason}; pass clones", EagerWarning, stacklevel=4)
         return self._eager(*arguments)

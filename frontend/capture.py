@@ -55,7 +55,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     _check_retained(run, names, inputs)
     groups = _written_groups(run, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
-        seen = observe(run, names, groups)
+        seen = observe(run, names, alias_groups(inputs))
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
@@ -82,8 +82,11 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
     """
     try:
         yield
-    except (DovetailError, DataDependentOutputException):
+    except DataDependentOutputException:
         raise
+    except DovetailError as error:
+        # The interpreter adds the node to what is raised below it; the message names the place itself.
+        raise type(error)(str(error).split("\n\nWhile executing")[0]) from error
     except expected as error:
         lines = str(error).strip().splitlines() or [""]
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error

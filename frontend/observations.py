@@ -178,7 +178,7 @@ class _Results:
         if (value._base is None and self._is_alone(value)) or root is value:
             return Result(owned=self._own(value))
         if self._passes_barrier(value):
-            if self._is_alone(value):
+            if self._is_alone(value) and id(value) in self.run.barriers:
                 return Result(owned=self._own(value))  # its gradient is the custom function's, not its base's
             raise UnsupportedError(f"result {index} shares memory through a custom autograd.Function")
         number = self._own(root)

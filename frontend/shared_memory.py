@@ -99,13 +99,16 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
         UnsupportedError: if two members require gradients of their own, naming them.
     """
     roots = dict(zip(group.members, group.roots, strict=True))
-    differentiable = [index for index in group.members if values[index].requires_grad]
+    differentiable = [index for index in group.members if _is_followed(values[index])]
     attached = roots[(differentiable or group.members)[0]]
     for index in differentiable:
         if roots[index] != attached or values[index].dtype != values[differentiable[0]].dtype:
             pair = f"{names[differentiable[0]]} and {names[index]}"
             raise UnsupportedError(f"arguments {pair} share memory, and each has a gradient of its own")
     dtype = values[(differentiable or group.members)[0]].dtype
+    for index in group.members:
+        if values[index].is_neg() or values[index].is_conj():
+            raise UnsupportedError(f"argument {names[index]} shares memory, and shows it negated or conjugated")
     members = [
         Member(
             index,
@@ -118,10 +121,20 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
         )
         for index, same, start in zip(group.members, group.objects, group.starts, strict=True)
     ]
+
+    def priority(member: Member) -> tuple:
+        """Those come first that gradients must reach; the others' elements are the same."""
+        return member.argument not in differentiable, not member.is_attached, -member.numel
+
     end = max(each.start + _room(each) for each in members)
     largest = max(each.dtype.itemsize for each in members)
     size = -(-end // largest) * largest // dtype.itemsize
-    return SharedMemory(size, dtype, tuple(sorted(members, key=lambda each: (not each.is_attached, -each.numel))))
+    return SharedMemory(size, dtype, tuple(sorted(members, key=priority)))
+
+
+def _is_followed(tensor: torch.Tensor) -> bool:
+    """Whether gradients reach the tensor: a view made under `no_grad` says that it requires grad, as its base does."""
+    return tensor.requires_grad and not (tensor._base is not None and tensor.is_leaf)
 
 
 def _room(member: Member) -> int:

@@ -154,8 +154,12 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             cut = total if has_hooks else visible
             ctx.save_for_backward(*left[:cut])
             ctx.stash = left[cut:]
+            # Hooks may give other types back: eager saves no masks, so they may take all for floats.
+            ctx.types = [each.dtype for each in left] if has_hooks else None
             # Of what hooks have packed eager checks no version.
             ctx.counters = () if has_hooks else counters(border.watches, arguments, results)
+            # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
+            ctx.roots = [each for each in arguments if _requires_grad(each)] if refusal is not None else []
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
             return results[:owned]
@@ -170,6 +174,8 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             if modified is not None:
                 raise RuntimeError(modified)
             left = [*(ctx.saved_tensors if len(ctx.stash) < total else ()), *ctx.stash]
+            if ctx.types is not None:
+                left = [each.to(dtype) for each, dtype in zip(left, ctx.types, strict=True)]
             is_checked = not ctx.stash
             if ctx.stash and not torch._C._autograd._get_current_graph_task_keep_graph():
                 ctx.stash = None
@@ -180,11 +186,13 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 if reason is None:
                     return _replay(ctx, left, tangents)
             values = [*(left[position] for position in positions), *tangents]
+            kept_arguments = left[len(order) :] if torch.is_grad_enabled() else []
             del left, tangents  # what was saved must not outlive its last use in the backward
             with torch.no_grad():
                 results = backward(values)
             if torch.is_grad_enabled():
-                return _Once.apply(torch.empty(0, requires_grad=True), reason, *results)
+                roots = ctx.roots or [each for each in kept_arguments if _requires_grad(each)]
+                return _Once.apply(reason, len(roots), *roots, *results)
             return results
 
     def _changed(ctx, tensors: list) -> str | None:
@@ -217,13 +225,17 @@ def _versions(tensors: list[torch.Tensor]) -> list[int | None]:
         return [None if each.is_inference() else each._version for each in tensors]
 
 
+def _requires_grad(value) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
+
+
 class _Once(torch.autograd.Function):
     """Hands gradients on, and says so when somebody differentiates them; unmarked they would count as constants."""
 
     @staticmethod
-    def forward(ctx, _, reason, *gradients):
+    def forward(ctx, reason, count, *roots_and_gradients):
         ctx.reason = reason
-        return gradients
+        return roots_and_gradients[count:]
 
     @staticmethod
     def backward(ctx, *_):

@@ -13,6 +13,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.aten import overload
 from dovetail.backends.emitter import Emitter
+from dovetail.dialects.aliases import with_aliases
 from dovetail.dialects.calls import is_extern, referred
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, DetachOp, OwnOp, ReadOp, SetMetadataOp, ViewOp, WriteOp
@@ -236,7 +237,7 @@ def _written(call: func.CallOp) -> set[int]:
     """Positions of the call's arguments whose memory or sizes the caller changes."""
     caller = call.operation.block.operations
     changing = (op.operation.opview for op in caller if isinstance(op.operation.opview, WriteOp | SetMetadataOp))
-    changed = {_root(view.ref) for view in changing}
+    changed = with_aliases(call.operation.parent.opview, {_root(view.ref) for view in changing})
     return {index for index, value in enumerate(call.operands) if _root(value) in changed}
 
 

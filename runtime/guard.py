@@ -114,10 +114,11 @@ class Guard:
                 raise self._mismatch(group[-1].index, first.index)
             if len({id(each) for each in objects.values()}) < len(objects):
                 raise self._mismatch(group[-1].index, first.index)
+            low = min(member.start for member in group)
             end = max(member.start + extents[member.index] for member in group)
             for member in group:
                 extents[member.index] = 0
-            starts[first.index], extents[first.index] = origin, end
+            starts[first.index], extents[first.index] = origin + low, end - low
             written.add(first.index)
         return extents, written
 
