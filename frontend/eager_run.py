@@ -131,6 +131,9 @@ _UNMARKED_WRITES = {
 }
 
 
+_NOT_INVERTIBLE = ("aten.unfold.default", "aten.expand.default")
+
+
 class _Calls(TorchDispatchMode):
     """Notes which views were made, and which tensors written or given other sizes, since it was last cleared."""
 
@@ -276,8 +279,9 @@ class _Recorder(torch.fx.Interpreter):
                 if _memory(tensor) in memories and version(tensor) == old and not tensor.is_inference():
                     torch.autograd.graph.increment_version(tensor)
         for tensor in self._targets(node, touched, returned):
-            if any(step.callee == "aten.unfold.default" for step in self.run_facts.path(tensor)[1]):
-                raise UnsupportedError(f"{source_line(node)}: a write through `unfold` can't be traced")
+            # PyTorch's functionalization loses what lies between windows, and adds up what is written twice.
+            if any(step.callee in _NOT_INVERTIBLE for step in self.run_facts.path(tensor)[1]):
+                raise UnsupportedError(f"{source_line(node)}: a write through `unfold` or `expand` can't be traced")
             argument = self._argument(tensor)
             if (
                 argument is None

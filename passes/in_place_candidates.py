@@ -56,7 +56,7 @@ class Candidates:
         self.returned = list(host[-1].operands)
         seen = [value for value in self.returned if not isinstance(value.type, RefType)]
         seen += [op.operands[0] for op in host if isinstance(op.opview, OwnOp)]
-        self.seen = {alias_root(value) for value in seen}
+        self.seen = {alias_root(value) for value in seen}.union(*map(may_share, seen))
         self.region_calls = [op for op in host if isinstance(op.opview, func.CallOp)]
         self.writers = {each: op for op in self.region_calls for each in op.operands if _is_allocated(each)}
 

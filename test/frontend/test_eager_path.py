@@ -64,6 +64,18 @@ def test_element_type_inside_of_the_graph():
     assert_runs_eagerly(fn, torch.ones(3, dtype=torch.int32), message=message)
 
 
+@pytest.mark.parametrize("view", ["unfold", "expand"])
+def test_write_through_repeated_elements(view):
+    """Catches elements that are added up, or lost, where one element is shown more than once or not at all."""
+    views = {"unfold": lambda x: x.unfold(0, 1, 2), "expand": lambda x: x[:1].expand(4)}
+
+    def fn(x):
+        views[view](x).fill_(2)
+        return x + 1
+
+    assert_runs_eagerly(fn, torch.ones(4), message=r"test_eager_path.py:\d+: a write through `unfold` or `expand`")
+
+
 def test_what_eager_refuses():
     """Catches a compiled program where eager raises: a leaf that requires grad is written."""
     compiled = torch.compile(lambda x: x.mul_(2), backend="dovetail", fullgraph=True)
