@@ -191,7 +191,7 @@ def _shown(row: Row) -> str:
         when = "In training it runs" if row.compiled_inference else "Runs"
         parts.append(f'{when} eagerly, and an `EagerWarning` says why: "{row.eager}".\n')
     else:
-        text = shortened(lowered(captured(row, training=True), row.level))
+        text = shortened(lowered(captured(row, training=True), row.level)).replace(f"{ROOT}/", "")
         parts += [f"At level `{row.level}`:\n", f"```mlir\n{trimmed(text, row)}\n```\n", _refused(row, text)]
     if row.tests:
         parts.append(f"More tests: {', '.join(f'`test/{each}`' for each in row.tests)}.\n")
