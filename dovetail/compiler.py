@@ -78,7 +78,7 @@ def compile_graph(
 
         return variant
 
-    return Variants(compile_variant, eager, example_inputs)
+    return Variants(compile_variant, eager, example_inputs, options.strict)
 
 
 def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:

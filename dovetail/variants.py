@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 
-from dovetail.errors import AliasMismatch, EagerWarning
+from dovetail.errors import AliasMismatch, EagerWarning, UnsupportedError
 from dovetail.runtime.stats import current
 
 MAX_VARIANTS = 8
@@ -20,9 +20,13 @@ class Variants:
         compile_variant: makes a variant for arguments like the given ones.
         eager: what calls beyond `MAX_VARIANTS` run.
         arguments: the first call's, which the first variant is compiled for.
+        strict: whether such calls raise `UnsupportedError` instead.
     """
 
-    def __init__(self, compile_variant: Callable[[Sequence], Callable], eager: Callable, arguments: Sequence):
+    def __init__(
+        self, compile_variant: Callable[[Sequence], Callable], eager: Callable, arguments: Sequence, strict: bool
+    ):
+        self._strict = strict
         self._compile, self._eager = compile_variant, eager
         self._variants = [compile_variant(arguments)]
         self._current = self._variants[0]
@@ -54,6 +58,8 @@ class Variants:
         return results
 
     def _run_eagerly(self, arguments: tuple, reason: str):
+        if self._strict:
+            raise UnsupportedError(f"{reason}; pass clones")
         current().eager[reason] += 1
         warnings.warn(f"dovetail runs a call eagerly: {reason}; pass clones", EagerWarning, stacklevel=4)
         return self._eager(*arguments)

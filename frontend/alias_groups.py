@@ -30,7 +30,7 @@ def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     storages: dict[int, list[int]] = {}
     for index, value in enumerate(values):
         if isinstance(value, torch.Tensor) and value.numel():
-            storages.setdefault(value.untyped_storage()._cdata, []).append(index)
+            storages.setdefault(memory(value), []).append(index)
     found = [
         _group(members, values) for each in storages.values() for members in _meeting(each, values) if len(members) > 1
     ]
@@ -70,6 +70,11 @@ def _numbered(identities: list[int]) -> tuple[int, ...]:
 def root(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor that autograd takes `tensor` for a view of, itself if it is none."""
     return tensor if tensor._base is None else tensor._base
+
+
+def memory(tensor: torch.Tensor) -> int:
+    """What is equal for tensors of one storage."""
+    return tensor.untyped_storage()._cdata
 
 
 def span(tensor: torch.Tensor) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.alias_groups import root, share_elements
+from dovetail.frontend.alias_groups import memory, root, share_elements
 from dovetail.frontend.records import ViewStep
 from dovetail.frontend.source_lines import source_line
 from dovetail.frontend.stand_ins import stand_ins
@@ -120,7 +120,7 @@ def version(value) -> int:
 def _state(value) -> tuple | None:
     if not isinstance(value, torch.Tensor):
         return None
-    return _memory(value), value.untyped_storage().nbytes(), value.size(), value.stride(), value.storage_offset()
+    return memory(value), value.untyped_storage().nbytes(), value.size(), value.stride(), value.storage_offset()
 
 
 # Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
@@ -184,7 +184,7 @@ def _check_overlaps(func, given: dict, schema: Sequence) -> None:
     ]
     for is_written, target in tensors:
         for _, other in tensors if is_written else ():
-            differs = _memory(other) == _memory(target) and key(other)[1:] != key(target)[1:]
+            differs = memory(other) == memory(target) and key(other)[1:] != key(target)[1:]
             if differs and share_elements(target, other):
                 raise UnsupportedError(f"{func} reads a part of what it writes")
 
@@ -246,7 +246,7 @@ class _Recorder(torch.fx.Interpreter):
         if node.target is torch.ops.higher_order.autograd_function_apply:
             run.barriers.add(id(tensor))
         for source, source_key in given:
-            if _memory(source) == _memory(tensor):
+            if memory(source) == memory(tensor):
                 run.parents[id(tensor)] = source, self._steps(node, source, source_key, tensor, grad_mode)
                 return
         base = tensor._base
@@ -264,19 +264,19 @@ class _Recorder(torch.fx.Interpreter):
         return chain_of_calls(self.calls.views, source_key, tensor, grad_mode)
 
     def _note_writes(self, node, given: list, versions: list[int], returned: list, grad_mode: bool) -> None:
-        for index, argument in enumerate(self.run_facts.arguments):
+        for index, argument in enumerate(self.run_facts.arguments if self.calls.reshaped else ()):
             self.run_facts.reshaped[index] += sum(each is argument for each in self.calls.reshaped)
-        memories = {_memory(each) for each in self.calls.written}
+        memories = {memory(each) for each in self.calls.written}
         self.run_facts.memories |= memories
         if not memories:
             return
-        touched = [each for each in given if _memory(each) in memories]
+        touched = [each for each in given if memory(each) in memories]
         if getattr(node.target, "__name__", "").startswith("_foreach"):
-            if len({_memory(each) for each in self.calls.written}) < len(self.calls.written):
+            if len({memory(each) for each in self.calls.written}) < len(self.calls.written):
                 raise UnsupportedError(f"{source_line(node)}: writes the same memory more than once")
             for tensor, old in zip(given, versions, strict=True):
                 # On tensors without memory these ops forget the counter.
-                if _memory(tensor) in memories and version(tensor) == old and not tensor.is_inference():
+                if memory(tensor) in memories and version(tensor) == old and not tensor.is_inference():
                     torch.autograd.graph.increment_version(tensor)
         for tensor in self._targets(node, touched, returned):
             # PyTorch's functionalization loses what lies between windows, and adds up what is written twice.
@@ -317,7 +317,3 @@ class _Recorder(torch.fx.Interpreter):
     def _argument(self, tensor: torch.Tensor) -> int | None:
         root, _ = self.run_facts.path(tensor)
         return next((index for index, each in enumerate(self.run_facts.arguments) if each is root), None)
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata

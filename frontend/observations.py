@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.alias_groups import AliasGroup
+from dovetail.frontend.alias_groups import AliasGroup, memory
 from dovetail.frontend.eager_run import EagerRun, Origin, version
 from dovetail.frontend.records import Layout, Mutation, Result, ViewStep
 from dovetail.frontend.view_chains import as_strided, key, replay
@@ -67,11 +67,11 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
 
 
 def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
-    reached = {_memory(run.arguments[index]) for index in run.written}
+    reached = {memory(run.arguments[index]) for index in run.written}
     for name, value, before in zip(names, run.arguments, run.before, strict=True):
         if before is None:
             continue
-        if _memory(value) != before[0]:
+        if memory(value) != before[0]:
             raise UnsupportedError(f"argument {name}: `set_`, which gives it other memory, is not supported yet")
         if value.untyped_storage().nbytes() != before[1]:
             raise UnsupportedError(f"argument {name}: resizing its memory is not supported yet")
@@ -150,7 +150,7 @@ class _Results:
 
     def __init__(self, run: EagerRun, names: Sequence[str]):
         self.run, self.names = run, names
-        self.argument_memories = {_memory(each) for each in run.arguments if isinstance(each, torch.Tensor)}
+        self.argument_memories = {memory(each) for each in run.arguments if isinstance(each, torch.Tensor)}
         self.owned: list[OwnedTensor] = []
         self.tensors: list[torch.Tensor] = []
         self.roots: dict[int, int] = {}
@@ -172,7 +172,7 @@ class _Results:
         for number, argument in enumerate(self.run.arguments):
             if argument is value:
                 return Result(argument=number)
-        if _memory(value) in self.argument_memories:
+        if memory(value) in self.argument_memories:
             return self._view_of_argument(index, value)
         root, chain = self.run.path(value)
         if (value._base is None and self._is_alone(value)) or root is value:
@@ -193,14 +193,14 @@ class _Results:
         name = next(
             name
             for name, each in zip(self.names, self.run.arguments, strict=True)
-            if isinstance(each, torch.Tensor) and _memory(each) == _memory(value)
+            if isinstance(each, torch.Tensor) and memory(each) == memory(value)
         )
         raise UnsupportedError(f"result {index} shares memory with argument {name} in a way that can't be replayed")
 
     def _is_alone(self, value: torch.Tensor) -> bool:
         """Whether no other result lies in the same memory."""
         tensors = (each for each in self.run.results if isinstance(each, torch.Tensor))
-        return not any(each is not value and _memory(each) == _memory(value) for each in tensors)
+        return not any(each is not value and memory(each) == memory(value) for each in tensors)
 
     def _passes_barrier(self, value: torch.Tensor) -> bool:
         while id(value) in self.run.parents:
@@ -215,7 +215,7 @@ class _Results:
             self.tensors.append(tensor)
             layout = Layout(tuple(tensor.size()), tuple(tensor.stride()))
             tensors = [each for each in self.run.results if isinstance(each, torch.Tensor)]
-            requires_grad = any(each.requires_grad for each in tensors if _memory(each) == _memory(tensor))
+            requires_grad = any(each.requires_grad for each in tensors if memory(each) == memory(tensor))
             self.owned.append(OwnedTensor(self.run.origins[id(tensor)], layout, requires_grad and tensor.requires_grad))
         return self.roots[id(tensor)]
 
@@ -248,7 +248,3 @@ def _replayed(root: torch.Tensor, chain: tuple[ViewStep, ...]) -> torch.Tensor:
     for step in chain:
         root = replay(step, root)
     return root
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata

@@ -7,6 +7,7 @@ import torch
 
 from dovetail.dialects.subclasses import Same, Wrapped
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.alias_groups import memory
 from dovetail.frontend.subclasses import Arguments, differentiable_parts, is_wrapper, plain_tensors
 
 
@@ -66,9 +67,9 @@ def _check_result(what: str, value: torch.Tensor, everything: Sequence) -> None:
         raise UnsupportedError(f"{what} around a tensor that requires grad itself is not supported yet")
     if not (value._is_view() or value.requires_grad):
         return
-    memories = [_memory(each) for each in inner]
+    memories = [memory(each) for each in inner]
     others = plain_tensors([each for each in everything if each is not value])
-    if len(set(memories)) < len(memories) or any(_memory(each) in memories for each in others):
+    if len(set(memories)) < len(memories) or any(memory(each) in memories for each in others):
         raise UnsupportedError(f"{what} that shares memory with an argument or a result is not supported yet")
 
 
@@ -100,13 +101,9 @@ def _check_kept(what: str, wrapped: Wrapped, tensor: torch.Tensor, values: Seque
     needs_grad = any(part.requires_grad for part in own)
     if tensor.requires_grad != needs_grad:
         raise UnsupportedError(f"{what} that gets a gradient from what is written to it is not supported yet")
-    if needs_grad and (tensor._version or written.intersection(map(_memory, own))):
+    if needs_grad and (tensor._version or written.intersection(map(memory, own))):
         raise UnsupportedError(f"{what} that requires grad and is mutated is not supported yet")
     is_kept = (tuple(tensor.size()), tuple(tensor.stride())) == (wrapped.size, wrapped.stride)
-    has_own = all(_memory(new) == _memory(old) for new, old in zip(plain_tensors([tensor]), own, strict=True))
+    has_own = all(memory(new) == memory(old) for new, old in zip(plain_tensors([tensor]), own, strict=True))
     if not (is_kept and has_own):
         raise UnsupportedError(f"{what} that is given other sizes or other tensors is not supported yet")
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata

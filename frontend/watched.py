@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wra
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.alias_groups import memory
 from dovetail.frontend.transforms import unwrapped
 
 
@@ -38,7 +39,7 @@ def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor
     """
     found: set[int] = set()
     for place, tensor in enumerate(counted):
-        near = [each for each in saved if tensor is not None and _memory(each) == _memory(tensor)]
+        near = [each for each in saved if tensor is not None and memory(each) == memory(tensor)]
         if not near or tensor is None or tensor.is_inference():
             continue
         before = [each._version for each in near]
@@ -75,7 +76,3 @@ def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
             ) from error
         found = [unwrapped(each) for each in values if isinstance(each, torch.Tensor)]
         yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata

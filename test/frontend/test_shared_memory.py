@@ -6,7 +6,7 @@ import torch
 from differential import assert_same
 
 import dovetail
-from dovetail.errors import EagerWarning
+from dovetail.errors import EagerWarning, UnsupportedError
 
 
 def write_first(x, y):
@@ -83,6 +83,16 @@ def test_memory_of_two_storages():
     with pytest.warns(EagerWarning, match="share memory in another way than assumed"):
         result = compiled(torch.from_numpy(array[:4]), torch.from_numpy(array[2:6]))
     assert result.tolist() == [4.0, 4.0, 3.0, 3.0]
+
+
+def test_strict_call_that_would_run_eagerly():
+    """Catches a strict program that runs a later call uncompiled after all."""
+    array = numpy.ones(8, dtype=numpy.float32)
+    compiled = torch.compile(lambda x, y: x.mul_(2) + y, backend="dovetail", fullgraph=True, options={"strict": True})
+    compiled(torch.ones(4), torch.ones(4))
+    with pytest.raises(UnsupportedError, match="share memory in another way than assumed"):
+        compiled(torch.from_numpy(array[:4]), torch.from_numpy(array[2:6]))
+    assert array.tolist() == [1.0] * 8
 
 
 def test_optimizer_of_a_parameter_with_other_data():
