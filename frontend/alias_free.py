@@ -11,7 +11,7 @@ import torch
 from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.eager_run import Origin
+from dovetail.frontend.eager_facts import Origin
 from dovetail.frontend.observations import Observations
 from dovetail.frontend.shared_memory import SharedMemory
 from dovetail.frontend.subclasses import Arguments, checked_gradients, differentiable_tensors, rebuilt

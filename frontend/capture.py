@@ -25,7 +25,8 @@ from dovetail.frontend.alias_free import AliasFree
 from dovetail.frontend.alias_groups import AliasGroup, alias_groups, share_elements
 from dovetail.frontend.assertions import keep_assertions
 from dovetail.frontend.decompositions import decompositions
-from dovetail.frontend.eager_run import EagerRun, eager_run
+from dovetail.frontend.eager_facts import EagerRun
+from dovetail.frontend.eager_run import eager_run
 from dovetail.frontend.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.node_importer import source_line
 from dovetail.frontend.observations import Observations, observe

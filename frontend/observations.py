@@ -7,7 +7,7 @@ import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.alias_groups import AliasGroup, memory
-from dovetail.frontend.eager_run import EagerRun, Origin, version
+from dovetail.frontend.eager_facts import EagerRun, Origin, version
 from dovetail.frontend.records import Layout, Mutation, Result, ViewStep
 from dovetail.frontend.view_chains import as_strided, key, replay
 from dovetail.frontend.watched import saved_on_the_way, sharing
@@ -227,11 +227,11 @@ class _Results:
                     raise UnsupportedError(f"result {index}: its view functions can't be replayed")
                 chain = (as_strided(key(root), value, None),)
             replayed = _replayed(root, chain)
-            requires_grad, has_base = replayed.requires_grad, replayed._base is not None
+            requires_grad, base = replayed.requires_grad, replayed._base
         if requires_grad and not value.requires_grad:
             return (*chain, _DETACH)
-        if has_base and value._base is None and not requires_grad:
-            raise UnsupportedError(f"result {index}: its sizes were changed in place after it was detached")
+        if base is not None and not requires_grad and (value._base is None or value._base.size() != base.size()):
+            raise UnsupportedError(f"result {index}: sizes were changed in place after a tensor was detached")
         if value.requires_grad and not requires_grad:
             raise UnsupportedError(f"result {index} requires grad, what it is a view of does not")
         return chain

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.frontend.comparisons import COMPARISONS
+
 aten = torch.ops.aten
 
 
@@ -193,6 +195,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.hardtanh_backward.default: _hardtanh_backward,
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
+    **COMPARISONS,
     aten.neg.default: _neg,
     aten.argmax.default: _argmax,
     aten.argmin.default: _argmin,

@@ -35,21 +35,25 @@ def key(tensor: torch.Tensor) -> Key:
 
 
 def chain_of_calls(
-    calls: Sequence[ViewCall], source: Key, tensor: torch.Tensor, grad_mode: bool | None
+    calls: Sequence[ViewCall], source: Key, tensor: torch.Tensor, place: int, grad_mode: bool | None
 ) -> tuple[ViewStep, ...]:
     """The steps from `source` to `tensor` among the `calls` that one line of the user's program made.
 
-    Where they don't lead there, one `as_strided` does: same memory, same values, another name in autograd's graph.
+    `tensor` is result number `place` of the line: parts of an expanded tensor may lie at one place in memory. Where the
+    calls don't lead there, one `as_strided` does: same memory, same values, another name in autograd's graph.
     """
     found: list[ViewStep] = []
     wanted = key(tensor)
-    for call in reversed(calls):
-        if wanted == source:
+    # A call that changes nothing (autograd detaches what it saves) leads nowhere.
+    left = [call for call in reversed(calls) if call.source != call.view]
+    while wanted != source:
+        leading = [index for index, call in enumerate(left) if call.view == wanted]
+        if not leading:
             break
-        # A call that changes nothing (autograd detaches what it saves) leads nowhere.
-        if call.view == wanted and call.source != call.view:
-            found.insert(0, _step(call, grad_mode))
-            wanted = call.source
+        chosen = next((index for index in leading if left[index].output_index == place), leading[0])
+        found.insert(0, _step(left[chosen], grad_mode))
+        wanted = left[chosen].source
+        left = left[chosen + 1 :]
     if wanted != source:
         return (as_strided(source, tensor, grad_mode),)
     if found:

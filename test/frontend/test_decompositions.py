@@ -1,6 +1,7 @@
 """What the capture's table makes of ops: right by eager's kernels, and without the ops that IREE gets wrong."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -113,3 +114,20 @@ def test_whole_numbers_are_negated_exactly():
     graph, targets = decomposed(torch.neg, value)
     assert "aten.neg.default" not in targets
     assert torch.equal(graph(value), -value)
+
+
+def _swapped(number: float, op, value: torch.Tensor) -> torch.Tensor:
+    return op(value, number)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int64])
+@pytest.mark.parametrize("op", [torch.gt, torch.ge, torch.eq])
+def test_comparison_with_a_number_rounds_it(op, dtype):
+    """IREE compares as float64, where float32's 0.3 is greater than 0.3; eager rounds the number first."""
+    for number in (0.3, -1.828613282506104, 1e-42, 70000.0, 16777216.0):
+        value = torch.tensor([number, 1.0]).to(dtype) + (dtype is torch.int64)
+        graph, _ = decomposed(partial(_swapped, number, op), value)
+        (compared,) = [node for node in graph.graph.nodes if str(node.target).startswith(f"aten.{op.__name__}")]
+        rounded = compared.args[1]
+        assert rounded == torch.tensor(rounded, dtype=torch.float32 if dtype is torch.int64 else dtype).item()
+        assert torch.equal(graph(value), op(value, number))

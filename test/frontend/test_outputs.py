@@ -4,6 +4,8 @@ import pytest
 import torch
 from differential import assert_same, without_dynamo
 
+from dovetail.errors import EagerWarning
+
 
 def vector(*, grad: bool = False) -> torch.Tensor:
     return torch.linspace(-1, 1, 4).requires_grad_(grad)
@@ -265,3 +267,35 @@ def test_constant_tensor_returned():
     assert_same(
         lambda z: (torch.tensor([1j, 2.0]), z * torch.tensor([1j, 2.0])), torch.ones(2), train=False, then=write_first
     )
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_part_of_an_expanded_tensor(row):
+    """Catches the gradient of another part: all rows of an expanded tensor lie at one place in memory."""
+    assert_same(
+        lambda x: x.unbind(0)[row],
+        torch.linspace(-1, 1, 3),
+        prepare=lambda each: (each.detach().expand(2, 3).detach().requires_grad_(),),
+    )
+
+
+def test_layout_of_normalized_results():
+    """Catches the layout that PyTorch's tracing gives a batch norm's result; eager's kernel lays rows first."""
+
+    def fn(x):
+        normalized = torch.nn.functional.batch_norm(x, None, None, training=True)
+        return normalized, normalized.reshape(12)
+
+    assert_same(fn, matrix(grad=True), prepare=lambda x: (x.t().contiguous().t(),))
+
+
+def test_view_of_a_detached_tensor_that_was_transposed_in_place():
+    """Catches a result whose `_base` has the sizes from before; no replay leads there, so it runs eagerly."""
+
+    def fn(x):
+        detached = x.detach()
+        detached.t_()
+        return detached.diagonal()
+
+    with pytest.warns(EagerWarning, match="sizes were changed in place after a tensor was detached"):
+        assert_same(fn, matrix(), train=False, graphs=0, eager=True)

@@ -135,3 +135,17 @@ def test_refused_second_derivative_reaches_its_inputs():
     with pytest.raises(RuntimeError, match="can't be differentiated again"):
         torch.autograd.functional.hessian(compiled, torch.ones(3))
     assert dovetail.stats().eager == before
+
+
+def test_slice_updated_by_another_slice():
+    """Catches a backward that computes on where eager's raises: a slice's update writes what it saved."""
+
+    def fn(x):
+        x[0].mul_(x[1])
+        return x * 1
+
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    with pytest.warns(EagerWarning, match="an in-place op on a slice, with another slice of its base"):
+        result = compiled(torch.ones(2, 3).requires_grad_() * 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()

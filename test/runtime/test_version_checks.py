@@ -194,3 +194,22 @@ def test_nothing_is_kept_alive():
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_result_that_eager_did_not_save():
+    """Catches a raise for a written result: eager keeps what the normalization was given, the program may save that."""
+    normalized = lambda x: torch.nn.functional.layer_norm(x - 0.5, x.shape[-1:])  # noqa: E731
+    assert not raises(normalized, lambda results, _: results[0][0].add_(1))
+
+
+def test_written_argument_that_eager_saved_through_data():
+    """Catches a raise where eager saved another name of the memory, which has a version counter of its own."""
+
+    def fn(x, y):
+        return y * x.data
+
+    leaves = [torch.ones(3), torch.ones(3).requires_grad_()]
+    result = torch.compile(fn, backend="dovetail", fullgraph=True)(*leaves)
+    leaves[0].add_(1)
+    result.sum().backward()
+    assert leaves[1].grad.tolist() == [1.0] * 3  # of the call; eager's is that of the changed value

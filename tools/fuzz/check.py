@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -11,6 +12,7 @@ from dovetail.tools.fuzz.compare import Difference, differences
 from dovetail.tools.fuzz.observe import observe
 from dovetail.tools.fuzz.program import Program
 from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.unseen_writes import UNSEEN_WRITE, copying_saved_values, is_gradient_only
 from dovetail.tools.fuzz.world import World
 
 
@@ -19,8 +21,9 @@ class Outcome:
     """What became of one program.
 
     Attributes:
-        status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "refused", "eager raised" (no
-            call came through, compiled or not).
+        status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "unseen write" (gradients are
+            those of eager with copies of what it saves: `unseen_writes`), "refused", "eager raised" (no call came
+            through, compiled or not).
         refused: the reason, where Dovetail refused a call; later calls did not run.
         graphs: how many graphs Dovetail compiled.
         eager: reasons why Dovetail ran parts eagerly, counted.
@@ -41,17 +44,23 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     by_dynamo = {each.family for each in _check(program, "eager-check", False).found}
     if by_dynamo.issuperset(each.family for each in outcome.found):
         return replace(outcome, status="Dynamo", found=())
+    if is_gradient_only(outcome.found) and not _check(program, backend, iree, copying_saved_values).found:
+        return replace(outcome, status=UNSEEN_WRITE, found=())
     return outcome
 
 
-def _check(program: Program, backend: str, iree: bool) -> Outcome:
+def _check(
+    program: Program, backend: str, iree: bool, changed: Callable[[Callable], Callable] = lambda fn: fn
+) -> Outcome:
+    """Compares with eager's run of the program's function, `changed`."""
     source = render(program)
     worlds = World(source), World(source)
     modes = [(call.mode, call.backward) for call in program.calls]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return run(worlds, modes, [each.name for each in program.parameters], backend, iree)
+            parameters = [each.name for each in program.parameters]
+            return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn))
         finally:
             torch.compiler.reset()
             for world in worlds:
@@ -59,15 +68,20 @@ def _check(program: Program, backend: str, iree: bool) -> Outcome:
 
 
 def run(
-    worlds: tuple[World, World], modes: list[tuple[str, str]], parameters: list[str], backend: str, iree: bool
+    worlds: tuple[World, World],
+    modes: list[tuple[str, str]],
+    parameters: list[str],
+    backend: str,
+    iree: bool,
+    eager: Callable,
 ) -> Outcome:
-    """Compares the calls, in order; `modes` has each call's mode and kind of backward."""
+    """Compares the calls with those of `eager`, in order; `modes` has each call's mode and kind of backward."""
     eager_world, compiled_world = worlds
     status, found, refused = "eager raised", [], ""
     with working(backend, iree) as work:
         fn = compiled(compiled_world.fn, backend)
         for number, (mode, backward) in enumerate(modes):
-            expected = observe(eager_world, eager_world.fn, number, parameters, mode, backward)
+            expected = observe(eager_world, eager, number, parameters, mode, backward)
             actual = observe(compiled_world, fn, number, parameters, mode, backward)
             errors = [actual.raised, *(each for (kind, _), each in actual.facts.items() if kind == "note")]
             reasons = [reason for error in errors if (reason := refusal(error))]

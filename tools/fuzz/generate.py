@@ -53,11 +53,8 @@ class _Generator:
         self.custom = choice(CUSTOM, draw) if draw.random() < 0.08 else None
         if self.custom:
             self.parameters, aliased = self.parameters[:1], ()
-        inputs = draw_inputs(draw, self.parameters, aliased)
         shell = Program(self.parameters, (), (), (), state=state, captured=captured, helpers=tuple(SOURCES))
-        world = World(render(replace(shell, calls=(Call(inputs),))))
-        self.space = world.namespace | world.inputs(0) | {"self": world.fn}
-        world.close()
+        inputs = self._enter(shell, aliased)
         names = [*(each.name for each in self.parameters), *state_names, *(("G0",) if captured else ())]
         self.tensors = {name: eval(name, self.space) for name in names}
         body = self._body(draw.choices((2, 3, 4, 5, 6, 7), (2, 4, 5, 4, 3, 2))[0], depth=0)
@@ -74,6 +71,19 @@ class _Generator:
             tuple(name for name in SOURCES if name in self.helpers),
         )
         return draw_calls(draw, program, inputs, aliased)
+
+    def _enter(self, shell: Program, aliased: tuple[str, ...]) -> tuple[Step, ...]:
+        """Draws recipes for the arguments until eager accepts one, whose tensors the body is drawn with."""
+        while True:
+            inputs = draw_inputs(self.draw, self.parameters, aliased)
+            world = World(render(replace(shell, calls=(Call(inputs),))))
+            try:
+                self.space = world.namespace | world.inputs(0) | {"self": world.fn}
+            except RuntimeError:  # a view as another element type, of memory that is not dense
+                continue
+            finally:
+                world.close()
+            return inputs
 
     def _parameters(self) -> tuple[Parameter, ...]:
         """One to three; later ones mostly have the first one's shape and type, so that they can alias it."""

@@ -10,7 +10,8 @@ from dovetail.tools.fuzz.world import World
 def print_differences(path: str, backend: str, modes: list[tuple[str, str]]) -> None:
     """Prints what `backend` shows differently for the script at `path`; `modes` has each call's mode and backward."""
     text = Path(path).read_text(encoding="utf-8").partition('\nif __name__ == "__main__":')[0]
-    outcome = run((World(text), World(text)), modes, _parameters(text), backend, iree=False)
+    worlds = World(text), World(text)
+    outcome = run(worlds, modes, _parameters(text), backend, iree=False, eager=worlds[0].fn)
     print(outcome.status, outcome.refused)
     for difference in outcome.found:
         print(difference)

@@ -1,0 +1,38 @@
+"""A gradient is not held against compiled code where eager's is of values that its forward never had."""
+
+import pytest
+
+from dovetail.tools.fuzz.check import check
+from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+
+SINE = Step("{0}.sin()", ("x0",), ("v0",))
+WRITTEN = Step("{0}.data.mul_(2)", ("x0",))
+
+
+def program(body: Step, later: Step) -> Program:
+    inputs = (Step("torch.arange(3.0).requires_grad_()", (), ("x0",)),)
+    return Program(
+        (Parameter("x0", (3,), "torch.float32"),),
+        (body,),
+        (Step("{0}", ("v0",)),),
+        (Call(inputs, later=(later,)),),
+        "single",
+    )
+
+
+def test_unseen_write() -> None:
+    """Catches a gradient that is right being reported as a difference."""
+    assert check(program(SINE, WRITTEN), "dovetail").status == "unseen write"
+
+
+@pytest.mark.parametrize("later", [WRITTEN, Step("{0}.data.mul_(1)", ("x0",))])
+def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch, later: Step) -> None:
+    """Catches a wrong gradient that passes because `.data` was written."""
+
+    def compiled(fn, backend):
+        return fn if backend == "eager-check" else lambda x: fn(x) + (x - x.detach()) * 0.5
+
+    monkeypatch.setattr("dovetail.tools.fuzz.check.compiled", compiled)
+    outcome = check(program(SINE, later), "dovetail")
+    assert outcome.status == "different"
+    assert {each.kind for each in outcome.found} == {"gradient"}
