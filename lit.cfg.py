@@ -1,4 +1,4 @@
-"""lit's configuration for the whole repository: `lit test` runs everything, `lit test/passes/x.mlir` one file.
+"""lit's configuration for the whole repository: `lit -v .` runs everything, `lit -v test/passes/x.mlir` one file.
 
 The suite's root is the repository, so that both work from there; test/lit.local.cfg says which files are tests.
 """
@@ -22,7 +22,7 @@ config.environment["HF_HUB_OFFLINE"] = "1"
 config.environment["DOVETAIL_CACHE_DIR"] = str(repository / "build" / "cache")
 
 config.substitutions += [
-    (r"\bdovetail-opt\b", f"{sys.executable} -m dovetail.tools.opt"),
+    *((rf"\bdovetail-{each}\b", f"{sys.executable} -m dovetail.tools.{each}") for each in ("opt", "compile", "run")),
     (r"\bFileCheck\b", f"{sys.executable} -m filecheck"),
     (r"%python\b", sys.executable),
 ]

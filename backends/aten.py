@@ -38,8 +38,9 @@ def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
 
 
 def _as_strided(value, size, stride, storage_offset=None):
-    """`as_strided` of a value: of the memory that it would have if it were laid out row by row."""
-    return torch.ops.aten.as_strided.default(value.contiguous(), size, stride, storage_offset)
+    """`as_strided` of a value: of the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.contiguous()  # may lie within larger memory
+    return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
 
 
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
@@ -187,23 +188,23 @@ def _resource(op: ir.Operation) -> bytes:
 
 
 def _literal(emitter, op: ir.Operation):
-    name = emitter._bind("literal", literal(op))
+    name = emitter.bind("literal", literal(op))
     emitter.names[op.results[0]] = name
     return [], None
 
 
 def _list_construct(emitter, op: ir.Operation):
-    return op.results, f"[{', '.join(emitter._name(value) for value in op.operands)}]"
+    return op.results, f"[{', '.join(emitter.name(value) for value in op.operands)}]"
 
 
 def _list_unpack(emitter, op: ir.Operation):
-    parts = emitter._name(op.operands[0])
+    parts = emitter.name(op.operands[0])
     return op.results, f"{parts}[0]" if len(op.results) == 1 else parts
 
 
 def _number_to_tensor(emitter, op: ir.Operation):
     emitter.namespace.setdefault("torch", torch)
-    return op.results, f"torch.tensor({emitter._name(op.operands[0])})"
+    return op.results, f"torch.tensor({emitter.name(op.operands[0])})"
 
 
 def _to_vtensor(emitter, op: ir.Operation):
@@ -212,7 +213,7 @@ def _to_vtensor(emitter, op: ir.Operation):
 
 
 def _overwrite(emitter, op: ir.Operation):
-    value, ref = (emitter._name(operand) for operand in op.operands)
+    value, ref = (emitter.name(operand) for operand in op.operands)
     return [], f"{ref}.copy_({value})"
 
 

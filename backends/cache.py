@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
@@ -14,6 +15,9 @@ log = logging.getLogger(__name__)
 
 _MAGIC = b"dovetail-region-2\n"
 _DIGEST_BYTES = 32
+
+LIMIT_BYTES = 2 << 30
+"""What all entries together may take on disk; the demo's models take a hundredth of it."""
 
 
 def cache_directory() -> Path:
@@ -30,13 +34,19 @@ def region_key(source: str, target: Target) -> str:
 class RegionCache:
     """Compiled regions by key. An entry that can't be read, or whose digest differs, counts as a miss.
 
+    Once the entries take more than `limit` bytes, those that were used least recently go, until a quarter is free.
+
     Attributes:
         hits, misses: look-ups since this object was made.
         damaged: entries that were truncated or altered; each was deleted and is also a miss.
+        evicted: entries that had to go.
     """
 
-    def __init__(self, directory: Path | None = None):
+    def __init__(self, directory: Path | None = None, limit: int = LIMIT_BYTES):
         self.directory = (directory or cache_directory()) / "regions"
+        self.limit = limit
+        self.evicted = 0
+        self._unchecked = limit  # bytes written since the entries were last added up; at first nobody knows
         self.hits = 0
         self.misses = 0
         self.damaged = 0
@@ -55,6 +65,7 @@ class RegionCache:
         path = self._path(key)
         try:
             entry = path.read_bytes()
+            os.utime(path)  # when it was last used
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -78,8 +89,33 @@ class RegionCache:
             with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".writing-", delete=False) as file:
                 file.write(_MAGIC + hashlib.sha256(compiled).digest() + compiled)
             os.replace(file.name, path)
+            self._unchecked += len(compiled)
+            # Adding up all entries costs a look at each: once an object, and then now and again.
+            if self._unchecked >= self.limit // 16:
+                self._evict()
         except OSError as error:
             log.warning("can't write the cache entry %s: %s; set DOVETAIL_CACHE_DIR to a writable folder", path, error)
+
+    def _evict(self) -> None:
+        """Removes what was used least recently; another process may be doing the same."""
+        entries = [(stat.st_mtime_ns, stat.st_size, path) for path, stat in self._entries()]
+        total = sum(size for _, size, _ in entries)
+        self._unchecked = 0
+        if total <= self.limit:
+            return
+        for _, size, path in sorted(entries):
+            path.unlink(missing_ok=True)
+            self.evicted += 1
+            total -= size
+            if total <= self.limit * 3 // 4:
+                return
+
+    def _entries(self) -> Iterator[tuple[Path, os.stat_result]]:
+        for path in self.directory.glob("*/*"):
+            try:
+                yield path, path.stat()
+            except FileNotFoundError:
+                continue  # evicted by another process
 
     def _path(self, key: str) -> Path:
         # Two levels keep folders small.

@@ -3,10 +3,11 @@
 import functools
 import hashlib
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from dovetail.errors import OptionError
 
@@ -24,12 +25,16 @@ class Target:
             matrix-vector product becomes 9x slower, so it is chosen per region.
         opt_level: IREE's global optimization level. O2 halves the time of softmax and layer norm against the
             default, for the same compile time; O3 gave the same code as O2 (docs/iree-region-abi.md).
+        distribution: cut loops into pieces for several threads.
+        aggressive_fusion: fuse more of a region's loops into one than IREE thinks good.
     """
 
     name: str = "llvm-cpu"
     cpu: str = "host"
     data_tiling: bool = False
     opt_level: str = "O2"
+    distribution: bool = True
+    aggressive_fusion: bool = False
 
     def compile_flags(self) -> tuple[str, ...]:
         """Flags of `iree-compile` for one region in the torch dialect."""
@@ -45,7 +50,13 @@ class Target:
             "--iree-llvmcpu-debug-symbols=false",
             # One process per region fills the cores; threads inside each only add switches.
             "--mlir-disable-threading",
+            *(() if self.distribution else ("--iree-llvmcpu-disable-distribution",)),
+            *(("--iree-dispatch-creation-enable-aggressive-fusion",) if self.aggressive_fusion else ()),
         )
+
+    def variant(self, name: str) -> "Target":
+        """This target, compiled for in the way that `VARIANTS` knows as `name`."""
+        return replace(self, **VARIANTS[name])
 
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
     def fingerprint(self) -> str:
@@ -54,6 +65,18 @@ class Target:
         if self.cpu == "host":
             parts.append(host_cpu())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+# The ways to compile a region that tuning compares, as changes of the default target.
+VARIANTS: dict[str, Mapping[str, Any]] = {
+    "default": {},
+    "data-tiling": {"data_tiling": True},
+    "undistributed": {"distribution": False},
+    "aggressive-fusion": {"aggressive_fusion": True},
+}
+
+DRIVERS = ("local-sync", "local-task")
+"""IREE's: the calling thread, or a pool of threads."""
 
 
 def host_cpu() -> str:

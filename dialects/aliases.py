@@ -11,10 +11,11 @@ from dovetail.dialects.calls import GROUP, is_guard, referred, symbol
 def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.Value]:
     """`refs`, and the arguments of `function_op` that share memory with one of them."""
     found = set(refs)
-    return found.union(*(group for group in _groups(function_op) if found.intersection(group)))
+    return found.union(*(group for group in memory_groups(function_op) if found.intersection(group)))
 
 
-def _groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
+def memory_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
+    """The arguments of `function_op` that lie in one another's memory, group by group."""
     groups: dict[int, list[ir.Value]] = {}
     for ref, facts in _guarded(function_op):
         if GROUP in facts:

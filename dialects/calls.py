@@ -18,6 +18,8 @@ MUTATED = "dovetail.mutated"
 GROUP, START = "dovetail.group", "dovetail.start"
 ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
 FALLBACK = "fallback: "
+DONATED = "dovetail.donated"
+"""On an argument of `@backward`: it may be overwritten; who needs its value afterwards passes a copy."""
 
 
 def extern(name: str, reason: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
@@ -59,6 +61,20 @@ def watched(attributes: Mapping[str, ir.Attribute] | ir.DictAttr) -> tuple[int, 
     `dovetail.watched` numbers them in order, from 0, among `@joint`'s `own`s and so among `@apply`'s results.
     """
     return tuple(ir.DenseI64ArrayAttr(attributes[WATCHED])) if WATCHED in attributes else ()
+
+
+def saved_kinds(forward: func.FuncOp) -> list[str]:
+    """What `@forward` says of each saved value, "checked" or "private", in order: `@backward`'s first arguments."""
+    results = map(ir.DictAttr, forward.attributes["res_attrs"]) if "res_attrs" in forward.attributes else ()
+    return [ir.StringAttr(each["dovetail.saved"]).value for each in results if "dovetail.saved" in each]
+
+
+def donated(function_op: func.FuncOp) -> tuple[int, ...]:
+    """Positions of the arguments that say `dovetail.donated`."""
+    if "arg_attrs" not in function_op.attributes:
+        return ()
+    facts = map(ir.DictAttr, ir.ArrayAttr(function_op.attributes["arg_attrs"]))
+    return tuple(place for place, each in enumerate(facts) if DONATED in each)
 
 
 def is_guard(op: ir.OpView) -> bool:

@@ -39,8 +39,8 @@ def make_context() -> ir.Context:
     return context
 
 
-def parse_module(text: str, context: ir.Context) -> ir.Module:
-    """Parses and verifies one module; raises `ir.MLIRError` with line and column."""
+def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
+    """Parses and verifies one module, text or bytecode; raises `ir.MLIRError` with line and column."""
     with context:
         module = ir.Module.parse(text)
         module.operation.verify()

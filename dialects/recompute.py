@@ -13,13 +13,3 @@ SAVED = ("must_save", "prefer_save")
 def recompute_policy(op: ir.Operation) -> str | None:
     """The policy that `op` carries, None where the user leaves it to the compiler."""
     return ir.StringAttr(op.attributes[RECOMPUTE]).value if RECOMPUTE in op.attributes else None
-
-
-def is_recomputed(op: ir.Operation) -> bool:
-    """Whether the backward computes the results of `op` anew rather than saving them."""
-    return recompute_policy(op) in RECOMPUTED
-
-
-def is_saved(op: ir.Operation) -> bool:
-    """Whether the results of `op` are saved if the backward needs them."""
-    return recompute_policy(op) in SAVED

@@ -7,6 +7,15 @@ from dovetail.dialects.calls import REGION, is_region, symbol
 from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_types import require_tensor_info
 
+VARIANT, DRIVER, MEASURED = "dovetail.variant", "dovetail.driver", "dovetail.measured"
+CHOICE = (VARIANT, DRIVER, MEASURED)
+"""On a region: how it is compiled and what runs it, where tuning chose that, and the figures that it chose by."""
+
+
+def choice(region: func.FuncOp, name: str, otherwise: str) -> str:
+    """What `region` says under `name`, one of `CHOICE`."""
+    return ir.StringAttr(region.attributes[name]).value if name in region.attributes else otherwise
+
 
 def regions(module: ir.Module) -> dict[str, func.FuncOp]:
     """The region functions of `module`, by symbol."""
@@ -34,8 +43,9 @@ def _text(region: func.FuncOp) -> str:
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         main.attributes["sym_name"] = ir.StringAttr.get("main")
-        for name in ("sym_visibility", REGION):
-            del main.attributes[name]
+        for name in ("sym_visibility", REGION, *CHOICE):
+            if name in main.attributes:
+                del main.attributes[name]
     return str(module)
 
 

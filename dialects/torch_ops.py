@@ -5,6 +5,7 @@ table is ours so that passes run without importing torch.
 """
 
 from enum import Enum
+from functools import cache
 
 from torch_mlir import ir
 
@@ -98,8 +99,11 @@ _NOT_ATEN = ("constant", "prim", "vtensor", "overwrite", "copy", "dovetail")
 def aten_name(op: ir.Operation) -> str | None:
     """The ATen overload that a torch-dialect op calls, e.g. "aten.add.Tensor"; None for any other op."""
     name = op.name
-    if name == "torch.operator":
-        name = ir.StringAttr(op.attributes["name"]).value
+    return _overload(ir.StringAttr(op.attributes["name"]).value if name == "torch.operator" else name)
+
+
+@cache
+def _overload(name: str) -> str | None:
     parts = name.split(".")
     if parts[0] != "torch" or len(parts) < 3 or parts[1] in _NOT_ATEN:
         return None
@@ -112,9 +116,11 @@ CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float",
 
 def is_constant(op: ir.Operation) -> bool:
     """Whether `op` makes a Python value (a number, a list, None): free, and cloned wherever it is used."""
-    return (op.name.startswith("torch.constant.") or op.name in CONVERSIONS) or (
-        op.name == "torch.prim.ListConstruct" and not any("tensor" in str(value.type) for value in op.operands)
-    )
+    name = op.name
+    if name == "torch.prim.ListConstruct":
+        # A type's text costs more than all else here, and a list's elements are mostly of one type.
+        return not any("tensor" in str(type_) for type_ in {value.type for value in op.operands})
+    return name.startswith("torch.constant.") or name in CONVERSIONS
 
 
 def kind(op: ir.Operation) -> Kind:
@@ -129,6 +135,7 @@ def kind(op: ir.Operation) -> Kind:
     return Kind.UNKNOWN if name is None else kind_of_name(name)
 
 
+@cache
 def kind_of_name(name: str) -> Kind:
     """Like `kind`, for an overload's name."""
     if name in _OVERLOADS:

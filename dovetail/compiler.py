@@ -6,7 +6,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,21 +14,17 @@ import torch
 from torch_mlir import ir
 
 from dovetail.accounting import account
-from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompileFailure, Outcome, compile_regions
 from dovetail.backends.target import target_for_device
-from dovetail.dialects.calls import fallbacks
+from dovetail.build import build
 from dovetail.dialects.context import make_context
-from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.eager_path import eager_variant, flat
-from dovetail.errors import AliasMismatch, OptionError, PassError, StrictError, UnsupportedError
+from dovetail.errors import AliasMismatch, OptionError, PassError, UnsupportedError
 from dovetail.frontend.capture import capture, lift_attributes
 from dovetail.frontend.eager_checkpoints import with_checkpoints
 from dovetail.frontend.importer import import_capture
 from dovetail.options import Options
-from dovetail.passes.pipeline import compile_pipeline, fallback_pipeline
+from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.runner import Runner
-from dovetail.runtime.launch import Executable, choose_driver
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
 from dovetail.variants import Variants
@@ -39,9 +35,16 @@ log = logging.getLogger("dovetail")
 Watch = Callable[[ir.Module | Exception], None]
 """Is told of every variant: its module at the last level, or why there is none."""
 
+After = Callable[[object, ir.Module], None]
+"""Is told of every pass that ran, and of the module then; first of "input", the captured module."""
+
 
 def compile_graph(
-    gm: torch.fx.GraphModule, example_inputs: Sequence, options: Options, watch: Watch | None = None
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence,
+    options: Options,
+    watch: Watch | None = None,
+    after: After | None = None,
 ) -> Callable:
     """Compiles one Dynamo graph; the result takes and returns what the graph does.
 
@@ -59,7 +62,7 @@ def compile_graph(
     def compile_variant(arguments: Sequence) -> Callable:
         inputs = [*lifted, *arguments]
         try:
-            program = _compile(lifted_gm, inputs, options, watch)
+            program = _compile(lifted_gm, inputs, options, watch, after)
         except (UnsupportedError, *_COMPILER_ERRORS) as error:
             if options.strict:
                 raise
@@ -89,7 +92,9 @@ def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
 _COMPILER_ERRORS = (PassError, ir.MLIRError, NotImplementedError, KeyError, TypeError, ValueError, AttributeError)
 
 
-def _compile(gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None) -> Callable:
+def _compile(
+    gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None, after: After | None
+) -> Callable:
     """A program of one list of arguments, for arguments that share memory as `inputs` do.
 
     Raises:
@@ -100,10 +105,13 @@ def _compile(gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch
         captured = capture(gm, inputs)
     with _timed("import"):
         module = import_capture(captured, make_context())
-    runner = Runner(dump=_dump_folder())
+    runner = Runner(dump=_dump_folder(), after=after)
+    if after is not None:
+        after("input", module)
     with _timed("passes"):
-        runner.run(compile_pipeline(options.partition), module)
-    executables = build(module, options, device, runner)
+        runner.run(compile_pipeline(options.partition, options.memory_budget), module)
+    with _timed("regions"):
+        executables = build(module, options, device, runner)
     with _timed("load"):
         program, sources = load_program(module, executables)
     if runner.dump is not None:
@@ -116,56 +124,6 @@ def _compile(gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch
     if watch is not None:
         watch(module)
     return program
-
-
-def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, Callable]:
-    """Compiles the regions of a module at level `regions`; those that fail become library calls in `module`.
-
-    Raises:
-        StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
-    """
-    cache = RegionCache() if options.cache else None
-    with _timed("regions"):
-        texts = region_texts(module)
-        compiled = compile_regions(texts, target_for_device(device), timeout=options.timeout, cache=cache)
-        loaded = _load(texts, region_bytes(module), compiled)
-    failures = {name: outcome for name, outcome in loaded.items() if isinstance(outcome, CompileFailure)}
-    for name, failure in failures.items():
-        log.warning("region %s runs through ATen: %s; reproduce with: %s", name, failure.reason, failure.reproducer)
-        runner.run(fallback_pipeline([name], failure.reason), module)
-    if options.strict:
-        _check_strict(module)
-    stats = current()
-    stats.executables += len({text for name, text in texts.items() if name not in failures})
-    stats.cache_hits += cache.hits if cache else 0
-    return {name: each for name, each in loaded.items() if isinstance(each, Executable)}
-
-
-def _load(
-    texts: Mapping[str, str], moved: Mapping[str, int], compiled: Mapping[str, Outcome]
-) -> dict[str, Executable | CompileFailure]:
-    """One executable for each distinct region: repeated layers share it. `moved` is bytes a call, by region."""
-    shared: dict[str, Executable | CompileFailure] = {}
-    for name, outcome in compiled.items():
-        if texts[name] not in shared:
-            shared[texts[name]] = _loaded(outcome, choose_driver(moved[name]), name)
-    return {name: shared[texts[name]] for name in compiled}
-
-
-def _loaded(outcome: Outcome, driver: str, name: str) -> Executable | CompileFailure:
-    """What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
-    if isinstance(outcome, CompileFailure):
-        return outcome
-    try:
-        return Executable(outcome, driver=driver, name=name)
-    except (RuntimeError, ValueError) as error:
-        message = " ".join(str(error).split())
-        return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
-
-
-def _check_strict(module: ir.Module) -> None:
-    for op, reason in fallbacks(module):
-        raise StrictError(f"{op.location}: {ir.StringAttr(op.attributes['name']).value} can't be compiled: {reason}")
 
 
 def _device(example_inputs: Sequence) -> str:

@@ -25,5 +25,13 @@ class PassError(DovetailError):
     """A pass failed; the message holds the IR's location and the command that reproduces it."""
 
 
+class ArtifactError(DovetailError):
+    """A file that is no artifact of `dovetail-compile`, or one for another machine or version."""
+
+
+class InputError(DovetailError):
+    """An input of `dovetail-run` that the module does not take; raised before anything ran."""
+
+
 class StrictError(DovetailError):
     """`options={"strict": True}`, and an op could not be compiled."""

@@ -1,6 +1,7 @@
 """`dovetail.explain`: what the compiler believes of a function's inputs and outputs, read from the final IR."""
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,17 +13,15 @@ from torch_mlir import ir
 
 from dovetail.argument_copies import Copies
 from dovetail.compiler import compile_graph
-from dovetail.dialects.dovetail import SetGradModeOp
-from dovetail.errors import EagerWarning
-from dovetail.explanation_inputs import guard, inputs
-from dovetail.explanation_outputs import outputs
+from dovetail.errors import EagerWarning, OptionError
+from dovetail.explanation_picture_records import Stage
+from dovetail.explanation_program import read_program
 from dovetail.explanation_records import Eager, Program
+from dovetail.explanation_stages import stage
 from dovetail.explanation_text import text
-from dovetail.explanation_work import library_calls, recomputed, regions, saved
 from dovetail.frontend.capture import lift_attributes
 from dovetail.options import Options
-from dovetail.passes.rewriting import body
-from dovetail.value_origins import Origins
+from dovetail.pictures.page import page
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +42,7 @@ class Explanation:
         return f"<Explanation: {len(self.graphs)} graph{'s' if len(self.graphs) != 1 else ''}>"
 
 
-def explain(fn: Callable, /, *args, **kwargs) -> Explanation:
+def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwargs) -> Explanation:
     """Prints and returns what `torch.compile(fn, backend="dovetail")` believes for a call with these arguments.
 
     For each graph: how each input is mutated, shared and differentiated, what each output aliases and how it is
@@ -60,18 +59,31 @@ def explain(fn: Callable, /, *args, **kwargs) -> Explanation:
     Args:
         fn: a function, a method or a module, compiled already or not.
         args: what it is called with, likewise `kwargs`; the grad mode is that in which `explain` is called.
+        html: where to write a page of pictures, one file that needs no network; an earlier file is replaced. `fn` can't
+            be given an argument of that name.
 
     Raises:
+        OptionError: before anything runs, if `html` is no file that can be written.
         DovetailError: for arguments that can't be copied.
         Exception: what `fn` itself raises.
     """
+    path = None if html is None else _writable(html)
     copies = Copies()
-    compiled: list[tuple[ir.Module | Exception, str]] = []
+    compiled: list[tuple[ir.Module | Exception, str, tuple[Stage, ...]]] = []
+    stages: list[Stage] = []
+
+    def after(ran: object, module: ir.Module) -> None:
+        stages.append(stage(str(ran), module))
 
     def backend(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Callable:
         lifted_gm, lifted = lift_attributes(gm)
         inputs = copies.inputs([*lifted, *example_inputs])
-        program = compile_graph(lifted_gm, inputs, Options(), lambda outcome: compiled.append((outcome, _end(gm))))
+
+        def watch(outcome: ir.Module | Exception) -> None:
+            compiled.append((outcome, _end(gm), tuple(stages)))
+            stages.clear()
+
+        program = compile_graph(lifted_gm, inputs, Options(), watch, None if path is None else after)
         return lambda *given: program(*copies.inputs([*lifted, *given]))
 
     original = getattr(fn, "_orig_mod", fn)  # of a compiled module, which would run as it was compiled
@@ -82,36 +94,31 @@ def explain(fn: Callable, /, *args, **kwargs) -> Explanation:
     with warnings.catch_warnings(), torch.random.fork_rng(), torch.set_grad_enabled(torch.is_grad_enabled()):
         warnings.simplefilter("ignore", EagerWarning)
         torch.compile(copied, backend=backend, dynamic=False, **separate)(*copied_args, **copied_kwargs)
-    explanation = Explanation(tuple(_graph(outcome, ends) for outcome, ends in compiled))
+    explanation = Explanation(tuple(_graph(*each) for each in compiled))
     print(explanation)
+    if path is not None:
+        name = getattr(original, "__qualname__", type(original).__qualname__)
+        path.write_text(page(name, explanation.graphs), encoding="utf-8")
     return explanation
 
 
-def _graph(outcome: ir.Module | Exception, ends: str) -> Program | Eager:
+def _writable(html: str | os.PathLike) -> Path:
+    """Where the page goes: opened once, since the operating system alone knows what may be written."""
+    if not isinstance(html, str | os.PathLike):
+        raise OptionError(f"explain(html={html!r}): expected a path, got {type(html).__name__}")
+    try:
+        with open(html, "a", encoding="utf-8"):
+            return Path(html)
+    except OSError as error:
+        raise OptionError(
+            f"explain(html={os.fspath(html)!r}): {error.strerror}; expected a file that can be written"
+        ) from error
+
+
+def _graph(outcome: ir.Module | Exception, ends: str, stages: tuple[Stage, ...]) -> Program | Eager:
     if isinstance(outcome, ir.Module):
-        return read_program(outcome, ends)
+        return read_program(outcome, ends, stages)
     return Eager(" ".join(str(outcome).split()), ends)
-
-
-def read_program(module: ir.Module, ends: str = "") -> Program:
-    """What `module`, at level `regions`, says; `ends` as in `Program`."""
-    origins = Origins(module)
-    found_inputs = inputs(origins)
-    found_outputs = outputs(origins, [each.name for each in found_inputs])
-    modes = [op.opview for op in body(origins.functions["call"]) if isinstance(op.opview, SetGradModeOp)]
-    return Program(
-        inputs=found_inputs,
-        outputs=found_outputs,
-        saved=saved(origins, found_inputs),
-        recomputed=recomputed(origins),
-        regions=regions(origins),
-        library_calls=library_calls(origins),
-        guard=guard(origins),
-        grad_mode=modes[-1].is_enabled if modes else None,
-        has_backward="backward" in origins.functions,
-        ends=ends,
-        ir=str(module),
-    )
 
 
 def _end(gm: torch.fx.GraphModule) -> str:

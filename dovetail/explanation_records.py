@@ -5,6 +5,8 @@ Source lines are "file.py:12", "" where the IR has none. Strides are in elements
 
 from dataclasses import dataclass, field
 
+from dovetail.explanation_picture_records import Memory, Node, Stage
+
 
 @dataclass(frozen=True)
 class TensorType:
@@ -121,10 +123,11 @@ class Op:
 
 @dataclass(frozen=True)
 class Region:
-    """Ops that are compiled as one, and the source lines that they come from."""
+    """Ops that are compiled as one: their number, their names in order, and the source lines that they come from."""
 
     name: str
     ops: int
+    names: tuple[str, ...]
     lines: tuple[str, ...]
 
 
@@ -146,8 +149,9 @@ class Guard:
 class Program:
     """One compiled graph. `ir` is its module at the last level, which says all the rest.
 
-    `grad_mode` is autograd's mode after the call, None where it stays. `ends` says why Dynamo ended the graph, "" if
-    because the function did.
+    `nodes` are its dataflow, in order, and `memory` what each host function holds. `grad_mode` is autograd's mode after
+    the call, None where it stays. `ends` says why Dynamo ended the graph, "" if because the function did. `stages` are
+    kept where a page is asked for, the last one being `ir`.
     """
 
     inputs: tuple[Input, ...]
@@ -156,11 +160,14 @@ class Program:
     recomputed: tuple[Op, ...]
     regions: tuple[Region, ...]
     library_calls: tuple[Op, ...]
+    nodes: tuple[Node, ...] = field(repr=False)
+    memory: tuple[Memory, ...] = field(repr=False)
     guard: Guard | None
     grad_mode: bool | None
     has_backward: bool
     ends: str
     ir: str = field(repr=False)
+    stages: tuple[Stage, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)

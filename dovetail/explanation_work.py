@@ -1,18 +1,17 @@
-"""What the final IR says of a graph's work: what is saved, what is computed anew, and where everything runs."""
+"""What the final IR says of a graph's work: what is saved, and where everything runs."""
 
 from collections.abc import Iterator
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason, referred
+from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.explanation_outputs import copy_of, memory_of
 from dovetail.explanation_records import Input, Op, Region, Saved
-from dovetail.passes.rewriting import alias_root, body, has_argument_attribute
+from dovetail.passes.rewriting import alias_root, body
 from dovetail.value_origins import Origins, line
 
 
@@ -46,15 +45,15 @@ def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, name
     of_input = memory_of(value, origins, names)
     if of_input:
         return of_input
-    for handed, name in _handed_out(origins, returned, names):
+    for handed, name in handed_out(origins, returned, names):
         if alias_root(handed.owner.opview.value) == alias_root(value):
             return name
     copied = copy_of(value, origins, names)
     op = origins.producer(value)
-    return f"copy of {copied}" if copied else _name(op) if op is not None else "a constant"
+    return f"copy of {copied}" if copied else name_of(op) if op is not None else "a constant"
 
 
-def _handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> Iterator[tuple[ir.Value, str]]:
+def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> Iterator[tuple[ir.Value, str]]:
     """What `@forward` owns, each with what `@call` makes of it: the best known use first."""
     caller = body(origins.functions["call"])
     uses = [(value, f"result {index}") for index, value in enumerate(caller[-1].operands)]
@@ -70,60 +69,15 @@ def _handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) ->
                 yield handed, name
 
 
-def recomputed(origins: Origins) -> tuple[Op, ...]:
-    """What the backward computes from saved values alone: the forward did so before."""
-    if "backward" not in origins.functions:
-        return ()
-    return tuple(_Recomputed(origins).ops())
-
-
-class _Recomputed:
-    """Follows what comes from saved values, and what from tangents, through the backward and its regions."""
-
-    def __init__(self, origins: Origins):
-        self.functions = origins.functions
-        backward = self.functions["backward"]
-        self.body = body(backward)
-        arguments = list(backward.body.blocks[0].arguments)
-        is_tangent = [has_argument_attribute(backward, index, "dovetail.tangent_of") for index in range(len(arguments))]
-        self.late = {each for each, is_late in zip(arguments, is_tangent, strict=True) if is_late}
-        self.early = set(arguments) - self.late
-
-    def ops(self) -> Iterator[Op]:
-        for op in self.body:
-            if isinstance(op.opview, func.CallOp):
-                yield from self._region(op, self.functions[referred(op.opview, "callee")])
-            elif self._is_anew(op):
-                yield Op(_name(op), line(op.location))
-
-    def _region(self, call: ir.Operation, region: func.FuncOp) -> Iterator[Op]:
-        inner = list(region.body.blocks[0].arguments)
-        for known in (self.early, self.late):
-            known |= {mine for mine, given in zip(inner, call.operands, strict=True) if given in known}
-        for op in body(region):
-            if op.name == "torch.overwrite.tensor.contents":
-                value, memory = op.operands
-                for known in (self.early, self.late):
-                    known |= {call.operands[ir.BlockArgument(memory).arg_number]} if value in known else set()
-            elif self._is_anew(op):
-                yield Op(_name(op), line(op.location))
-
-    def _is_anew(self, op: ir.Operation) -> bool:
-        """Notes what the op's results come from; whether it is work that needs no tangent."""
-        is_late, is_early = (any(value in known for value in op.operands) for known in (self.late, self.early))
-        for known, holds in ((self.late, is_late), (self.early, is_early)):
-            known |= set(op.results) if holds else set()
-        return is_early and not is_late and _is_work(op)
-
-
 def regions(origins: Origins) -> tuple[Region, ...]:
     """What is compiled, in order."""
     found = []
     for name, function_op in origins.functions.items():
         if is_region(function_op):
-            ops = [op for op in body(function_op) if _is_work(op)]
+            ops = [op for op in body(function_op) if is_work(op)]
             lines = dict.fromkeys(line(op.location) for op in ops)
-            found.append(Region(name, len(ops), tuple(each for each in lines if each)))
+            names = tuple(name_of(op) for op in ops)
+            found.append(Region(name, len(ops), names, tuple(each for each in lines if each)))
     return tuple(found)
 
 
@@ -132,14 +86,16 @@ def library_calls(origins: Origins) -> tuple[Op, ...]:
     hosts = [each for each in origins.functions.values() if not (each.is_external or is_region(each))]
     ops = [op for each in hosts for op in body(each) if is_extern(op)]
     return tuple(
-        Op(_name(op), line(op.location), reason(op).removeprefix(FALLBACK), reason(op).startswith(FALLBACK))
+        Op(name_of(op), line(op.location), reason(op).removeprefix(FALLBACK), reason(op).startswith(FALLBACK))
         for op in ops
     )
 
 
-def _is_work(op: ir.Operation) -> bool:
+def is_work(op: ir.Operation) -> bool:
+    """Whether `op` computes: no view and no constant."""
     return is_extern(op) or (aten_name(op) is not None and kind(op) not in (Kind.VIEW, Kind.CONSTANT))
 
 
-def _name(op: ir.Operation) -> str:
+def name_of(op: ir.Operation) -> str:
+    """The name under which explanations show `op`."""
     return (control_flow_name(op) or aten_name(op) or op.name).removesuffix(".default")

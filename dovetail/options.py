@@ -17,12 +17,17 @@ class Options:
     Attributes:
         strict: raise `StrictError` where an op would fall back to ATen for want of a compiled region.
         partition: what is saved for the backward: "min-cut" recomputes cheap ops, "default" saves all that it uses.
+        memory_budget: of the bytes that recomputing more could do without, the part that may be saved: 1 recomputes
+            cheap ops only, 0 saves as little as can be, between them the least work is repeated.
+        tune: measure each region's ways to be compiled and run, and take the fastest (docs/placement.md).
         cache: keep compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
         timeout: seconds that IREE may take for one region.
     """
 
     strict: bool = False
     partition: str = "min-cut"
+    memory_budget: float = 1.0
+    tune: bool = False
     cache: bool = True
     timeout: float = 120.0
 
@@ -49,7 +54,12 @@ class Options:
                 raise OptionError(f"option '{name}' expects one of {_quoted(_CHOICES[name])}, got {value!r}")
             if name == "timeout" and not 0 < value < float("inf"):
                 raise OptionError(f"option '{name}' expects a number of seconds above 0, got {value!r}")
-        return cls(**(given or {}))
+            if name == "memory_budget" and not 0 <= value <= 1:
+                raise OptionError(f"option '{name}' expects a number from 0 to 1, got {value!r}")
+        options = cls(**(given or {}))
+        if options.memory_budget < 1 and options.partition != "min-cut":
+            raise OptionError(f"option 'memory_budget' needs 'partition' to be 'min-cut', got '{options.partition}'")
+        return options
 
 
 def _quoted(names) -> str:

@@ -81,12 +81,16 @@ class Origins:
 
 
 def line(location: ir.Location) -> str:
-    """A location's line as "file.py:12": of the innermost call outside of PyTorch, "" if there is none."""
+    """A location's line as "file.py:12", see `frame`; "" if there is none."""
+    found = frame(location)
+    return f"{Path(found.filename).name}:{found.start_line}" if found else ""
+
+
+def frame(location: ir.Location) -> ir.FileLineColLoc | None:
+    """The innermost call outside of PyTorch that a location stands for, else just the innermost; None without any."""
     frames = list(_frames(location))
     of_user = [each for each in frames if not Path(each.filename).is_relative_to(_TORCH)]
-    for frame in of_user or frames:
-        return f"{Path(frame.filename).name}:{frame.start_line}"
-    return ""
+    return next(iter(of_user or frames), None)
 
 
 def _frames(location: ir.Location) -> Iterator[ir.FileLineColLoc]:

@@ -7,6 +7,7 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 from dovetail.frontend.foreach import foreach_decompositions
+from dovetail.frontend.layer_norm import layer_norm
 from dovetail.frontend.replacements import REPLACEMENTS, unfused_multiply_add
 
 aten = torch.ops.aten
@@ -33,7 +34,6 @@ _KEPT = (
 
 # Beyond the core set: composite kernels whose pieces fuse with their neighbours.
 _ADDED = (
-    aten.native_layer_norm,
     aten.native_layer_norm_backward,
     aten.native_group_norm_backward,
     aten._native_batch_norm_legit_functional,
@@ -66,6 +66,7 @@ _ADDED = (
 @cache
 def _table() -> dict[torch._ops.OpOverload, Callable]:
     table = {**core_aten_decompositions(), **get_decompositions(_ADDED), **foreach_decompositions(), **REPLACEMENTS}
+    table[aten.native_layer_norm.default] = layer_norm
     kept = {overload for packet in _KEPT for overload in (getattr(packet, name) for name in packet.overloads())}
     return {overload: function for overload, function in table.items() if overload not in kept}
 

@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from torch_mlir import ir
 
@@ -55,7 +55,7 @@ class Pass:
         ]
 
     @classmethod
-    def parse(cls, options: dict[str, str]) -> "Pass":
+    def parse(cls, options: dict[str, str]) -> Self:
         """Makes the pass from textual options, `-` standing for `_`.
 
         Raises:

@@ -1,5 +1,7 @@
 """What `verify-level` asks of branches and loops: their functions exist, and take and return what they must."""
 
+from collections.abc import Mapping, Sequence
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -7,22 +9,28 @@ from dovetail.dialects.calls import symbol
 from dovetail.dialects.control_flow import COND, ROLES, control_flow_name, is_subgraph, subgraphs
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting import body, functions
 
 
-def check_control_flow(module: ir.Module, pass_name: str) -> None:
-    """Raises PassError for a call of control flow that can't run, and for a function that would run itself."""
-    found = functions(module)
+def check_control_flow(
+    module: ir.Module,
+    functions: Mapping[str, func.FuncOp],
+    bodies: Mapping[str, Sequence[ir.Operation]],
+    pass_name: str,
+) -> None:
+    """Raises PassError for a call of control flow that can't run, and for a function that would run itself.
+
+    `bodies` are the operations of each of the module's `functions`, by symbol name.
+    """
     ordered = subgraphs(module)
-    for name, function_op in found.items():
+    for name, function_op in functions.items():
         if is_subgraph(function_op) and name not in ordered:
             raise fail(function_op, pass_name, f"'@{name}' runs itself, directly or through others")
-        for op in body(function_op) if not function_op.is_external else ():
+        for op in bodies[name]:
             if control_flow_name(op):
-                _check(op, found, pass_name)
+                _check(op, functions, pass_name)
 
 
-def _check(op: ir.Operation, found: dict[str, func.FuncOp], pass_name: str) -> None:
+def _check(op: ir.Operation, found: Mapping[str, func.FuncOp], pass_name: str) -> None:
     called = [_callee(op, role, found, pass_name) for role in ROLES[control_flow_name(op) or ""]]
     operands, results = [value.type for value in op.operands], [value.type for value in op.results]
     if control_flow_name(op) == COND:
@@ -38,7 +46,7 @@ def _check(op: ir.Operation, found: dict[str, func.FuncOp], pass_name: str) -> N
     _check_type(op, loop, operands, results, pass_name)
 
 
-def _callee(op: ir.Operation, role: str, found: dict[str, func.FuncOp], pass_name: str) -> func.FuncOp:
+def _callee(op: ir.Operation, role: str, found: Mapping[str, func.FuncOp], pass_name: str) -> func.FuncOp:
     if role not in op.attributes or not isinstance(op.attributes[role], ir.FlatSymbolRefAttr):
         raise fail(op, pass_name, f"expects '{role}' to name a function")
     name = ir.FlatSymbolRefAttr(op.attributes[role]).value

@@ -1,16 +1,20 @@
 """What `verify-level` asks of `dovetail.recompute`: one of the policies, on torch ops of `@joint` alone."""
 
+from collections.abc import Mapping, Sequence
+
 from torch_mlir import ir
 
 from dovetail.dialects.recompute import RECOMPUTE, RECOMPUTED, SAVED
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting import body, functions
 
 
-def check_recompute(module: ir.Module, pass_name: str) -> None:
-    """Raises PassError for a policy that no pass would obey: misspelt, or where nothing is partitioned any more."""
-    for name, function_op in functions(module).items():
-        for op in body(function_op) if not function_op.is_external else ():
+def check_recompute(bodies: Mapping[str, Sequence[ir.Operation]], pass_name: str) -> None:
+    """Raises PassError for a policy that no pass would obey: misspelt, or where nothing is partitioned any more.
+
+    `bodies` are the operations of each function, by symbol name.
+    """
+    for name, ops in bodies.items():
+        for op in ops:
             if RECOMPUTE not in op.attributes:
                 continue
             if name != "joint" or not op.name.startswith("torch."):

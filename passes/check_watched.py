@@ -1,28 +1,30 @@
 """What `verify-level` asks of `dovetail.watched`: it numbers owned results, in order."""
 
+from collections.abc import Mapping, Sequence
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FORWARD, WATCHED, is_border, referred
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting import body, functions
+from dovetail.passes.rewriting import of_class
 
 
-def check_watched(module: ir.Module, pass_name: str) -> None:
-    """Raises PassError for numbers of no result: a change of that memory would go unseen."""
-    found = functions(module)
-    for name, function_op in found.items():
+def check_watched(
+    functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]], pass_name: str
+) -> None:
+    """Raises PassError for numbers of no result: a change of that memory would go unseen.
+
+    `bodies` are the operations of each function, by symbol name.
+    """
+    for name, function_op in functions.items():
         if name == "joint":
-            owns = _owns(function_op)
+            owns = of_class(bodies[name], OwnOp)
             _check(function_op, owns, len(owns), pass_name)
         elif is_border(function_op):
-            forward = found[referred(function_op, FORWARD)]
-            _check(function_op, _owns(forward), len(function_op.type.results), pass_name)
-
-
-def _owns(function_op: func.FuncOp) -> list[ir.Operation]:
-    return [op for op in body(function_op) if isinstance(op.opview, OwnOp)]
+            owns = of_class(bodies[referred(function_op, FORWARD)], OwnOp)
+            _check(function_op, owns, len(function_op.type.results), pass_name)
 
 
 def _check(function_op: func.FuncOp, owns: list[ir.Operation], count: int, pass_name: str) -> None:

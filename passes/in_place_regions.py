@@ -25,6 +25,7 @@ class Source:
 
     def __init__(self, region: func.FuncOp, call: ir.Operation, end: ir.Operation):
         self.region, self.call, self.end = region, call, end
+        self.terminator = body(region)[-1]
         self.taken: set[int] = set()
         arguments = list(region.body.blocks[0].arguments)
         self.outside: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
@@ -47,11 +48,10 @@ class Source:
         return None
 
     def _store(self, value: ir.Value) -> ir.Value:
-        terminator = body(self.region)[-1]
         with self.call.location, ir.InsertionPoint(self.call):
             memory = alloc(memory_type(value.type)).memory
-        inside = self.region.body.blocks[0].add_argument(memory.type, terminator.location)
-        with terminator.location, ir.InsertionPoint(terminator):
+        inside = self.region.body.blocks[0].add_argument(memory.type, self.terminator.location)
+        with self.terminator.location, ir.InsertionPoint(self.terminator):
             ir.Operation.create(STORE, operands=[value, inside])
         self.operands.append(memory)
         return memory

@@ -11,6 +11,7 @@ from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.plan_memory import drop_plan
 from dovetail.passes.rewriting import body, calls, clone, functions
 
 
@@ -18,7 +19,9 @@ from dovetail.passes.rewriting import body, calls, clone, functions
 class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     """Replaces the calls of lowered `regions` (symbols joined by `+`) by their ops, each a library call with `reason`.
 
-    What the user loses is speed, never the result; `dovetail.stats()` counts each op under its reason.
+    What the user loses is speed, never the result; `dovetail.stats()` counts each op under its reason. With `fallback`
+    off, they are library calls on purpose. The memory plan goes, since library calls allocate: `plan-memory` then makes
+    a new one.
 
     Before:  `%d = alloc; call @region(%a, %d); %v = torch.copy.to_vtensor %d`
     After:   `%v = torch.operator "torch.aten.relu"(%a) {dovetail.reason = "fallback: ..."}`
@@ -26,8 +29,10 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
     regions: str = ""
     reason: str = "IREE did not compile the region"
+    fallback: bool = True
 
     def run(self, module: ir.Module) -> None:
+        drop_plan(module)
         found = {name: op for name, op in functions(module).items() if is_region(op)}
         called = calls(module)
         for name in filter(None, self.regions.split("+")):
@@ -37,7 +42,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
             if any(map(_is_destination, (each for call in called.get(name, ()) for each in call.operands))):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
-                _inline(call, found[name], FALLBACK + self.reason)
+                _inline(call, found[name], FALLBACK + self.reason if self.fallback else self.reason)
             found[name].operation.erase()
 
 

@@ -1,90 +1,101 @@
-"""Which values to save for the backward: a minimum cut between what the forward has and what the backward needs.
+"""A minimum cut between what the forward has and what the backward needs: what to save, and what to compute again.
 
-The classic rematerialisation network (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"; as a minimum
-cut in PyTorch's AOTAutograd): every value is an edge whose capacity is its size in bytes, so the cheapest cut is the
-fewest bytes that let the backward recompute all else. The cut itself is networkx's.
+The rematerialisation network of PyTorch's AOTAutograd, with a price on computing again: a value is an edge that costs
+what saving it costs, an op hangs on the source by an edge that costs what running it again does. What lies on the
+source's side of a cut is computed in the forward alone, what lies on the sink's in the backward too. So the cheapest
+cut is the cheapest way to have all that the backward needs. It is found as a maximum flow (Ford and Fulkerson 1956,
+"Maximal Flow Through a Network"), by push-relabel (Goldberg and Tarjan 1988, "A New Approach to the Maximum-Flow
+Problem"): OR-Tools'.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-import networkx
-from torch_mlir import ir
+import numpy
+from ortools.graph.python.max_flow import SimpleMaxFlow
 
-from dovetail.dialects.calls import is_extern
-from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.recompute import is_recomputed, is_saved
-from dovetail.dialects.torch_ops import Kind, kind
-from dovetail.dialects.torch_types import tensor_info
-from dovetail.passes.rewriting import is_view, operand_ops
+from dovetail.passes.base import fail
+from dovetail.passes.partition_graph import JointGraph
 
-RECOMPUTABLE = {Kind.CONSTANT, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION}
+Cost = int | None
+"""A whole number, since fractions would blur the cut; None stands for "never"."""
+
+_SOURCE, _SINK = 0, 1
 
 
-def saved_values(
-    needed: Iterable[ir.Value],
-    is_free: Callable[[ir.Value], bool],
-    is_copied: Callable[[ir.Value], bool] = lambda _: False,
-) -> list[ir.Value]:
-    """Returns the values to save so that every one of `needed` can be had in the backward.
+class RecomputeNetwork:
+    """The network for the values that the backward `needs`.
 
-    `needed` are values of the forward that the backward uses. `is_free` says which cost nothing to save, since they
-    live on anyway, `is_copied` which must be copied for it. Values that an op with effects, a library kernel or a
-    reduction computes are never recomputed, unless the user's checkpointing says so: `dovetail.recompute` comes first,
-    but for effects.
+    It goes back from them to the nodes that are never recomputed, those whose price in `recompute` is None; its size is
+    linear in what lies between.
     """
-    network = networkx.DiGraph()
-    seen: set[ir.Operation] = set()
-    numbers: dict[ir.Value, int] = {}
-    values: list[ir.Value] = []
 
-    def number(value: ir.Value) -> int:
-        if value not in numbers:
-            numbers[value] = len(values)
-            values.append(value)
-            network.add_edge((numbers[value], "in"), (numbers[value], "out"), capacity=_cost(value, is_free, is_copied))
-        return numbers[value]
+    def __init__(self, graph: JointGraph, needed: Iterable[int], recompute: Sequence[Cost]):
+        self.graph = graph
+        self.needed = list(needed)
+        self.nodes = self._walk(recompute)
+        self.values = [value for index in self.nodes for value in graph.nodes[index].results]
+        places = {value: 2 + 2 * place for place, value in enumerate(self.values)}
+        vertices = {index: 2 + 2 * len(self.values) + place for place, index in enumerate(self.nodes)}
+        edges = [(place, place + 1) for place in places.values()]
+        edges += [(_SOURCE, vertex) for vertex in vertices.values()]
+        edges += self._uses(places, vertices, recompute)
+        self.tails, self.heads = numpy.array(edges, dtype=numpy.int32).reshape(-1, 2).T
 
-    pending: list[ir.Operation] = []
-    for value in needed:
-        network.add_edge((number(value), "out"), "sink")
-        pending.append(value.owner.operation)
-    while pending:
-        op = pending.pop()
-        if op in seen:
-            continue
-        seen.add(op)
-        is_source = not can_recompute(op)
-        for result in op.results:
-            if is_source:
-                network.add_edge("source", (number(result), "in"))
-            for operand in () if is_source else op.operands:
-                network.add_edge((number(operand), "out"), (number(result), "in"))
-        pending.extend(() if is_source else operand_ops(op))
-    if "source" not in network or "sink" not in network:
-        return []
-    _, (reachable, _) = networkx.minimum_cut(network, "source", "sink")
-    return [
-        value for value in values if (numbers[value], "in") in reachable and (numbers[value], "out") not in reachable
-    ]
+    def _walk(self, recompute: Sequence[Cost]) -> list[int]:
+        producers = (self.graph.producers[value] for value in self.needed)
+        pending = [producer for producer in producers if producer is not None]
+        seen: set[int] = set()
+        while pending:
+            index = pending.pop()
+            if index not in seen:
+                seen.add(index)
+                pending.extend(() if recompute[index] is None else self.graph.operand_nodes(index))
+        return sorted(seen)
 
+    def _uses(
+        self, places: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]
+    ) -> list[tuple[int, int]]:
+        """What has no price: a result needs its op, a recomputed op its operands, the backward what it needs."""
+        edges = [(places[value] + 1, _SINK) for value in self.needed]
+        for index, vertex in vertices.items():
+            node = self.graph.nodes[index]
+            edges += [(vertex, places[result]) for result in node.results]
+            if recompute[index] is not None:
+                edges += [(places[value] + 1, vertex) for value in node.operands if value in places]
+        return edges
 
-def can_recompute(op: ir.Operation) -> bool:
-    """Whether the backward may compute the results of `op` anew: with the same numbers, and for little."""
-    if isinstance(op.opview, ReadOp) or is_extern(op):
-        return False
-    return is_view(op) or is_recomputed(op) or (kind(op) in RECOMPUTABLE and not is_saved(op))
+    def cut(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> list[int]:
+        """Returns the values to save, in order. Of cuts that cost the same, it computes the fewest values again.
 
+        `save` has the cost of each value, `recompute` of each node; it says None where the network was told so.
 
-def _cost(value: ir.Value, is_free: Callable[[ir.Value], bool], is_copied: Callable[[ir.Value], bool]) -> float:
-    """Scaled bytes, whole since rounding would blur the cut; infinite for what is never saved.
+        Raises:
+            PassError: for a needed value that can neither be saved nor computed again, naming its op.
+        """
+        costs = [*(save[value] for value in self.values), *(recompute[index] for index in self.nodes)]
+        # More than saving everything, so that no flow is as large.
+        never = 1 + sum(cost for cost in costs[: len(self.values)] if cost is not None)
+        capacities = numpy.full(len(self.tails), never, dtype=numpy.int64)
+        capacities[: len(costs)] = [never if cost is None else min(cost, never) for cost in costs]
+        network = SimpleMaxFlow()
+        network.add_arcs_with_capacity(self.tails, self.heads, capacities)
+        network.solve(_SOURCE, _SINK)
+        if network.optimal_flow() >= never:
+            raise self._lost(save, recompute)
+        behind = set(network.get_sink_side_min_cut())
+        return [
+            value for place, value in enumerate(self.values) if 2 + 2 * place not in behind and 3 + 2 * place in behind
+        ]
 
-    Free values cost a trifle, so that fewer of them are saved; so do those that the user wants saved.
-    """
-    op = value.owner.operation
-    info = tensor_info(value.type)
-    is_forbidden = not is_extern(op) and (kind(op) is Kind.CONSTANT or is_view(op) or is_recomputed(op))
-    if is_forbidden or info is None:
-        return float("inf")
-    if is_free(value) or is_saved(op):
-        return 1
-    return 1024 * (info.nbytes + 1) * (2 if is_copied(value) else 1)
+    def _lost(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> Exception:
+        """The error for the first op, in order, whose result must cross the cut and can't."""
+        lost = (
+            self.graph.nodes[index]
+            for index in self.nodes
+            if recompute[index] is None and any(save[value] is None for value in self.graph.nodes[index].results)
+        )
+        node = next(lost)
+        types = ", ".join(f"'{result.type}'" for result in node.op.results)
+        return fail(
+            node.op, "partition", f"is needed by the backward, never computed twice, and {types} can't be saved"
+        )

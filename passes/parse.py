@@ -23,7 +23,7 @@ _OPTION = re.compile(rf"(?P<name>[^\s=]+)(=(?P<value>{_QUOTED}|\S*))?\s*")
 _UNKNOWN = re.compile(r"'(?P<name>[^']*)' does not refer to a registered pass")
 ROOT = "builtin.module"
 # Passes of MLIR's that a misspelt name may mean; there is no way to ask MLIR for all.
-_MLIR_PASSES = ("canonicalize", "cse", "symbol-dce")
+MLIR_PASSES = ("canonicalize", "cse", "symbol-dce")
 
 
 def parse_pipeline(text: str, context: ir.Context) -> Pipeline:
@@ -74,9 +74,9 @@ def _check_nested(anchor: str, text: str) -> None:
 def _named(name: str, options: dict[str, str]) -> Pipeline:
     known = list(inspect.signature(PIPELINES[name]).parameters)
     for option in options:
-        if option not in known:
+        if option.replace("-", "_") not in known:
             raise unknown_option(f"pipeline '{name}'", option, known)
-    return PIPELINES[name](**options)
+    return PIPELINES[name](**{option.replace("-", "_"): value for option, value in options.items()})
 
 
 def _mlir(text: str, context: ir.Context) -> MlirPass:
@@ -94,7 +94,7 @@ def _refusal(text: str, message: str) -> str:
     if unknown is None:
         return f"MLIR can't read '{text}': {message}"
     name = unknown["name"]
-    close = difflib.get_close_matches(name, [*registry(), *PIPELINES, *_MLIR_PASSES], n=1)
+    close = difflib.get_close_matches(name, [*registry(), *PIPELINES, *MLIR_PASSES], n=1)
     where = "" if text == name else f" in '{text}'"
     return f"unknown pass '{name}'{where}; " + (f"did you mean '{close[0]}'?" if close else "see --list-passes")
 

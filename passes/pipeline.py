@@ -3,8 +3,18 @@
 from collections.abc import Callable
 
 from dovetail.passes.base import Pass
+from dovetail.passes.batch_library_calls import BatchLibraryCallsPass
+from dovetail.passes.call_small_regions import CallSmallRegionsPass
+from dovetail.passes.choose_variant import ChooseVariantPass
+from dovetail.passes.compose_views import ComposeViewsPass
 from dovetail.passes.drop_redundant_copies import DropRedundantCopiesPass
+from dovetail.passes.eliminate_dead_writes import EliminateDeadWritesPass
+from dovetail.passes.fold_concatenations import FoldConcatenationsPass
+from dovetail.passes.fold_constants import FoldConstantsPass
+from dovetail.passes.fold_scatters import FoldScattersPass
+from dovetail.passes.forward_stores import ForwardStoresPass
 from dovetail.passes.inline_regions import InlineRegionsPass
+from dovetail.passes.limit_regions import LimitRegionsPass
 from dovetail.passes.lower_regions import LowerRegionsPass
 from dovetail.passes.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.mlir import MlirPass
@@ -12,36 +22,80 @@ from dovetail.passes.outline_regions import OutlineRegionsPass
 from dovetail.passes.partition import PartitionPass
 from dovetail.passes.place_ops import PlaceOpsPass
 from dovetail.passes.plan_epilogue import PlanEpiloguePass
+from dovetail.passes.plan_memory import PlanMemoryPass
 from dovetail.passes.prove_in_place import ProveInPlacePass
+from dovetail.passes.save_in_branches import SaveInBranchesPass
+from dovetail.passes.simplify_algebra import SimplifyAlgebraPass
+from dovetail.passes.split_region import SplitRegionPass
 from dovetail.passes.verify_level import VerifyLevelPass
+from dovetail.passes.verify_memory import VerifyMemoryPass
 
 Pipeline = tuple[Pass | MlirPass, ...]
 
 
-def compile_pipeline(partition: str = "min-cut") -> Pipeline:
-    """From level `joint` to level `regions`; `partition` is the algorithm of the pass of that name."""
+def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.0) -> Pipeline:
+    """From level `joint` to level `regions`; both options are the pass `partition`'s, its algorithm and its budget."""
+    split = PartitionPass.parse({"algorithm": partition, "memory-budget": str(memory_budget)})
     return (
         VerifyLevelPass("joint"),
-        # Copies first: two ops on a tensor and on its copy are equal only once the copy is gone.
+        # Copies first: two ops on a tensor and on its copy are equal only once the copy is gone. Most ops are equal
+        # constants, which the passes below need not walk over then; what those look up is one op.
         DropRedundantCopiesPass(),
         MergeEqualValuesPass(),
-        PartitionPass(partition),
+        ForwardStoresPass(),
+        # Views before what looks through one of them; constants before the algebra of ones and zeros.
+        ComposeViewsPass(),
+        FoldConcatenationsPass(),
+        FoldScattersPass(),
+        FoldConstantsPass(),
+        SimplifyAlgebraPass(),
+        # After all that may show that a written value is the one that was there.
+        EliminateDeadWritesPass(),
+        # Drops what nothing uses any more, and merges what the passes above built.
+        MergeEqualValuesPass(),
+        # A budget would rather have branches compute again.
+        *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
+        split,
         VerifyLevelPass("split"),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         PlaceOpsPass(),
+        BatchLibraryCallsPass(),
         OutlineRegionsPass(),
+        CallSmallRegionsPass(),
         VerifyLevelPass("program"),
         LowerRegionsPass(),
         # Last: who reads an argument's memory, and when, is decided by then.
         ProveInPlacePass(),
+        # After it, since it makes regions too.
+        LimitRegionsPass(),
+        # After whatever makes a region or a library call: it decides who uses memory, and until when.
+        PlanMemoryPass(),
+        VerifyMemoryPass(),
         VerifyLevelPass("regions"),
     )
 
 
 def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:
     """What to run when IREE did not compile `regions`."""
-    return (InlineRegionsPass("+".join(regions), reason), VerifyLevelPass("regions"))
+    inline = InlineRegionsPass("+".join(regions), reason)
+    return (inline, PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+
+
+def split_pipeline(region: str) -> Pipeline:
+    """What to try first when IREE did not compile `region`."""
+    return (SplitRegionPass(region), PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+
+
+def library_pipeline(regions: list[str], reason: str) -> Pipeline:
+    """What to run when library calls were measured to be faster than `regions`."""
+    inline = InlineRegionsPass("+".join(regions), reason, fallback=False)
+    return (inline, PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+
+
+def chosen_pipeline(regions: list[str], measured: str, variant: str = "default", driver: str = "") -> Pipeline:
+    """What to run when a way to compile and run `regions` was measured to be the fastest; no `driver`: by size."""
+    return (ChooseVariantPass("+".join(regions), variant, driver, measured), VerifyLevelPass("regions"))
 
 
 # What `dovetail-opt --pass-pipeline` knows by name.

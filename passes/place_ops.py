@@ -9,6 +9,7 @@ from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.torch_ops import LIBRARY, Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import Pass
+from dovetail.passes.cost_model import MOST_BINDINGS
 from dovetail.passes.iree_support import refusal
 from dovetail.passes.rewriting import body, functions
 
@@ -46,5 +47,7 @@ def _place(op: ir.Operation) -> tuple[str, str]:
         return "fallback", "no rule to compile it"
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
+    if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
+        return "library", f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
     reason = refusal(name or op.name, [tensor_info(value.type) for value in [*op.operands, *op.results]])
     return ("fallback", reason) if reason else ("region", "")

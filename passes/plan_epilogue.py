@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting import alias_root, body, clone_tensor, function, functions
+from dovetail.passes.rewriting import alias_root, body, clone_tensor, function, functions, of_class
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,8 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     def run(self, module: ir.Module) -> None:
         found = functions(module)
         taken: set[ir.Value] = set()
-        for op in body(function(module, "forward")):
-            if isinstance(op.opview, OwnOp):
-                _separate(op, 0, taken)
+        for op in of_class(body(function(module, "forward")), OwnOp):
+            _separate(op, 0, taken)
         if "backward" in found:
             self._separate_gradients(found["backward"])
 

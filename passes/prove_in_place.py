@@ -11,9 +11,10 @@ from dovetail.dialects.dovetail import ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE, destination
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place_candidates import Candidates, Update
-from dovetail.passes.in_place_cones import Plan, is_own, plan_updates
+from dovetail.passes.in_place_cones import is_own
+from dovetail.passes.in_place_plan import Plan, plan_updates
 from dovetail.passes.in_place_regions import Source, make_update
-from dovetail.passes.rewriting import alias_root, body, functions
+from dovetail.passes.rewriting import alias_root, bodies, body, functions, of_class
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
         found = functions(module)
         if "call" not in found or "forward" not in found:
             return
-        candidates = Candidates(module)
-        writes = [op.opview for op in body(found["call"]) if isinstance(op.opview, WriteOp)]
+        ops = bodies({name: found[name] for name in ("call", "forward")})
+        candidates = Candidates(found, ops)
+        writes = [op.opview for op in of_class(ops["call"], WriteOp)]
         answers = [candidates.find(write) for write in writes]
         calls = [(op, found[referred(op.opview, "callee")]) for op in candidates.region_calls]
         plan = plan_updates([answer for answer in answers if isinstance(answer, Update)], calls)
@@ -49,10 +51,10 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
 def in_place_remarks(module: ir.Module) -> Iterator[str]:
     """For each write that the pass has looked at: its place, its argument, and the proof or the reason against it."""
     caller = functions(module).get("call")
-    for op in body(caller) if caller is not None else ():
-        if isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes:
+    for op in of_class(body(caller), WriteOp) if caller is not None else ():
+        if IN_PLACE in op.attributes:
             yield _remark(caller, op, f"is written in place: {ir.StringAttr(op.attributes[IN_PLACE]).value}")
-        elif isinstance(op.opview, WriteOp) and NOT_IN_PLACE in op.attributes:
+        elif NOT_IN_PLACE in op.attributes:
             yield _remark(caller, op, f"is copied to: {ir.StringAttr(op.attributes[NOT_IN_PLACE]).value}")
 
 
@@ -94,6 +96,6 @@ def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
     # The last one first: it may have used what an earlier one then has no need to make.
     for source in sorted(sources.values(), key=lambda each: host.index(each.call), reverse=True):
         source.prune()
-    for op in body(forward):
-        if isinstance(op.opview, ReadOp) and not any(True for _ in op.opview.value.uses):
+    for op in of_class(body(forward), ReadOp):
+        if not any(True for _ in op.results[0].uses):
             op.erase()

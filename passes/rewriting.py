@@ -1,6 +1,6 @@
 """What several passes need to move IR around: walking functions, cloning with a value map, alias roots."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -23,6 +23,10 @@ REINTERPRETATIONS = (
 FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
 
 
+# Ops of ours whose result lies in the memory of their operand.
+_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
+
+
 def functions(module: ir.Module) -> dict[str, func.FuncOp]:
     """The functions of `module`, by symbol name."""
     return {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
@@ -31,10 +35,9 @@ def functions(module: ir.Module) -> dict[str, func.FuncOp]:
 def calls(module: ir.Module) -> dict[str, list[func.CallOp]]:
     """The calls in `module` by the function that they call, in order."""
     found: dict[str, list[func.CallOp]] = {}
-    for function_op in functions(module).values():
-        for op in body(function_op) if not function_op.is_external else ():
-            if isinstance(op.opview, func.CallOp):
-                found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
+    for ops in bodies(functions(module)).values():
+        for op in of_class(ops, func.CallOp):
+            found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
     return found
 
 
@@ -51,11 +54,23 @@ def body(function_op: func.FuncOp) -> list[ir.Operation]:
     return [op.operation for op in function_op.body.blocks[0].operations]
 
 
+def bodies(found: Mapping[str, func.FuncOp]) -> dict[str, list[ir.Operation]]:
+    """The operations of each of `functions(module)`, by symbol name; a declaration has none."""
+    return {name: [] if op.is_external else body(op) for name, op in found.items()}
+
+
+def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.Operation]:
+    """Those of `ops` that are of one of `classes`. Goes by name: making an op's view costs ten times as much."""
+    names = {each.OPERATION_NAME for each in classes}
+    return [op for op in ops if op.name in names]
+
+
 def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     """The operations that compute `op`'s operands; block arguments have none."""
     for value in op.operands:
-        if isinstance(value.owner, ir.Operation | ir.OpView):
-            yield value.owner.operation
+        owner = value.owner
+        if not isinstance(owner, ir.Block):
+            yield owner.operation
 
 
 def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
@@ -65,15 +80,18 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
     """
     operands = [_mapped(value, values) for value in op.operands]
     new = op.clone()
+    place = new.operands
     for index, operand in enumerate(operands):
-        new.operands[index] = operand
+        place[index] = operand
     values.update(zip(op.results, new.results, strict=True))
     return new
 
 
 def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
-    if value not in values and isinstance(value.owner, ir.Operation | ir.OpView) and is_constant(value.owner.operation):
-        clone(value.owner.operation, values)
+    if value not in values:
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and is_constant(owner.operation):
+            clone(owner.operation, values)
     return values[value]
 
 
@@ -96,9 +114,9 @@ def is_view(op: ir.Operation) -> bool:
 
 def alias_root(value: ir.Value) -> ir.Value:
     """The value whose memory `value` shares: views share their operand's, reads the argument's."""
-    while isinstance(value.owner, ir.Operation | ir.OpView):
-        op = value.owner.operation
-        if not (isinstance(op.opview, ReadOp | ViewOp | DetachOp) or (is_view(op) and len(op.operands) > 0)):
+    while not isinstance(owner := value.owner, ir.Block):
+        op = owner.operation
+        if op.name not in _ALIASES and not (is_view(op) and len(op.operands) > 0):
             return value
         value = op.operands[0]
     return value
@@ -106,9 +124,15 @@ def alias_root(value: ir.Value) -> ir.Value:
 
 def has_argument_attribute(function_op: func.FuncOp, index: int, name: str) -> bool:
     """Whether argument `index` carries the attribute `name`."""
-    if "arg_attrs" not in function_op.attributes:
-        return False
-    return name in ir.DictAttr(ir.ArrayAttr(function_op.attributes["arg_attrs"])[index])
+    return fact(function_op, "arg_attrs", index, name) is not None
+
+
+def fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
+    """The attribute `name` of argument or result `index`, None without; `where` is "arg_attrs" or "res_attrs"."""
+    if where not in function_op.attributes:
+        return None
+    facts = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
+    return facts[name] if name in facts else None  # noqa: SIM401 (not a Python dict)
 
 
 def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.aten import overload, with_strides
-from dovetail.dialects.calls import ONCE
+from dovetail.dialects.calls import ONCE, donated
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.runtime.double_backward import Replay
@@ -47,7 +47,7 @@ class Border:
     `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
     `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
     with but is not. `watches` is what eager would have saved besides. `once` is why the gradient can't be
-    differentiated, None where nothing is known against it.
+    differentiated, None where nothing is known against it. `donated` are the saved values that the backward overwrites.
     """
 
     owned: int
@@ -58,6 +58,7 @@ class Border:
     watches: tuple[Watch, ...]
     tangents: tuple[Tangent, ...]
     once: str | None
+    donated: tuple[int, ...]
 
 
 def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
@@ -95,6 +96,7 @@ def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp
             for type_, attributes in list(arguments)[len(saved) :]
         ),
         once=ir.StringAttr(border.attributes[ONCE]).value if ONCE in border.attributes else None,
+        donated=donated(backward),
     )
 
 
@@ -177,7 +179,8 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             if ctx.types is not None:
                 left = [each.to(dtype) for each, dtype in zip(left, ctx.types, strict=True)]
             is_checked = not ctx.stash
-            if ctx.stash and not torch._C._autograd._get_current_graph_task_keep_graph():
+            is_kept = torch._C._autograd._get_current_graph_task_keep_graph()
+            if ctx.stash and not is_kept:
                 ctx.stash = None
             tangents = [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
             reason = refusal
@@ -186,6 +189,10 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 if reason is None:
                     return _replay(ctx, left, tangents)
             values = [*(left[position] for position in positions), *tangents]
+            # A graph that is kept may run again, and what went through hooks may be the user's.
+            for place in border.donated if is_kept or ctx.types is not None else ():
+                count_copy("saved value that the backward overwrites")
+                values[place] = values[place].clone()
             kept_arguments = left[len(order) :] if torch.is_grad_enabled() else []
             del left, tangents  # what was saved must not outlive its last use in the backward
             with torch.no_grad():

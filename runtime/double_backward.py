@@ -16,7 +16,18 @@ from dovetail.backends.emitter import Emitter
 from dovetail.dialects.aliases import with_aliases
 from dovetail.dialects.calls import is_extern, referred
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, DetachOp, OwnOp, ReadOp, SetMetadataOp, ViewOp, WriteOp
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    DestinationOp,
+    DetachOp,
+    FreeOp,
+    OwnOp,
+    ReadOp,
+    ReuseOp,
+    SetMetadataOp,
+    ViewOp,
+    WriteOp,
+)
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.torch_ops import aten_name
 from dovetail.dialects.torch_types import require_tensor_info
@@ -158,7 +169,7 @@ def _inline(function_op: func.FuncOp, arguments: list, functions: Functions) -> 
                 results = _inline(functions[referred(op.opview, "callee")], given, functions)
                 into = [*(each for each in op.operands if _is_memory(each)), *op.results]
                 values.update(zip(into, results, strict=True))
-            case OwnOp() | AllocOp():
+            case OwnOp() | AllocOp() | ReuseOp() | FreeOp():
                 continue
             case DestinationOp():
                 values[op.opview.memory] = read(values[op.opview.ref]).value

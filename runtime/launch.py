@@ -89,7 +89,7 @@ class Executable:
     def __init__(self, compiled: CompiledRegion, driver: str, name: str):
         self.driver = driver
         self.name = name
-        self._compiled = compiled
+        self.compiled = compiled
         self.start_anew()
         self._load()
         _executables.add(self)
@@ -102,10 +102,10 @@ class Executable:
 
     def _load(self) -> None:
         device = _runtime.device(self.driver)
-        module = iree.VmModule.copy_buffer(_runtime.instance, self._compiled.module)
+        module = iree.VmModule.copy_buffer(_runtime.instance, self.compiled.module)
         hal = iree.create_hal_module(_runtime.instance, device)
         self._context = iree.VmContext(_runtime.instance, [hal, module])
-        self._function = module.lookup_function(self._compiled.entry)
+        self._function = module.lookup_function(self.compiled.entry)
         self._import = device.allocator.import_host_allocation
 
     def _forget(self) -> None:

@@ -4,6 +4,7 @@ What it observes of a run is what the user could: results with their strides, ar
 a module before and after a pass on the same inputs validates the pass.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -48,8 +49,12 @@ def random_inputs(module: ir.Module, seed: int = 0) -> list:
     They share memory as the module's guard says.
     """
     generator = torch.Generator().manual_seed(seed)
-    entry = _entry(module)
-    inputs = [_random(type_, generator) for type_ in entry.type.inputs]
+    return arranged(module, [_random(type_, generator) for type_ in _entry(module).type.inputs])
+
+
+def arranged(module: ir.Module, inputs: Sequence) -> list:
+    """These inputs, those that the module's guard knows lying in memory as it says."""
+    inputs, entry = list(inputs), _entry(module)
     guards = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp) and is_guard(op)}
     for op in _ops(entry):
         if isinstance(op.opview, func.CallOp) and referred(op.opview, "callee") in guards:

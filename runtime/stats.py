@@ -22,6 +22,8 @@ class Stats:
         flops: floating-point operations by the same keys, as far as shapes tell.
         variants: programs compiled anew because a call's arguments share memory in another way than before.
         eager: graphs, or calls of them, that run uncompiled, by reason.
+        failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
+        tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
         library_calls: (op, reason) of every library call and fallback in the programs.
         saved_bytes: bytes kept from forward to backward, one call of each program.
         copies: copies made while running, by reason.
@@ -36,6 +38,10 @@ class Stats:
     eager: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
+    failures: Counter = field(default_factory=Counter)
+    splits: int = 0
+    tuned: Counter = field(default_factory=Counter)
+    measurements: int = 0
     library_calls: Counter = field(default_factory=Counter)
     saved_bytes: int = 0
     copies: Counter = field(default_factory=Counter)
@@ -57,6 +63,8 @@ class Stats:
             for title, counts in (
                 ("run eagerly", self.eager),
                 ("library calls", self.library_calls),
+                (f"tuned regions, by {self.measurements} measurements", self.tuned),
+                (f"regions that did not compile, {self.splits} of them split", self.failures),
                 ("copies while running", self.copies),
             ):
                 table = Table(Column("count", justify="right"), "what", title=title)

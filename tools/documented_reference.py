@@ -15,6 +15,7 @@ from dovetail.dialects.dovetail import RefType, ops, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
 from dovetail.options import Options
 from dovetail.passes.base import Pass, registry
+from dovetail.passes.cost_model import COSTS, CostModel
 from dovetail.passes.pipeline import PIPELINES
 from dovetail.passes.verify_level import LEVELS
 from dovetail.runtime.stats import Stats
@@ -35,6 +36,7 @@ def reference_sections() -> dict[str, str]:
         "passes:list": "\n".join(_pass(each) for each in _own_passes()),
         "passes:pipelines": "\n".join(_pipeline(name) for name in PIPELINES),
         "options:table": _options(),
+        "costs:table": _costs(),
         "stats:fields": f"```text\n{_prose(Stats)}\n```\n",
         "errors:list": "".join(f"- `{each.__name__}`: {_prose(each)}\n" for each in _error_classes()),
         "errors:unsupported": "".join(f"- {message}\n" for message in _unsupported()),
@@ -126,6 +128,17 @@ def _options() -> str:
     for field in fields(Options):
         kind = getattr(field.type, "__name__", field.type)
         rows.append(f"| `{field.name}` | {kind} | `{field.default!r}` | {documented[field.name]} |")
+    return "\n".join(rows) + "\n"
+
+
+def _costs() -> str:
+    """What each target's cost model holds."""
+    targets = " | ".join(f"`{name}`" for name in COSTS)
+    rows = [f"| cost | {targets} | of |", f"|---|{'---|' * len(COSTS)}---|"]
+    documented = dict(line.split(": ", 1) for line in _attributes(CostModel))
+    for field in fields(CostModel):
+        values = " | ".join(f"{getattr(costs, field.name):g}" for costs in COSTS.values())
+        rows.append(f"| `{field.name}` | {values} | {documented[field.name]} |")
     return "\n".join(rows) + "\n"
 
 

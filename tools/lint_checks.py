@@ -1,8 +1,9 @@
-"""Finds FileCheck directives that check nothing: `python -m dovetail.tools.lint_checks FOLDER`.
+"""Finds checks in lit tests that check nothing: `python -m dovetail.tools.lint_checks FOLDER`.
 
 FileCheck passes over every line that it does not recognise, so a misspelt directive is a test that cannot fail. The
 rule here is strict instead: a comment that starts with a word in capitals and a colon must be a directive of lit or of
-FileCheck, with a prefix that one of the file's RUN lines uses, and a used prefix must have a directive.
+FileCheck, with a prefix that one of the file's RUN lines uses, and a used prefix must have a directive. Likewise for
+comments that begin with `expected-` and `--verify-diagnostics`, which reads them.
 """
 
 import re
@@ -11,9 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dovetail.tools.opt.expectations import MENTION, expected
+
 LIT_KEYWORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "DEFINE", "REDEFINE", "END.", "ALLOW_RETRIES"}
 COMMENT_PREFIXES = {"COM", "RUN"}
 SUFFIX = r"(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\{LITERAL\})?"
+
+VERIFY = "--verify-diagnostics"
 
 RUN_LINE = re.compile(r"(?://|#)\s*RUN:(.*)")
 FILECHECK = re.compile(r"\bFileCheck\b([^|;&]*)")
@@ -96,6 +101,20 @@ def lint_text(path: Path, text: str) -> Iterator[Finding]:
     for prefix, number in prefixes.items():
         if not directive_pattern({prefix}).search(text):
             yield Finding(path, number, f"FileCheck reads prefix '{prefix}', which no line of the file has")
+    yield from lint_expectations(path, text)
+
+
+def lint_expectations(path: Path, text: str) -> Iterator[Finding]:
+    """Yields the findings about expected errors in one lit test."""
+    readers = [number for number, command in run_commands(text) if VERIFY in command]
+    mentions = {number: line for number, line in enumerate(text.splitlines(), 1) if MENTION.search(line)}
+    for number, line in mentions.items():
+        if next(expected(line), None) is None:
+            yield Finding(path, number, "an expected error that can't be read; write 'expected-error @below {{text}}'")
+        elif not readers:
+            yield Finding(path, number, f"an expected error that no RUN line reads, they lack {VERIFY}")
+    if readers and not mentions:
+        yield Finding(path, readers[0], f"{VERIFY} in a file that expects no error")
 
 
 def lint_pytest_text(path: Path, text: str) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Rules that several op verifiers share. Each returns whether the op keeps the rule, having reported it if not."""
 
+from functools import cache
 from typing import Any, get_args, get_origin
 
 from torch_mlir import ir
@@ -18,10 +19,7 @@ def is_as_declared(op: ir.OpView) -> bool:
 
     If not, IRDL's own check, which runs after ours, rejects the op and says why.
     """
-    hints = type(op).__annotations__
-    operands = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.Value]
-    results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
-    attributes = {name: hint for name, hint in hints.items() if get_origin(hint) is None}
+    operands, results, attributes = _declared(type(op))  # type: ignore[arg-type]  # a class of ops is hashable
     if len(op.operands) != len(operands) or len(op.results) != len(results):
         return False
     if not all(name in op.attributes for name in attributes):
@@ -30,6 +28,15 @@ def is_as_declared(op: ir.OpView) -> bool:
     return all(_is_a(value.type, kind) for value, kind in values) and all(
         _is_a(op.attributes[name], kind) for name, kind in attributes.items()
     )
+
+
+@cache
+def _declared(op_class: type[ir.OpView]) -> tuple[list, list, dict[str, Any]]:
+    """The kinds of an op's operands and results, and of its attributes by name; each op is verified after each pass."""
+    hints = op_class.__annotations__
+    operands = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.Value]
+    results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
+    return operands, results, {name: hint for name, hint in hints.items() if get_origin(hint) is None}
 
 
 def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:

@@ -1,6 +1,7 @@
 """The cache on disk: hits, damage, and places that can't be written."""
 
 import logging
+import os
 
 import pytest
 
@@ -70,3 +71,29 @@ def test_key_depends_on_text_and_target():
     """Two regions, or one region for two targets, would share an entry."""
     keys = {region_key("a", Target()), region_key("b", Target()), region_key("a", Target(data_tiling=True))}
     assert len(keys) == 3
+
+
+def entries(cache: RegionCache) -> set[str]:
+    return {path.parent.name + path.name for path in cache.directory.glob("*/*")}
+
+
+def test_the_least_recently_used_entries_go(tmp_path):
+    """Would catch a cache that fills the disk, and one that drops what is used in every process."""
+    size = len(COMPILED) + 64
+    for number in range(6):
+        RegionCache(tmp_path, limit=10 * size).store(f"ab{number}", COMPILED)
+    for age, number in enumerate((0, 1, 2, 3, 4, 5)):
+        os.utime(tmp_path / "regions" / "ab" / str(number), ns=(age, age))
+    assert RegionCache(tmp_path).read("ab0") == COMPILED
+    cache = RegionCache(tmp_path, limit=4 * size)
+    cache.store("ab6", COMPILED)
+    assert cache.evicted == 4
+    assert entries(cache) == {"ab0", "ab5", "ab6"}
+
+
+def test_entries_within_the_limit_stay(tmp_path):
+    """Would catch an eviction at each store, and sizes that are added up without a need."""
+    cache = RegionCache(tmp_path, limit=100 * len(COMPILED))
+    for number in range(20):
+        cache.store(f"ab{number}", COMPILED)
+    assert (cache.evicted, len(entries(cache))) == (0, 20)

@@ -100,6 +100,18 @@ def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
     assert calls() == 2
 
 
+def test_an_evicted_module_is_compiled_again(monkeypatch, tmp_path):
+    """Would catch a name without the code that it stands for: many regions share a module, each with an entry."""
+    calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; printf compiled")
+    cache = RegionCache(tmp_path / "regions")
+    first = compile_regions({"a": "text"}, Target(), timeout=60, cache=cache)
+    for path in cache.directory.glob("*/*"):
+        if path.read_bytes().endswith(b"compiled"):
+            path.unlink()
+    assert compile_regions({"a": "text"}, Target(), timeout=60, cache=cache) == first
+    assert calls() == 2
+
+
 def test_a_crash_is_a_failure(monkeypatch, tmp_path):
     """A compiler that dies of a signal would end in an exception, or be taken for an empty result."""
     calls = use_compiler(monkeypatch, tmp_path, "cat > /dev/null; kill -SEGV $$")

@@ -5,16 +5,23 @@ import dataclasses
 import pytest
 
 from dovetail.backends import target as target_module
-from dovetail.backends.target import Target, target_for_device
+from dovetail.backends.target import VARIANTS, Target, target_for_device
 from dovetail.errors import OptionError
 
 
 def test_every_field_decides_the_fingerprint():
     """A field left out of the fingerprint would load code from the cache that was compiled for something else."""
     changed = {"name": "vmvx", "cpu": "generic", "data_tiling": True, "opt_level": "O1"}
+    changed |= {"distribution": False, "aggressive_fusion": True}
     assert set(changed) == {field.name for field in dataclasses.fields(Target)}
     fingerprints = {Target().fingerprint(), *(Target(**{k: v}).fingerprint() for k, v in changed.items())}
     assert len(fingerprints) == 1 + len(changed)
+
+
+def test_every_variant_is_a_target_of_its_own():
+    """Two variants with equal flags would be measured, and remembered, as two."""
+    assert len({Target().variant(name).fingerprint() for name in VARIANTS}) == len(VARIANTS)
+    assert Target().variant("default") == Target()
 
 
 def test_host_features_decide_the_fingerprint(monkeypatch):
@@ -34,5 +41,5 @@ def test_float64_is_not_demoted():
 def test_unsupported_device_is_named_with_the_valid_ones():
     """A KeyError would say neither what was asked for nor what exists."""
     assert target_for_device("cpu") == Target()
-    with pytest.raises(OptionError, match=r"unsupported device 'tpu'; expected one of: cpu"):
+    with pytest.raises(OptionError, match=r"^unsupported device 'tpu'; expected one of: cpu$"):
         target_for_device("tpu")

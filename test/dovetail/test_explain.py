@@ -12,7 +12,7 @@ import dovetail
 from dovetail.compiler import compile_graph
 from dovetail.dialects.context import make_context
 from dovetail.errors import UnsupportedError
-from dovetail.explanation import read_program
+from dovetail.explanation_program import read_program
 from dovetail.explanation_records import Eager, Guard, MetadataChange, Program, Sharing
 from dovetail.options import Options
 
@@ -253,8 +253,8 @@ FACTS: dict[str, tuple] = {
     "region": (
         product,
         (vector(), vector()),
-        lambda program: [(each.name, each.ops, each.lines) for each in program.regions],
-        [("forward_region_0", 1, (line(product, 1),))],
+        lambda program: [(each.name, each.ops, each.names, each.lines) for each in program.regions],
+        [("forward_region_0", 1, ("aten.mul.Tensor",), (line(product, 1),))],
     ),
     "library call": (
         square,

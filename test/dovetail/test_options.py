@@ -13,8 +13,9 @@ def test_defaults():
 
 def test_every_option_is_taken():
     """Would catch an option that is checked but not set, and an integer refused where a number is wanted."""
-    given = {"strict": True, "partition": "default", "cache": False, "timeout": 3}
-    assert Options.parse(given) == Options(strict=True, partition="default", cache=False, timeout=3)
+    given = {"strict": True, "partition": "min-cut", "memory_budget": 0, "tune": True, "cache": False, "timeout": 3}
+    assert Options.parse(given) == Options(strict=True, memory_budget=0.0, tune=True, cache=False, timeout=3)
+    assert Options.parse({"partition": "default"}).partition == "default"
 
 
 @pytest.mark.parametrize(
@@ -22,9 +23,14 @@ def test_every_option_is_taken():
     [
         (
             {"strikt": True},
-            "unknown option 'strikt' (did you mean 'strict'?); valid are 'strict', 'partition', 'cache', 'timeout'",
+            "unknown option 'strikt' (did you mean 'strict'?); "
+            "valid are 'strict', 'partition', 'memory_budget', 'tune', 'cache', 'timeout'",
         ),
-        ({"mode": 1}, "unknown option 'mode'; valid are 'strict', 'partition', 'cache', 'timeout'"),
+        (
+            {"mode": 1},
+            "unknown option 'mode'; valid are 'strict', 'partition', 'memory_budget', 'tune', 'cache', 'timeout'",
+        ),
+        ({"tune": 1}, "option 'tune' expects bool, got 1"),
         ({"strict": 1}, "option 'strict' expects bool, got 1"),
         ({"strict": "true"}, "option 'strict' expects bool, got 'true'"),
         ({"timeout": True}, "option 'timeout' expects float, got True"),
@@ -32,6 +38,14 @@ def test_every_option_is_taken():
         ({"timeout": float("inf")}, "option 'timeout' expects a number of seconds above 0, got inf"),
         ({"timeout": "3"}, "option 'timeout' expects float, got '3'"),
         ({"partition": 1}, "option 'partition' expects str, got 1"),
+        ({"memory_budget": 1.5}, "option 'memory_budget' expects a number from 0 to 1, got 1.5"),
+        ({"memory_budget": -1}, "option 'memory_budget' expects a number from 0 to 1, got -1"),
+        ({"memory_budget": float("nan")}, "option 'memory_budget' expects a number from 0 to 1, got nan"),
+        ({"memory_budget": "0.5"}, "option 'memory_budget' expects float, got '0.5'"),
+        (
+            {"memory_budget": 0.5, "partition": "default"},
+            "option 'memory_budget' needs 'partition' to be 'min-cut', got 'default'",
+        ),
         ({"partition": "max-cut"}, "option 'partition' expects one of 'min-cut', 'default', got 'max-cut'"),
     ],
 )

@@ -299,3 +299,14 @@ def test_view_of_a_detached_tensor_that_was_transposed_in_place():
 
     with pytest.warns(EagerWarning, match="sizes were changed in place after a tensor was detached"):
         assert_same(fn, matrix(), train=False, graphs=0, eager=True)
+
+
+def test_as_strided_of_what_an_argument_gave():
+    """Catches an offset that counts from the start of the argument's storage: a value starts where it lies."""
+
+    def fn(x):
+        fresh = x * 2
+        fresh.copy_(x)
+        return fresh.as_strided((2,), (2,), 1).sum()
+
+    assert_same(fn, torch.linspace(-1, 1, 11), prepare=lambda each: (each[1:9].view(4, 2),))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from modules import TRAINED
 
 OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation", "--quiet")
 
@@ -85,6 +86,20 @@ def package_folders(repository: Path) -> dict[str, str]:
     return pyproject["tool"]["setuptools"]["package-dir"]
 
 
+def use_commands(environment: Environment) -> None:
+    """Compiles a module to an artifact and runs that, with the commands as they are installed."""
+    (environment.folder / "module.mlir").write_text(TRAINED, encoding="utf-8")
+    for command in (
+        ("dovetail-opt", "module.mlir", "--stop-after=split", "-o", "split.mlir"),
+        ("dovetail-compile", "split.mlir", "-o", "artifact"),
+    ):
+        run(environment.bin / command[0], *command[1:], cwd=environment.folder)
+    printed = run(
+        environment.bin / "dovetail-run", "artifact", "--input=2x3xf32=0", "--input=2x3xf32=2", cwd=environment.folder
+    )
+    assert "result 0: 2x3xf32=[[2.,2.,2.],\n [2.,2.,2.]]" in printed
+
+
 def copy_sources(repository: Path, package_folders: dict[str, str], copy: Path) -> Path:
     """Copies what an install reads to the new folder `copy`."""
     copy.mkdir()
@@ -130,16 +145,16 @@ def test_wheel_holds_every_file(repository: Path, package_folders: dict[str, str
 
 
 def test_wheel_works(environment: Environment, wheel: Path) -> None:
-    """Catches a wheel that works only beside its source tree: code, entry point, command and worker processes."""
+    """Catches a wheel that works only beside its source tree: code, entry points, commands and worker processes."""
     environment.install(wheel)
     assert Path(environment.run_python(USE).splitlines()[-1]).is_relative_to(environment.site_packages)
-    assert run(environment.bin / "dovetail-opt", "--list-passes", cwd=environment.folder).strip()
+    use_commands(environment)
 
 
 def test_editable_install_works(environment: Environment, sources: Path) -> None:
     """Catches a folder mapping that editable installs don't follow, for files made before and after the install."""
     environment.install("--editable", sources)
     assert Path(environment.run_python(USE).splitlines()[-1]).is_relative_to(sources)
-    assert run(environment.bin / "dovetail-opt", "--list-passes", cwd=environment.folder).strip()
+    use_commands(environment)
     (sources / "passes" / "made_later.py").write_text("", encoding="utf-8")
     environment.run_python("import dovetail.passes.made_later")

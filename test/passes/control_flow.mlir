@@ -26,7 +26,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func private @else_0(
   // CHECK: call @else_0_region_0
   // CHECK-LABEL: func.func private @body_0_region_0(
-  func.func @joint(%x: !r {dovetail.requires_grad}) -> (!r, !r) {
+  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r) {
     %zero = torch.constant.int 0
     %none = torch.constant.none
     %0 = "dovetail.read"(%x) : (!r) -> !v

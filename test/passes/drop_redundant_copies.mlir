@@ -7,6 +7,7 @@
 !r = !dovetail.ref<!v, strided<[1]>>
 
 !h = !torch.vtensor<[4],f16>
+!d = !torch.vtensor<[4],f64>
 !m = !torch.vtensor<[2,4],f32>
 !rm = !dovetail.ref<!m, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
@@ -20,20 +21,19 @@ module attributes {dovetail.level = "joint"} {
     %two = torch.constant.int 2
     %half = torch.constant.int 5
     %single = torch.constant.int 6
+    %double = torch.constant.int 7
+    %one = torch.constant.int 1
     // CHECK: %[[A:.*]] = "dovetail.read"(%[[X]])
     // CHECK: %[[B:.*]] = "dovetail.read"(%[[Y]])
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
 
     // COM: All of these are their operand; copy(a, b) is b.
-    // CHECK-NOT: torch.aten.{{clone|detach|alias|copy|_to_copy|view|expand|contiguous}}
+    // CHECK-NOT: torch.aten.{{clone|detach|alias|copy|_to_copy|contiguous}}
     %2 = torch.aten.clone %0, %none : !v, !torch.none -> !v
     %3 = torch.aten.detach %2 : !v -> !v
     %4 = torch.aten.alias %3 : !v -> !v
-    %size = torch.prim.ListConstruct %four : (!torch.int) -> !torch.list<int>
-    %5 = torch.aten.view %4, %size : !v, !torch.list<int> -> !v
-    %6 = torch.aten.expand %5, %size, %false : !v, !torch.list<int>, !torch.bool -> !v
-    %7 = torch.aten._to_copy %6, %single, %none, %none, %none, %false, %none
+    %7 = torch.aten._to_copy %4, %single, %none, %none, %none, %false, %none
         : !v, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !v
     %8 = torch.aten.contiguous %7, %zero : !v, !torch.int -> !v
     %9 = torch.aten.copy %1, %8, %false : !v, !v, !torch.bool -> !v
@@ -51,12 +51,28 @@ module attributes {dovetail.level = "joint"} {
     %wide = torch.prim.ListConstruct %two, %four : (!torch.int, !torch.int) -> !torch.list<int>
     %13 = torch.aten.expand %10, %wide, %false : !v, !torch.list<int>, !torch.bool -> !m
 
+    // COM: To a wider type and back is nothing.
+    %14 = torch.aten._to_copy %10, %double, %none, %none, %none, %false, %none
+        : !v, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !d
+    %15 = torch.aten._to_copy %14, %single, %none, %none, %none, %false, %none
+        : !d, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !v
+    // COM: copy(a, b) of a larger a is b expanded; it needs no a.
+    // CHECK: %[[COPIED:.*]] = torch.aten.expand %[[SUM]]
+    %16 = torch.aten.copy %13, %15, %false : !m, !v, !torch.bool -> !m
+    // COM: A copy that converts stays.
+    // CHECK: torch.aten.copy %{{.*}}, %[[SUM]]
+    %17 = torch.aten.copy %11, %10, %false : !h, !v, !torch.bool -> !h
+    %18 = torch.aten._to_copy %17, %single, %none, %none, %none, %false, %none
+        : !h, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !v
+    %19 = torch.aten.add.Tensor %12, %18, %one : !v, !v, !torch.int -> !v
+    %20 = torch.aten.add.Tensor %13, %16, %one : !m, !m, !torch.int -> !m
+    // CHECK: torch.aten.add.Tensor %[[BACK]]
+    // CHECK: torch.aten.add.Tensor %[[WIDE]], %[[COPIED]]
+
     // CHECK: "dovetail.own"(%[[SUM]])
-    // CHECK: "dovetail.own"(%[[BACK]])
-    // CHECK: "dovetail.own"(%[[WIDE]])
     %o = "dovetail.own"(%10) {requires_grad = false} : (!v) -> !r
-    %p = "dovetail.own"(%12) {requires_grad = false} : (!v) -> !r
-    %q = "dovetail.own"(%13) {requires_grad = false} : (!m) -> !rm
+    %p = "dovetail.own"(%19) {requires_grad = false} : (!v) -> !r
+    %q = "dovetail.own"(%20) {requires_grad = false} : (!m) -> !rm
     return %o, %p, %q : !r, !r, !rm
   }
 }

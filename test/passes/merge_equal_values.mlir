@@ -6,6 +6,7 @@
 
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
+!c = !torch.vtensor<[4],complex<f32>>
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
@@ -56,6 +57,44 @@ module attributes {dovetail.level = "joint"} {
     %q = "dovetail.own"(%11) {requires_grad = false} : (!v) -> !r
     %s = "dovetail.own"(%12) {requires_grad = false} : (!v) -> !r
     return %o, %p, %q, %s : !r, !r, !r, !r
+  }
+
+  // COM: Sums and products of two, whatever their order; not a scaled sum, a difference or a complex product.
+  // CHECK-LABEL: func.func @commuted(
+  func.func @commuted(%x: !v, %y: !v, %w: !c, %z: !c) -> (!v, !v, !c) {
+    %one = torch.constant.int 1
+    %two = torch.constant.int 2
+    // CHECK: %[[SUM:.*]] = torch.aten.add.Tensor %{{.*}}, %{{.*}}, %int1
+    // CHECK-NEXT: %[[PRODUCT:.*]] = torch.aten.mul.Tensor
+    // CHECK-NEXT: torch.aten.mul.Tensor %[[SUM]], %[[PRODUCT]]
+    %0 = torch.aten.add.Tensor %x, %y, %one : !v, !v, !torch.int -> !v
+    %1 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
+    %2 = torch.aten.add.Tensor %y, %x, %one : !v, !v, !torch.int -> !v
+    %3 = torch.aten.mul.Tensor %y, %x : !v, !v -> !v
+    %4 = torch.aten.mul.Tensor %2, %3 : !v, !v -> !v
+    // CHECK-COUNT-2: torch.aten.add.Tensor %{{.*}}, %{{.*}}, %int2
+    // CHECK-COUNT-2: torch.aten.sub.Tensor
+    %5 = torch.aten.add.Tensor %x, %y, %two : !v, !v, !torch.int -> !v
+    %6 = torch.aten.add.Tensor %y, %x, %two : !v, !v, !torch.int -> !v
+    %7 = torch.aten.sub.Tensor %x, %5, %one : !v, !v, !torch.int -> !v
+    %8 = torch.aten.sub.Tensor %5, %x, %one : !v, !v, !torch.int -> !v
+    %9 = torch.aten.maximum %7, %8 : !v, !v -> !v
+    %10 = torch.aten.maximum %9, %6 : !v, !v -> !v
+    // CHECK-COUNT-3: torch.aten.mul.Tensor {{.*}}complex
+    %11 = torch.aten.mul.Tensor %w, %z : !c, !c -> !c
+    %12 = torch.aten.mul.Tensor %z, %w : !c, !c -> !c
+    %13 = torch.aten.mul.Tensor %11, %12 : !c, !c -> !c
+    return %4, %10, %13 : !v, !v, !c
+  }
+
+  // COM: What the user wants computed anew is not what is saved.
+  // CHECK-LABEL: func.func @recomputed(
+  // CHECK-COUNT-2: torch.aten.exp
+  func.func @recomputed(%x: !v) -> (!v, !v, !v) {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.exp %x {dovetail.recompute = "must_recompute"} : !v -> !v
+    %2 = torch.aten.exp %x {dovetail.recompute = "must_recompute"} : !v -> !v
+    return %0, %1, %2 : !v, !v, !v
   }
 
   // CHECK-LABEL: func.func @unused(

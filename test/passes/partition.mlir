@@ -26,16 +26,16 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @forward(
   // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[W:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: {{.*}}) -> (
   // CUT-SAME: !torch.vtensor<[4],f32> {dovetail.saved = "private"}, !torch.vtensor<[4],f32> {dovetail.saved = "checked"})
-  // ALL-SAME: !torch.vtensor<[4],f32> {dovetail.saved = "checked"}, !torch.vtensor<[4],f32> {dovetail.saved = "private"})
+  // ALL-SAME: !torch.vtensor<[4],f32> {dovetail.saved = "private"}, !torch.vtensor<[4],f32> {dovetail.saved = "checked"})
   // CHECK: %[[OLD:.*]] = "dovetail.read"(%[[X]])
   // CHECK: %[[WEIGHT:.*]] = "dovetail.read"(%[[W]])
   // CHECK: %[[EXP:.*]] = torch.aten.exp
   // CHECK: %[[NEG:.*]] = torch.aten.neg
-  // CHECK: %[[O:.*]] = "dovetail.own"(%[[EXP]]) {requires_grad = true}
+  // CHECK: %[[O:.*]] = "dovetail.own"(%[[EXP]]) {dovetail.watched = array<i64: 0>, requires_grad = true}
   // CHECK: %[[P:.*]] = "dovetail.own"(%[[NEG]]) {requires_grad = false}
   // CHECK: %[[COPY:.*]] = torch.aten.clone %[[OLD]]
   // CUT: return %[[O]], %[[P]], %[[COPY]], %[[WEIGHT]]
-  // ALL: return %[[O]], %[[P]], %[[EXP]], %[[COPY]]
+  // ALL: return %[[O]], %[[P]], %[[COPY]], %[[EXP]]
   // CHECK-NOT: dovetail.write
 
   // CHECK-LABEL: func.func @backward(
@@ -43,7 +43,7 @@ module attributes {dovetail.level = "joint"} {
   // CUT-DAG: %[[PRODUCT:.*]] = torch.aten.mul.Tensor %[[OLD]], %[[WEIGHT]]
   // CUT-DAG: %[[EXP:.*]] = torch.aten.exp %[[PRODUCT]]
   // CUT-DAG: %[[TANGENT:.*]] = "dovetail.read"(%[[T]])
-  // ALL-SAME: %[[EXP:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[OLD:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[T:[a-z0-9]+]]: !dovetail.ref
+  // ALL-SAME: %[[OLD:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[EXP:[a-z0-9]+]]: !torch.vtensor<[4],f32>, %[[T:[a-z0-9]+]]: !dovetail.ref
   // ALL-NEXT: %[[TANGENT:.*]] = "dovetail.read"(%[[T]])
   // ALL-NOT: torch.aten.exp
   // CHECK: %[[SCALED:.*]] = torch.aten.mul.Tensor %[[TANGENT]], %[[EXP]]
@@ -63,7 +63,7 @@ module attributes {dovetail.level = "joint"} {
     %3 = torch.aten.exp %2 : !v -> !v
     %4 = torch.aten.neg %2 : !v -> !v
     "dovetail.write"(%4, %x) {mode = "no_grad"} : (!v, !r) -> ()
-    %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
+    %o = "dovetail.own"(%3) {dovetail.watched = array<i64: 0>, requires_grad = true} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r
     %5 = "dovetail.read"(%t) : (!r) -> !v
     %6 = torch.aten.mul.Tensor %5, %3 : !v, !v -> !v

@@ -40,14 +40,15 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-SAME: dovetail.group = 0 : i64, dovetail.name = "x", dovetail.object = 0 : i64, dovetail.root = 0 : i64, dovetail.start = 0 : i64
   // CHECK-SAME: dovetail.group = 0 : i64, dovetail.name = "y", dovetail.object = 1 : i64, dovetail.root = 0 : i64, dovetail.start = 4 : i64
   // CHECK-LABEL: func.func @forward(
-  // CHECK-SAME: dovetail.saved = "checked"
   // CHECK-SAME: dovetail.saved = "private"
+  // CHECK-SAME: dovetail.saved = "checked"
   // CHECK: %[[Y:.*]] = "dovetail.read"(%arg1)
   // CHECK-NEXT: %[[Z:.*]] = "dovetail.read"(%arg2)
   // CHECK: %[[COPY:.*]] = torch.aten.clone %[[Y]]
-  // CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[Z]], %[[COPY]] :
+  // CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[COPY]], %[[Z]] :
   // CHECK-LABEL: func.func @backward(
-  func.func @joint(%x: !r, %y: !r, %z: !r, %w: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(
+      %x: !r, %y: !r, %z: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r {
     call @guard(%x, %y, %z) : (!r, !r, !r) -> ()
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v

@@ -49,6 +49,7 @@ def test_named_pipeline_is_the_compilers():
     """Would catch `dovetail-opt` and the compiler running different passes."""
     assert _parse("compile") == compile_pipeline()
     assert _parse("compile{partition=default}") == compile_pipeline("default")
+    assert _parse("compile{memory-budget=0.5}") == compile_pipeline(memory_budget=0.5)
 
 
 def test_neighbours_and_nesting_are_kept_apart():
@@ -68,12 +69,19 @@ def test_nothing_is_an_empty_pipeline():
     ("text", "message"),
     [
         ("partitoin", "unknown pass 'partitoin'; did you mean 'partition'?"),
-        ("partitoin{algorithm=default}", "unknown pass 'partitoin' in 'partitoin{algorithm=default}'; did you mean"),
+        (
+            "partitoin{algorithm=default}",
+            "unknown pass 'partitoin' in 'partitoin{algorithm=default}'; did you mean 'partition'?",
+        ),
         ("cannonicalize", "unknown pass 'cannonicalize'; did you mean 'canonicalize'?"),
         ("comple", "unknown pass 'comple'; did you mean 'compile'?"),
         ("qqq", "unknown pass 'qqq'; see --list-passes"),
         ("func.func(qqq)", "unknown pass 'qqq' in 'func.func(qqq)'; see --list-passes"),
-        ("cse{qqq=1}", "MLIR can't read 'cse{qqq=1}': <Pass-Options-Parser>: no such option qqq"),
+        (
+            "cse{qqq=1}",
+            "MLIR can't read 'cse{qqq=1}': <Pass-Options-Parser>: no such option qqq failed to add `cse` with options"
+            " `qqq=1`",
+        ),
         (
             "func.func(cse,partition)",
             "pass 'partition' runs on the outermost 'builtin.module', it can't be nested in 'func.func'",
@@ -82,9 +90,12 @@ def test_nothing_is_an_empty_pipeline():
             "func.func(builtin.module(compile))",
             "pipeline 'compile' runs on the outermost 'builtin.module', it can't be nested in 'builtin.module'",
         ),
-        ("test-options{nope=1}", "pass 'test-options' has no option 'nope', valid are 'flag', 'many-words', 'ratio', "),
+        (
+            "test-options{nope=1}",
+            "pass 'test-options' has no option 'nope', valid are 'flag', 'many-words', 'ratio', 'text'",
+        ),
         ("place-ops{nope=1}", "pass 'place-ops' has no option 'nope', it takes none"),
-        ("compile{nope=1}", "pipeline 'compile' has no option 'nope', valid are 'partition'"),
+        ("compile{nope=1}", "pipeline 'compile' has no option 'nope', valid are 'partition', 'memory-budget'"),
         ("test-options{flag=yes}", "pass 'test-options': option 'flag' expects true or false, got 'yes'"),
         ("test-options{many-words=1.5}", "pass 'test-options': option 'many-words' expects an integer, got '1.5'"),
         ("test-options{ratio=half}", "pass 'test-options': option 'ratio' expects a number, got 'half'"),
@@ -97,6 +108,19 @@ def test_nothing_is_an_empty_pipeline():
         ),
         ("compile{partition=best}", "pass 'partition': option 'algorithm' expects 'min-cut' or 'default', got 'best'"),
         (
+            "partition{memory-budget=1.5}",
+            "pass 'partition': option 'memory-budget' expects a number from 0 to 1, got 1.5",
+        ),
+        (
+            "partition{memory-budget=nan}",
+            "pass 'partition': option 'memory-budget' expects a number from 0 to 1, got nan",
+        ),
+        ("compile{memory-budget=half}", "pass 'partition': option 'memory-budget' expects a number, got 'half'"),
+        (
+            "partition{algorithm=default memory-budget=0.5}",
+            "pass 'partition': option 'memory-budget' needs algorithm 'min-cut', got 'default'",
+        ),
+        (
             "verify-level{level=last}",
             "pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', got 'last'",
         ),
@@ -107,22 +131,25 @@ def test_nothing_is_an_empty_pipeline():
             "cse partition",
             "can't read 'cse partition' in the pipeline; expected name, name{option=value} or op(passes)",
         ),
-        ("(cse)", "can't read '(cse)' in the pipeline"),
+        ("(cse)", "can't read '(cse)' in the pipeline; expected name, name{option=value} or op(passes)"),
     ],
 )
 def test_mistake_is_told(text: str, message: str):
     """Would catch a mistake that is passed over, or told without its name or what would be valid."""
     with pytest.raises(OptionError) as caught:
         _parse(text)
-    assert str(caught.value).startswith(message)
+    assert str(caught.value) == message
 
 
 def test_name_is_taken_once():
     """Would catch a second pass that silently takes over a name."""
-    with pytest.raises(OptionError, match=r"pass 'partition' is defined twice: PartitionPass and .*Again"):
+    with pytest.raises(OptionError) as caught:
 
         class Again(Pass, name="partition"):
             """Never made."""
+
+    again = "test_name_is_taken_once.<locals>.Again"
+    assert str(caught.value) == f"pass 'partition' is defined twice: PartitionPass and {again}"
 
 
 def test_every_pass_is_summarised():

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 
 import pytest
@@ -101,11 +102,61 @@ def test_command_survives_any_option_value(tmp_path):
     assert parse_pipeline(pipeline.removeprefix("--pass-pipeline="), context) == (failing,)
 
 
-def test_failure_without_dump_has_no_command():
-    """Would catch a command that names a file which was never written."""
-    with pytest.raises(PassError, match=r"^pass 'verify-level\{level=split\}' failed: ") as caught:
-        _run("verify-level{level=split}", Runner())
-    assert "reproduce" not in str(caught.value)
+def test_failure_without_dump_leaves_a_file_and_the_command(tmp_path, monkeypatch):
+    """Would catch a failure that nobody can show again because `DOVETAIL_DUMP` was not set, or lines that are lost."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(PassError) as caught:
+        _run("merge-equal-values,verify-level{level=split},partition", Runner())
+    [path] = tmp_path.iterdir()
+    assert str(caught.value) == (
+        "pass 'verify-level{level=split}' failed: loc(\"-\":4:1): 'builtin.module' op expects 'dovetail.level' to be"
+        ' "split", got "joint" (in pass \'verify-level\')\n'
+        f"reproduce with: dovetail-opt {path} --pass-pipeline='merge-equal-values,verify-level{{level=split}}'"
+    )
+    assert 'loc("model.py":7:0)' in path.read_text()
+    arguments = shlex.split(str(caught.value).partition("reproduce with: ")[2])[1:]
+    replayed = subprocess.run(
+        [sys.executable, "-m", "dovetail.tools.opt", *arguments], capture_output=True, text=True, check=False
+    )
+    assert replayed.returncode == 1
+    assert '\'dovetail.level\' to be "split", got "joint"' in replayed.stderr
+
+
+def test_command_starts_from_the_module_as_it_came_in(tmp_path, monkeypatch):
+    """Would catch evidence that the failing pass, or one before it, has already rewritten."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(PassError, match=r"--pass-pipeline=partition,test-raises$"):
+        _run("partition,test-raises", Runner())
+    [path] = tmp_path.iterdir()
+    assert str(parse_file(path, make_context())) == str(parse_module(MODULE, make_context()))
+
+
+def test_evidence_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    """Would catch a full disk that hides why the pass failed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(PassError) as caught:
+        _run("test-raises", Runner())
+    assert str(caught.value) == (
+        "pass 'test-raises' failed: IndexError: list index out of range\n"
+        "reproduce with: dovetail-opt - --pass-pipeline=test-raises  # the module could not be written: No such file or"
+        " directory"
+    )
+
+
+def test_no_evidence_where_none_is_wanted(tmp_path, monkeypatch):
+    """Would catch a file for each error that a test expects."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(PassError) as caught:
+        _run("test-raises", Runner(leaves_evidence=False))
+    assert str(caught.value) == "pass 'test-raises' failed: IndexError: list index out of range"
+    assert not list(tmp_path.iterdir())
+
+
+def test_success_leaves_no_file(tmp_path, monkeypatch):
+    """Would catch evidence that is written before anything failed: text of each module that is compiled."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    _run("partition", Runner())
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_bug_in_a_pass_is_evidence_too(tmp_path):
@@ -123,10 +174,23 @@ def test_invalid_ir_is_blamed_on_the_pass_that_left_it():
     assert "'dovetail.read' op has no attribute 'colour', expected none" in str(caught.value)
 
 
-def test_after_sees_each_pass_and_seconds_add_up():
+def test_invalid_ir_is_found_at_the_end_without_verification_of_each():
+    """Would catch `verify_each=False` that verifies nothing at all, or that still blames the pass at once."""
+    with pytest.raises(PassError) as caught:
+        _run("test-breaks,merge-equal-values", Runner(verify_each=False))
+    assert str(caught.value) == (
+        "one of the passes left invalid IR, --verify-each=true names it: Verification failed:\n"
+        "error: \"-\":6:10: 'dovetail.read' op has no attribute 'colour', expected none"
+    )
+
+
+def test_watchers_see_each_pass_and_seconds_add_up():
     """Would catch a check, such as `--run-check`, that is not told of a pass, and a pass that nobody times."""
     seen = []
-    runner = Runner(after=lambda ran, module: seen.append(str(ran)))
-    _run("verify-level,partition{algorithm=default},verify-level{level=split}", runner)
-    assert seen == ["verify-level", "partition{algorithm=default}", "verify-level{level=split}"]
+    runner = Runner(
+        before=lambda runs, module: seen.append(f"before {runs}"), after=lambda ran, module: seen.append(f"after {ran}")
+    )
+    _run("verify-level,partition{algorithm=default}", runner)
+    partition = "partition{algorithm=default}"
+    assert seen == ["before verify-level", "after verify-level", f"before {partition}", f"after {partition}"]
     assert set(runner.seconds) == {"verify-level", "partition"}

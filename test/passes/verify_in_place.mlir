@@ -1,9 +1,8 @@
-// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=regions}' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=regions}' --split-input-file --verify-diagnostics
 //
 // Catches a module, changed by hand or by a pass, whose update in place would lose a value, reach the user's other
 // tensors, or leave arguments half updated. The first module is right; each of the others breaks one rule.
 
-// CHECK: module attributes
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -39,7 +38,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.write' op can't be 'dovetail.in_place': autograd follows the write
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -47,6 +45,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r, %y: !r) {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
+    // expected-error @below {{'dovetail.write' op can't be 'dovetail.in_place': autograd follows the write}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "tracked"} : (!r, !r) -> ()
     return
   }
@@ -75,7 +74,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.write' op can't be 'dovetail.in_place': no guard keeps other arguments off its memory
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -83,6 +81,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r, %y: !r) {
     call @guard(%y, %x) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
+    // expected-error @below {{'dovetail.write' op can't be 'dovetail.in_place': no guard keeps other arguments off its memory}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
@@ -111,7 +110,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "pointwise"
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -119,6 +117,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r, %y: !r) {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
+    // expected-error @below {{'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "pointwise"}}
     "dovetail.write"(%0#1, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
@@ -147,7 +146,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "not read"
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -155,6 +153,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r, %y: !r) {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
+    // expected-error @below {{'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "not read"}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "not read", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
@@ -183,7 +182,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.destination' op has a proof, but no write with 'dovetail.in_place' takes what lies in it
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -199,6 +197,7 @@ module attributes {dovetail.level = "regions"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
+    // expected-error @below {{'dovetail.destination' op has a proof, but no write with 'dovetail.in_place' takes what lies in it}}
     %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
     call @forward_update_0(%1, %d, %a) : (!v, !m, !m) -> ()
     %2 = torch.copy.to_vtensor %d : !v
@@ -219,7 +218,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'func.call' op takes an argument's memory to update and once more to read
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -237,6 +235,7 @@ module attributes {dovetail.level = "regions"} {
     %a = "dovetail.alloc"() : () -> !m
     %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
     %4 = torch.copy.to_vtensor %d : !v
+    // expected-error @below {{'func.call' op takes an argument's memory to update and once more to read}}
     call @forward_update_0(%4, %d, %a) : (!v, !m, !m) -> ()
     %2 = torch.copy.to_vtensor %d : !v
     %3 = torch.copy.to_vtensor %a : !v
@@ -256,7 +255,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'func.call' op uses an argument's old value when or after it is updated in place
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -273,6 +271,7 @@ module attributes {dovetail.level = "regions"} {
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
+    // expected-error @below {{'func.call' op uses an argument's old value when or after it is updated in place}}
     call @forward_update_0(%0, %d, %a) : (!v, !m, !m) -> ()
     %2 = torch.copy.to_vtensor %d : !v
     %3 = torch.copy.to_vtensor %a : !v
@@ -292,7 +291,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'func.return' op uses an argument's old value when or after it is updated in place
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -314,6 +312,7 @@ module attributes {dovetail.level = "regions"} {
     %3 = torch.copy.to_vtensor %a : !v
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     %p = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    // expected-error @below {{'func.return' op uses an argument's old value when or after it is updated in place}}
     return %o, %p : !r, !r
   }
   func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
@@ -328,7 +327,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.destination' op expects one region to update it
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -344,6 +342,7 @@ module attributes {dovetail.level = "regions"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
+    // expected-error @below {{'dovetail.destination' op expects one region to update it}}
     %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
     call @forward_update_0(%1, %d, %a) : (!v, !m, !m) -> ()
     call @forward_update_0(%1, %d, %a) : (!v, !m, !m) -> ()
@@ -365,7 +364,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'func.func' op expects memory to update by proof 'not read' to be overwritten once, and read accordingly
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -389,6 +387,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
+  // expected-error @below {{'func.func' op expects memory to update by proof 'not read' to be overwritten once, and read accordingly}}
   func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
@@ -401,7 +400,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'torch.aten.flip' op is not computed element by element, but updates an argument in place
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -429,6 +427,7 @@ module attributes {dovetail.level = "regions"} {
     %0 = torch.copy.to_vtensor %d : !v
     %zero = torch.constant.int 0
     %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    // expected-error @below {{'torch.aten.flip' op is not computed element by element, but updates an argument in place}}
     %1 = torch.aten.flip %0, %dims : !v, !torch.list<int> -> !v
     %2 = torch.aten.exp %y : !v -> !v
     torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
@@ -439,7 +438,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'torch.overwrite.tensor.contents' op depends on the old value of an argument that another result takes the place of
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -468,6 +466,7 @@ module attributes {dovetail.level = "regions"} {
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %0 : !v -> !v
     torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
+    // expected-error @below {{'torch.overwrite.tensor.contents' op depends on the old value of an argument that another result takes the place of}}
     torch.overwrite.tensor.contents %2 overwrites %a : !v, !m
     return
   }
@@ -475,7 +474,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'torch.operator' op may fail after an argument was updated in place
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -495,6 +493,7 @@ module attributes {dovetail.level = "regions"} {
     call @forward_update_0(%1, %d, %a) : (!v, !m, !m) -> ()
     %2 = torch.copy.to_vtensor %d : !v
     %3 = torch.copy.to_vtensor %a : !v
+    // expected-error @below {{'torch.operator' op may fail after an argument was updated in place}}
     %4 = torch.operator "torch.aten.mm"(%1, %1) {dovetail.reason = "library kernel: contraction"} : (!v, !v) -> !v
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
@@ -512,7 +511,6 @@ module attributes {dovetail.level = "regions"} {
 
 // -----
 
-// CHECK: 'dovetail.alloc' op may fail after an argument was updated in place
 !v = !torch.vtensor<[4],f32>
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -532,6 +530,7 @@ module attributes {dovetail.level = "regions"} {
     call @forward_update_0(%1, %d, %a) : (!v, !m, !m) -> ()
     %2 = torch.copy.to_vtensor %d : !v
     %3 = torch.copy.to_vtensor %a : !v
+    // expected-error @below {{'dovetail.alloc' op may fail after an argument was updated in place}}
     %4 = "dovetail.alloc"() : () -> !m
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r

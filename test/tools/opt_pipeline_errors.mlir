@@ -20,7 +20,9 @@
 // CHECK-NEXT: dovetail-opt: missing closing bracket in pipeline 'partition{algorithm=default'
 // COM: Good passes, but not for this module.
 // CHECK-NEXT: dovetail-opt: pass 'plan-epilogue' failed: no function '@forward', the module has @f
+// CHECK-NEXT: reproduce with: dovetail-opt {{.*}}.mlir --pass-pipeline=plan-epilogue
 // CHECK-NEXT: dovetail-opt: pass 'verify-level' failed: loc("{{.*}}opt_pipeline_errors.mlir":{{[0-9]+}}:{{[0-9]+}}): 'builtin.module' op expects 'dovetail.level' to be "joint", got none
+// CHECK-NEXT: reproduce with: dovetail-opt {{.*}}.mlir --pass-pipeline=verify-level
 // CHECK-NOT: dovetail-opt:
 // CHECK-NOT: Traceback
 func.func @f() {

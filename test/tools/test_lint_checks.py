@@ -7,6 +7,7 @@ import pytest
 from dovetail.tools.lint_checks import lint_folder
 
 RUN = "// RUN: dovetail-opt %s | FileCheck %s\n"
+RUN_VERIFY = "// RUN: dovetail-opt %s --verify-diagnostics\n"
 RUN_PREFIX = "// RUN: dovetail-opt %s | FileCheck %s --check-prefix=SPLIT\n"
 
 
@@ -52,7 +53,6 @@ def test_dead_check_is_found(tmp_path: Path, line: str, expected: str) -> None:
         "// COM: CHECK-NXT: a",
         "// Prose that speaks of CHECK-NXT: nothing.",
         "// REQUIRES: cuda",
-        "// expected-error@+1 {{a}}",
         "// -----",
         "#map = affine_map<(d0) -> (d0)>",
     ],
@@ -84,6 +84,54 @@ def test_python_check_beside_its_print_passes(tmp_path: Path) -> None:
     """Catches a lint that knows only comments that start a line."""
     text = '# RUN: %python %s | FileCheck %s\nprint("a")  # CHECK: a\n'
     assert messages(tmp_path, "a.py", text) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// expected-error {{a}}",
+        "// expected-error@+1 {{a}}",
+        "// expected-error @below {{a}}",
+        "return %x : i32 // expected-note @unknown {{a}}",
+    ],
+)
+def test_expected_error_passes(tmp_path: Path, line: str) -> None:
+    """Catches a lint that knows only some of the forms that `--verify-diagnostics` reads."""
+    assert messages(tmp_path, "a.mlir", f"{RUN_VERIFY}{line}\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// expected-eror {{a}}",
+        "// expected-error: a",
+        "// expected-error @next {{a}}",
+        "// expected-error @below {a}",
+        "//expected-errors {{a}}",
+    ],
+)
+def test_unreadable_expected_error_is_found(tmp_path: Path, line: str) -> None:
+    """Catches an expectation that `--verify-diagnostics` passes over: nothing is expected there."""
+    [found] = messages(tmp_path, "a.mlir", f"{RUN_VERIFY}{line}\n")
+    assert found == "a.mlir:2: an expected error that can't be read; write 'expected-error @below {{text}}'"
+
+
+def test_expected_error_that_nobody_reads_is_found(tmp_path: Path) -> None:
+    """Catches an expectation in a file that lost its `--verify-diagnostics`."""
+    [found] = messages(tmp_path, "a.mlir", f"{RUN}// CHECK: live\n// expected-error @below {{{{a}}}}\n")
+    assert found == "a.mlir:3: an expected error that no RUN line reads, they lack --verify-diagnostics"
+
+
+def test_verification_of_nothing_is_found(tmp_path: Path) -> None:
+    """Catches a file whose expectations got lost."""
+    [found] = messages(tmp_path, "a.mlir", RUN_VERIFY)
+    assert found == "a.mlir:1: --verify-diagnostics in a file that expects no error"
+
+
+def test_file_that_filecheck_reads_without_a_check_is_found(tmp_path: Path) -> None:
+    """Catches a test whose every check was taken away."""
+    [found] = messages(tmp_path, "a.mlir", f"{RUN}func.func private @f()\n")
+    assert found == "a.mlir:1: FileCheck reads prefix 'CHECK', which no line of the file has"
 
 
 def test_run_line_in_a_pytest_file_is_found(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting import body, function
-from dovetail.tools.opt import main
+from dovetail.tools.opt.command import main
 
 MODULE = """
 !v = !torch.vtensor<[4],f32>
@@ -76,3 +76,28 @@ def test_traceback_is_shown_when_asked(path: str):
     """Would catch `--traceback` that still hides where an error came from."""
     with pytest.raises(Exception, match="unknown pass 'nope'"):
         main([path, "--pass-pipeline=nope", "--traceback"])
+
+
+@dataclass(frozen=True)
+class _MisspellsPass(Pass, name="test-misspells"):
+    """Gives a read an attribute that it can't have, or takes it away again."""
+
+    def run(self, module: ir.Module) -> None:
+        attributes = _read(module).owner.attributes
+        if "colour" in attributes:
+            del attributes["colour"]
+        else:
+            attributes["colour"] = ir.StringAttr.get("red")
+
+
+def test_invalid_ir_between_passes_is_allowed_only_when_asked(path: str, capsys: pytest.CaptureFixture):
+    """Would catch `--verify-each=false` that changes nothing, or that lets invalid IR out."""
+    twice = "--pass-pipeline=test-misspells,test-misspells"
+    assert main([path, twice, "--verify-each=false"]) == 0
+    assert main([path, twice]) == main([path, twice, "--verify-each=true"]) == 1
+    assert "pass 'test-misspells' failed: Verification failed:" in capsys.readouterr().err
+    assert main([path, "--test-misspells", "--verify-each=false"]) == 1
+    assert capsys.readouterr().err == (
+        "dovetail-opt: one of the passes left invalid IR, --verify-each=true names it: Verification failed:\n"
+        f"error: \"{path}\":5:8: 'dovetail.read' op has no attribute 'colour', expected none\n"
+    )

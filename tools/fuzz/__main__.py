@@ -86,7 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         "--backend",
         choices=list(BACKENDS),
         default="dovetail",
-        help="what to compare with eager; eager-check runs Dynamo's graphs as they are",
+        help="what to compare with eager; eager-check runs Dynamo's graphs as they are, run-check is dovetail, which "
+        "then runs each module before and after each pass and compares",
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
     parser.add_argument(

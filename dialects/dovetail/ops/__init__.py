@@ -3,9 +3,11 @@
 from dovetail.dialects.dovetail.ops.alloc import AllocOp
 from dovetail.dialects.dovetail.ops.destination import DestinationOp
 from dovetail.dialects.dovetail.ops.detach import DetachOp
+from dovetail.dialects.dovetail.ops.free import FreeOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
+from dovetail.dialects.dovetail.ops.reuse import ReuseOp
 from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
 from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
 from dovetail.dialects.dovetail.ops.tangent import TangentOp
@@ -17,9 +19,11 @@ __all__ = [
     "AllocOp",
     "DestinationOp",
     "DetachOp",
+    "FreeOp",
     "GradientOp",
     "OwnOp",
     "ReadOp",
+    "ReuseOp",
     "SetGradModeOp",
     "SetMetadataOp",
     "TangentOp",

@@ -1,0 +1,28 @@
+"""`dovetail.free`: a function lets go of memory."""
+
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Operand
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import create
+from dovetail.dialects.dovetail.dialect import Dovetail
+
+
+class FreeOp(Dovetail.Operation, name="free"):
+    """Ends the life of `memory` and of all views of it: nothing in this function uses them afterwards.
+
+    It goes back to the allocator unless it was handed out, or an op made another tensor that shares it.
+    `"dovetail.free"(%d) : (!torch.tensor<[4],f32>) -> ()`
+    """
+
+    memory: Operand[Any]
+
+    def verify_invariants(self) -> bool:
+        return not verify.is_as_declared(self) or verify.knows_attributes(self)
+
+
+def free(memory: ir.Value) -> FreeOp:
+    """Builds the end of the life of `memory`."""
+    return create(FreeOp, [memory], {}, [])

@@ -1,0 +1,1 @@
+"""The page that `dovetail.explain(..., html=path)` writes: an explanation's records as one self-contained HTML file."""

@@ -1,0 +1,36 @@
+"""Layer normalization from simpler ops, in the form that compiles to the fastest code."""
+
+import torch
+from torch._decomp import get_decompositions
+
+_native_layer_norm = torch.ops.aten.native_layer_norm.default
+_by_pytorch = get_decompositions([_native_layer_norm])[_native_layer_norm]
+
+
+def layer_norm(
+    value: torch.Tensor,
+    normalized_shape: list[int],
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    eps: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns what `aten.native_layer_norm` does: the normalized value, the mean, the reciprocal standard deviation.
+
+    For float32 the variance is the mean of the squared differences, as in eager: torch-mlir computes `var_mean` in
+    float64, which takes a third longer (docs/placement.md). Of values around an infinite mean eager returns NaN as the
+    mean, this one the mean. Anything else is PyTorch's own decomposition.
+    """
+    if value.numel() == 0 or any(
+        each is not None and each.dtype is not torch.float32 for each in (value, weight, bias)
+    ):
+        return _by_pytorch(value, normalized_shape, weight, bias, eps)
+    dims = list(range(-len(normalized_shape), 0))
+    mean = value.mean(dims, keepdim=True)
+    centred = value - mean
+    reciprocal = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
+    normal = centred * reciprocal
+    if weight is not None:
+        normal = normal * weight
+    if bias is not None:
+        normal = normal + bias
+    return normal, mean, reciprocal

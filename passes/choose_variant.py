@@ -1,0 +1,43 @@
+"""Pass `choose-variant`: says how regions are compiled and run, where that was measured."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.backends.target import DRIVERS, VARIANTS
+from dovetail.dialects.regions import DRIVER, MEASURED, VARIANT, regions
+from dovetail.errors import OptionError
+from dovetail.passes.base import Pass, fail
+
+
+@dataclass(frozen=True)
+class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
+    """Writes what tuning chose to `regions` (symbols joined by `+`), and the figures that it chose by.
+
+    Without a `driver` the size of a region decides what runs it.
+
+    Before:  `func @region(...) attributes {dovetail.region}`
+    After:   `func @region(...) attributes {dovetail.driver = "local-sync", dovetail.measured = "...", dovetail.region,
+             dovetail.variant = "default"}`
+    """
+
+    regions: str = ""
+    variant: str = "default"
+    driver: str = ""
+    measured: str = ""
+
+    def __post_init__(self):
+        for option, value, valid in (("variant", self.variant, VARIANTS), ("driver", self.driver, DRIVERS)):
+            if value and value not in valid:
+                listed = ", ".join(f"'{each}'" for each in valid)
+                raise OptionError(f"pass 'choose-variant': option '{option}' expects one of {listed}, got '{value}'")
+
+    def run(self, module: ir.Module) -> None:
+        found = regions(module)
+        for name in filter(None, self.regions.split("+")):
+            if name not in found:
+                known = ", ".join(f"@{each}" for each in found) or "none"
+                raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
+            for key, value in ((VARIANT, self.variant), (DRIVER, self.driver), (MEASURED, self.measured)):
+                if value:
+                    found[name].attributes[key] = ir.StringAttr.get(value)

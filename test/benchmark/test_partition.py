@@ -1,0 +1,52 @@
+"""What partitions save for the backward, ours beside PyTorch's, on eight models: counted, and not timed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODELS = ["GPT-2", "BERT", "Llama", "ResNet", "perceptron", "vision transformer", "U-Net", "LSTM"]
+
+
+def benchmark(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(Path(__file__).parents[2] / "benchmark" / "partition.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """The figures by model, of one run of the command."""
+    target = tmp_path_factory.mktemp("partition") / "figures.json"
+    result = benchmark("--json", str(target))
+    assert result.returncode == 0, result.stderr
+    return {figures["model"]: figures for figures in json.loads(target.read_text())}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_more_bytes_than_pytorch(counted, model):
+    """Would catch an op that PyTorch's partitioner computes again and ours saves."""
+    assert 0 < counted[model]["min_cut"]["nbytes"] <= counted[model]["pytorch"]["nbytes"]
+    assert counted[model]["min_cut"]["nbytes"] <= counted[model]["default"]["nbytes"]
+    assert counted[model]["default"]["recomputed"] == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_smaller_budget_never_saves_more(counted, model):
+    """Would catch a budget that is exceeded, ignored, or met by a choice that saves more than a larger budget's."""
+    saved = {1.0: counted[model]["min_cut"]["nbytes"]}
+    saved |= {float(budget): each["nbytes"] for budget, each in counted[model]["budgets"].items()}
+    budgets = sorted(saved)
+    sizes = [saved[budget] for budget in budgets]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+    for budget in budgets:
+        assert saved[budget] <= sizes[0] + budget * (sizes[-1] - sizes[0])
+
+
+def test_unknown_model_is_named():
+    """Would catch a misspelt model that measures nothing, or a traceback."""
+    result = benchmark("--only", "gtp")
+    assert result.returncode == 2
+    assert "invalid choice: 'gtp'" in result.stderr

@@ -1,0 +1,43 @@
+"""The benchmark of the passes runs every pass, says how they grow, and names bad options."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dovetail.passes.pipeline import compile_pipeline
+
+
+def benchmark(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(repository / "benchmark" / "passes.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_page_has_every_pass(repository: Path, tmp_path: Path):
+    """A pass that is left out of the table or took no time, depths in the wrong order, or a page without figures."""
+    target = tmp_path / "page.md"
+    result = benchmark(repository, "--layers", "2", "1", "--repeats", "1", "-o", str(target))
+    assert result.returncode in (0, 1), result.stderr  # 1: so few ops say little of growth
+    rows = [[field.strip(" `") for field in line.split("|")[1:-1]] for line in target.read_text().splitlines()]
+    depths = [row for row in rows if len(row) == 3 and row[0].isdigit()]
+    assert [row[0] for row in depths] == ["1", "2"]
+    assert all(float(seconds) > 0 for *_, seconds in depths)
+    passes = [row for row in rows if len(row) == 5 and not row[0].startswith(("pass", "---"))]
+    assert [row[0] for row in passes] == list(dict.fromkeys(str(each) for each in compile_pipeline()))
+    assert sum(float(row[2]) for row in passes) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--layers", "2"), "passes.py: error: --layers: expected two or more different depths, from 1 up"),
+        (("--layers", "0", "2"), "passes.py: error: --layers: expected two or more different depths, from 1 up"),
+        (("--repeats", "0"), "passes.py: error: --repeats 0: expected 1 or more"),
+    ],
+)
+def test_bad_option_is_named(repository: Path, arguments: tuple[str, ...], message: str):
+    """A division by zero in place of a message, after a minute of work."""
+    result = benchmark(repository, *arguments)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == message

@@ -1,0 +1,25 @@
+// RUN: dovetail-opt %s --split-input-file --verify-diagnostics
+//
+// Catches memory of a size that nobody knows, and a misspelt attribute.
+
+func.func @result(%m: !torch.tensor<[4],f32>) {
+  // expected-error @+1 {{'dovetail.reuse' op expects a result of type '!torch.tensor' with static sizes, got '!torch.vtensor<[4],f32>'}}
+  %0 = "dovetail.reuse"(%m) : (!torch.tensor<[4],f32>) -> !torch.vtensor<[4],f32>
+  return
+}
+
+// -----
+
+func.func @operand(%m: !torch.list<vtensor>) {
+  // expected-error @+1 {{'dovetail.reuse' op expects a tensor with static sizes to reuse, got '!torch.list<vtensor>'}}
+  %0 = "dovetail.reuse"(%m) : (!torch.list<vtensor>) -> !torch.tensor<[4],f32>
+  return
+}
+
+// -----
+
+func.func @attribute(%m: !torch.tensor<[4],f32>) {
+  // expected-error @+1 {{'dovetail.free' op has no attribute 'late', expected none}}
+  "dovetail.free"(%m) {late} : (!torch.tensor<[4],f32>) -> ()
+  return
+}

@@ -1,0 +1,109 @@
+"""From regions to executables: what fails is split and tried again, so that only the ops at fault are library calls."""
+
+import pytest
+import torch
+
+import dovetail
+from dovetail import build
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.errors import StrictError
+
+
+def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV") -> list[int]:
+    """Makes each region with one of `ops` in it fail; the list gets the number of regions of each round."""
+    rounds: list[int] = []
+
+    def compiled(texts, target, **options):
+        rounds.append(len(texts))
+        bad = {name for name, text in texts.items() if any(f"torch.aten.{op} " in text for op in ops)}
+        good = {name: text for name, text in texts.items() if name not in bad}
+        failure = CompileFailure(reason, "", "iree-compile FILE")
+        return {**compile_regions(good, target, **options), **dict.fromkeys(bad, failure)}
+
+    monkeypatch.setattr(build, "compile_regions", compiled)
+    return rounds
+
+
+def _nine_ops(x, y):
+    a = torch.relu(x * 2 + 1)
+    b = torch.exp(a - y)
+    return torch.sigmoid(b.abs() + x.neg()), a
+
+
+def _run(function, **options):
+    dovetail.stats(reset=True)
+    arguments = (torch.linspace(-1, 1, 12).reshape(3, 4), torch.ones(3, 4))
+    with torch.no_grad():
+        results = torch.compile(function, backend="dovetail", options=options)(*arguments)
+    torch.testing.assert_close(results, function(*arguments))
+    return dovetail.stats()
+
+
+def test_one_op_at_fault_is_one_library_call(monkeypatch):
+    """Would catch eight good ops that run through ATen because a ninth one in their region does not compile."""
+    rounds = _failing_on(monkeypatch, "exp")
+    stats = _run(_nine_ops)
+    assert stats.library_calls == {("aten.exp.default", "fallback: crash: SIGSEGV"): 1}
+    assert stats.ops["region"] == 8
+    # Nine ops need at most ceil(log2 9) splits, each followed by a round for its two parts.
+    assert 1 <= stats.splits <= 4
+    assert stats.failures == {"crash: SIGSEGV": stats.splits + 1}
+    assert rounds == [1] + [2] * stats.splits
+
+
+def test_splits_are_bounded(monkeypatch):
+    """Would catch a region of n bad ops that costs n compilations: after 2 log2(n) splits the rest is called."""
+    _failing_on(monkeypatch, *"exp mul.Scalar relu sub.Tensor abs neg add.Scalar add.Tensor sigmoid".split())
+    stats = _run(_nine_ops)
+    assert stats.ops["region"] == 0
+    assert stats.ops["fallback"] == 9
+    assert stats.splits == 8
+
+
+def test_time_outs_cost_more_splits(monkeypatch):
+    """Would catch minutes of waiting: a part of a region that hangs is likely to hang, too."""
+    _failing_on(monkeypatch, "exp", reason="time-out after 120 s")
+    stats = _run(_nine_ops)
+    assert stats.splits == 2
+    assert stats.ops["region"] > 0
+    assert ("aten.exp.default", "fallback: time-out after 120 s") in stats.library_calls
+
+
+def test_strict_mode_objects_to_the_op_at_fault(monkeypatch):
+    """Would catch an error that names the first op of the region, or none since most of it compiles."""
+    _failing_on(monkeypatch, "exp")
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=r"aten\.exp can't be compiled: crash") as caught:
+        _run(_nine_ops, strict=True)
+    assert isinstance(caught.value.inner_exception, StrictError)
+
+
+def test_an_update_in_place_is_split_by_what_it_stores(monkeypatch):
+    """Would catch a part that reads a parameter after another part has overwritten it."""
+    _failing_on(monkeypatch, "tanh")
+
+    def step(p, q, g):
+        p.add_(g)
+        q.mul_(g.tanh())
+
+    expected, actual = ([torch.ones(8), torch.full((8,), 3.0), torch.linspace(-1, 1, 8)] for _ in range(2))
+    dovetail.stats(reset=True)
+    step(*expected)
+    torch.compile(step, backend="dovetail")(*actual)
+    torch.testing.assert_close(actual, expected)
+    stats = dovetail.stats()
+    assert stats.splits == 1
+    assert {op for op, _ in stats.library_calls} == {"aten.tanh.default", "aten.mul.Tensor"}
+
+
+def test_what_the_runtime_refuses_to_load_is_split_too(monkeypatch):
+    """Would catch an IndexError in the user's process: IREE's runtime binds a few dozen tensors to a dispatch."""
+    load = build.Executable
+
+    def refusing(compiled, driver, name):
+        if name == "forward_region_0":
+            raise IndexError("OUT_OF_RANGE; dispatch requiring 200 bindings exceeds limit of 64")
+        return load(compiled, driver=driver, name=name)
+
+    monkeypatch.setattr(build, "Executable", refusing)
+    stats = _run(_nine_ops)
+    assert (stats.splits, stats.ops["region"], stats.ops["fallback"]) == (1, 9, 0)

@@ -1,0 +1,83 @@
+// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=joint}' --split-input-file --verify-diagnostics
+//
+// Catches a pass that leaves the wrong language behind and is believed, and a malformed module that ends in a Python
+// error.
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+// expected-error @below {{'builtin.module' op expects 'dovetail.level' to be "joint", got "split"}}
+module attributes {dovetail.level = "split"} {
+  func.func @joint(%x: !r) {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.level' to be "joint", got none}}
+module {}
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.level' to be "joint", got 1 : i64}}
+module attributes {dovetail.level = 1} {}
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects a function '@joint' at level 'joint'}}
+module attributes {dovetail.level = "joint"} {
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) {
+    return
+  }
+  // expected-error @below {{'func.func' op '@helper' has no place at level 'joint', expected @joint}}
+  func.func @helper() {
+    return
+  }
+}
+
+// -----
+
+module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op '@joint' expects a ref to a static '!torch.vtensor' with one stride a dimension and no offset, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>'}}
+  func.func @joint(%x: !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>) {
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op '@joint' expects a body of one block, got 0 blocks}}
+  func.func private @joint(!r)
+}
+
+// -----
+
+module attributes {dovetail.level = "joint"} {
+  func.func @joint() {
+    // expected-error @below {{'dovetail.alloc' op has no place in '@joint' at level 'joint'}}
+    %0 = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) {
+    // expected-error @below {{'builtin.unrealized_conversion_cast' op has no place in '@joint', expected an op of dovetail, torch, func}}
+    %0 = builtin.unrealized_conversion_cast %x : !r to !v
+    return
+  }
+}

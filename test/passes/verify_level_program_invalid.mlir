@@ -1,0 +1,202 @@
+// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=program}' --split-input-file --verify-diagnostics
+//
+// Catches a pass that leaves the wrong language behind and is believed, and a malformed module that ends in a Python
+// error.
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    // expected-error @below {{'torch.aten.exp' op computes in '@forward' at level 'program', expected a call or a view}}
+    %1 = torch.aten.exp %0 : !v -> !v
+    %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    // expected-error @below {{'dovetail.write' op has no place in '@forward' at level 'program'}}
+    "dovetail.write"(%0, %x) {mode = "hidden"} : (!v, !r) -> ()
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @r() attributes {dovetail.region} {
+    // expected-error @below {{'dovetail.alloc' op has no place in a region, which IREE compiles}}
+    %0 = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func private @r(%x: !v) attributes {dovetail.region} {
+    // expected-error @below {{'torch.operator' op has no place in a region, which IREE compiles}}
+    %0 = torch.operator "torch.aten.sinc"(%x) {dovetail.reason = "no rule"} : (!v) -> !v
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  // expected-error @below {{'func.func' op '@r' is a region, it expects values and memory, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>'}}
+  func.func private @r(%x: !r) attributes {dovetail.region} {
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  // expected-error @below {{'func.func' op expects 'dovetail.forward' and 'dovetail.backward', got no 'dovetail.backward'}}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward}
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  // expected-error @below {{'func.func' op refers to '@backward', which is not defined}}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func @backward(%t: !r) -> !v {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    return %0 : !v
+  }
+  // expected-error @below {{'func.func' op expects its forward to take and return first what it does, got (!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) ->}}
+  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @forward(%x, %x) : (!r, !r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r, %y: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+  func.func @backward(%t: !r) -> !v {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    return %0 : !v
+  }
+  // expected-error @below {{'func.func' op expects its backward to take the 0 saved values first and return 2 gradients, got}}
+  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "program"} {
+  func.func @call(%x: !r) -> !r {
+    %0 = call @apply(%x) : (!r) -> !r
+    return %0 : !r
+  }
+  func.func @forward(%x: !r) -> (!r, !v) {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o, %0 : !r, !v
+  }
+  func.func @backward(%t: !r) -> !v {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    return %0 : !v
+  }
+  // expected-error @below {{'func.func' op expects its backward to take the 1 saved values first and return 1 gradients, got}}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+}

@@ -1,0 +1,201 @@
+"""Artifacts: what is saved runs without the compiler, and what can't run is refused."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from modules import TRAINED
+
+from dovetail.backends.target import Target
+from dovetail.build import build
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.errors import ArtifactError
+from dovetail.options import Options
+from dovetail.passes.pipeline import compile_pipeline
+from dovetail.passes.runner import Runner
+from dovetail.runtime import artifact
+from dovetail.runtime.artifact import is_artifact, load_artifact, save_artifact
+from dovetail.runtime.program import load_program
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An artifact with two regions or more; tests change copies of it."""
+    module, runner = parse_module(TRAINED, make_context()), Runner()
+    # Too small for regions by the cost model, which is not what is tested here.
+    small = [each for each in compile_pipeline() if each.name != "call-small-regions"]
+    runner.run(tuple(small), module)
+    executables = build(module, Options(), "cpu", runner)
+    assert executables
+    path = tmp_path_factory.mktemp("artifact") / "trained.dovetail"
+    save_artifact(path, module, executables, Target())
+    return path
+
+
+def _changed(saved: Path, folder: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """A copy of the artifact whose files `change` has changed."""
+    with zipfile.ZipFile(saved) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    with zipfile.ZipFile(folder / "changed", "w") as archive:
+        for name, contents in files.items():
+            archive.writestr(name, contents)
+    return folder / "changed"
+
+
+def _with_manifest(change: Callable[[dict], None]) -> Callable[[dict[str, bytes]], None]:
+    def changed(files: dict[str, bytes]) -> None:
+        manifest = json.loads(files["artifact.json"])
+        change(manifest)
+        files["artifact.json"] = json.dumps(manifest).encode()
+
+    return changed
+
+
+def test_artifact_does_what_was_compiled(saved: Path):
+    """Would catch code under the wrong region's name, or a fact that stayed behind in the compiler's process."""
+    module, executables = load_artifact(saved)
+    program, _ = load_program(module, executables)
+    x, b = torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_(), torch.arange(6.0).reshape(2, 3)
+    expected, old = x.detach().exp() * b, b.clone()
+    [result] = program([x, b])
+    torch.testing.assert_close(result, expected)
+    torch.testing.assert_close(b, -old)
+    result.sum().backward()
+    torch.testing.assert_close(x.grad, expected)
+
+
+def test_layout_is_as_documented(saved: Path):
+    """Would catch a file that comes or goes without a new format number."""
+    with zipfile.ZipFile(saved) as archive:
+        names, manifest = archive.namelist(), json.loads(archive.read("artifact.json"))
+        parse_module(archive.read("module.mlir").decode(), make_context())
+    assert names[:2] == ["artifact.json", "module.mlir"]
+    assert all(name.startswith("code/") and name.endswith(".vmfb") for name in names[2:])
+    assert list(manifest) == ["format", "iree", "target", "machine", "regions"]
+    assert manifest["format"] == 1
+    assert {each["file"] for each in manifest["regions"].values()} == set(names[2:])
+
+
+def test_artifact_runs_where_the_compiler_cannot_be_imported(saved: Path):
+    """Would catch an artifact that needs the frontend, the passes or the driver to run."""
+    blocked = ["dovetail.frontend", "dovetail.passes", "dovetail.compiler", "dovetail.build"]
+    script = f"""
+import sys
+for name in {blocked}:
+    sys.modules[name] = None
+from dovetail.tools.run.command import main
+sys.exit(main([{str(saved)!r}, "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6", "--gradients"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("result 0: 2x3xf32=[[1.,2.,3.],\n [4.,5.,6.]]\n")
+
+
+def test_other_format_is_refused(saved: Path, tmp_path: Path):
+    """Would catch an artifact of a later version that is misread."""
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(format=2)))
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value) == f"{path}: is of format 2, this version of Dovetail reads format 1"
+
+
+def test_code_of_another_iree_is_refused(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch code that the runtime loads and misunderstands."""
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(iree="3.1.4")))
+    monkeypatch.setattr(artifact, "version", lambda package: "3.13.0")
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value) == f"{path}: was compiled by IREE 3.1.4, but the runtime is of IREE 3.13.0"
+
+
+def test_code_for_another_cpu_is_refused(saved: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch an illegal instruction, which ends the user's process."""
+    monkeypatch.setattr(artifact, "host_cpu", lambda: "another")
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(saved)
+    assert str(caught.value) == f"{saved}: was compiled for another CPU than this machine's"
+
+
+def test_code_for_a_named_cpu_runs_elsewhere(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch a machine that is compared where the target does not depend on it."""
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest["target"].update(cpu="generic")))
+    monkeypatch.setattr(artifact, "host_cpu", lambda: "another")
+    assert load_artifact(path)[1]
+
+
+def test_region_without_code_is_refused(saved: Path, tmp_path: Path):
+    """Would catch a region that quietly runs op by op through ATen."""
+    name = min(load_artifact(saved)[1])
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest["regions"].pop(name)))
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value) == (f"{path}: expected code for each region of the module and no other, unlike for {name}")
+
+
+def test_driver_is_the_irs_choice(saved: Path, tmp_path: Path):
+    """Would catch an artifact that forgets what tuning measured."""
+
+    def change(files: dict[str, bytes]) -> None:
+        chosen = b'{dovetail.driver = "local-task", dovetail.region}'
+        files["module.mlir"] = files["module.mlir"].replace(b"{dovetail.region}", chosen)
+
+    assert {each.driver for each in load_artifact(saved)[1].values()} == {"local-sync"}
+    assert {each.driver for each in load_artifact(_changed(saved, tmp_path, change))[1].values()} == {"local-task"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda files: files.pop("artifact.json"), "\"There is no item named 'artifact.json' in the archive\""),
+        (lambda files: files.pop("module.mlir"), "\"There is no item named 'module.mlir' in the archive\""),
+        (lambda files: files.update({"artifact.json": b"{"}), "Expecting property name enclosed in double quotes"),
+        (lambda files: files.update({"artifact.json": b"{}"}), "'format'"),
+        (lambda files: files.update({"module.mlir": b"?"}), "Unable to parse module assembly"),
+    ],
+)
+def test_what_is_no_artifact_is_refused(saved: Path, tmp_path: Path, change: Callable, message: str):
+    """Would catch a traceback for a file that only looks like an artifact."""
+    path = _changed(saved, tmp_path, change)
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value).startswith(f"{path}: expected an artifact of dovetail-compile: {message}")
+
+
+def test_what_iree_cannot_load_is_refused(saved: Path, tmp_path: Path):
+    """Would catch a traceback of IREE's for code that is none."""
+
+    def change(files: dict[str, bytes]) -> None:
+        files.update((name, b"no code") for name in files if name.startswith("code/"))
+
+    path = _changed(saved, tmp_path, change)
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value).startswith(f"{path}: IREE's runtime can't load its code: ")
+
+
+def test_damaged_artifact_is_refused(saved: Path, tmp_path: Path):
+    """Would catch a changed byte of code that is run."""
+    damaged = shutil.copy(saved, tmp_path)
+    contents = bytearray(Path(damaged).read_bytes())
+    with zipfile.ZipFile(saved) as archive:
+        code = max(archive.infolist(), key=lambda each: each.header_offset)
+    contents[code.header_offset + 30 + len(code.filename) + code.compress_size // 2] ^= 1
+    Path(damaged).write_bytes(contents)
+    with pytest.raises(ArtifactError, match="expected an artifact of dovetail-compile: "):
+        load_artifact(Path(damaged))
+
+
+def test_artifacts_are_told_from_modules(saved: Path, tmp_path: Path):
+    """Would catch a module that is read as an archive, or the other way round."""
+    (tmp_path / "module.mlir").write_text(TRAINED)
+    assert is_artifact(str(saved))
+    assert not is_artifact(str(tmp_path / "module.mlir"))
+    assert not is_artifact(str(tmp_path / "missing"))
+    assert not is_artifact("-")

@@ -1,0 +1,78 @@
+"""`dovetail-compile`: modules at any level to artifacts, and what a mistake is told."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from modules import TRAINED
+
+from dovetail.runtime.artifact import load_artifact
+from dovetail.runtime.program import load_program
+from dovetail.tools.compile import main
+from dovetail.tools.opt.command import main as opt
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with a module at level `joint`."""
+    (tmp_path / "joint.mlir").write_text(TRAINED)
+    return tmp_path / "joint.mlir"
+
+
+def _result(artifact: Path) -> torch.Tensor:
+    program, _ = load_program(*load_artifact(artifact))
+    return program([torch.zeros(2, 3, requires_grad=True), torch.full((2, 3), 2.0)])[0]
+
+
+@pytest.mark.parametrize("level", ["joint", "split", "program", "regions"])
+def test_module_at_any_level_is_compiled(level: str, path: Path, tmp_path: Path):
+    """Would catch passes that run again on what they have left, or that are left out, and bytecode that is not read."""
+    assert opt([str(path), f"--stop-after={level}", "--emit-bytecode", "-o", str(tmp_path / "module")]) == 0
+    assert main([str(tmp_path / "module"), "-o", str(tmp_path / "artifact")]) == 0
+    torch.testing.assert_close(_result(tmp_path / "artifact"), torch.full((2, 3), 2.0))
+
+
+def test_options_reach_the_passes(path: Path, tmp_path: Path):
+    """Would catch an option that is read and forgotten."""
+    assert main([str(path), "-o", str(tmp_path / "a"), "--partition=default", "--strict=true", "--timeout=60"]) == 0
+    saved = str(load_artifact(tmp_path / "a")[0])
+    assert opt([str(path), "--compile=partition=default", "-o", str(tmp_path / "expected")]) == 0
+    assert saved.strip() == (tmp_path / "expected").read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--partition=best"], "option 'partition' expects one of 'min-cut', 'default', got 'best'"),
+        (["--strict=yes"], "option 'strict' expects bool, got 'yes'"),
+        (["--timeout=soon"], "option 'timeout' expects float, got 'soon'"),
+        (["--timeout=0"], "option 'timeout' expects a number of seconds above 0, got 0.0"),
+    ],
+)
+def test_wrong_option_is_told(path: Path, tmp_path: Path, arguments: list, message: str, capsys: pytest.CaptureFixture):
+    """Would catch an option's text that is taken for its value, or an artifact left by a failed run."""
+    assert main([str(path), "-o", str(tmp_path / "artifact"), *arguments]) == 1
+    assert capsys.readouterr().err == f"dovetail-compile: {message}\n"
+    assert not (tmp_path / "artifact").exists()
+
+
+def test_what_cannot_be_compiled_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch a traceback, or a message that does not name the file."""
+    (tmp_path / "bad").write_text("func.func @f(")
+    (tmp_path / "none").write_text("func.func private @f()")
+    for name in ("missing", "bad", "none"):
+        assert main([str(tmp_path / name), "-o", str(tmp_path / "artifact")]) == 1
+    assert capsys.readouterr().err == (
+        f"dovetail-compile: {tmp_path / 'missing'}: No such file or directory\n"
+        "dovetail-compile: Unable to parse module assembly:\n"
+        f'error: "{tmp_path / "bad"}":1:13: expected non-function type\n'
+        "dovetail-compile: expected a module with 'dovetail.level', as dovetail-opt and DOVETAIL_DUMP write them\n"
+    )
+
+
+def test_where_nothing_can_be_written_is_told(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch an artifact that is lost without a word."""
+    assert main([str(path), "-o", str(tmp_path / "missing" / "artifact")]) == 1
+    assert capsys.readouterr().err == (
+        f"dovetail-compile: {tmp_path / 'missing' / 'artifact'}: No such file or directory\n"
+    )

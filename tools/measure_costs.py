@@ -1,0 +1,137 @@
+"""`python -m dovetail.tools.measure_costs`: measures the constants of `passes/cost_model.py` on this machine."""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.target import Target
+from dovetail.passes.cost_model import CostModel
+from dovetail.runtime.launch import Executable, prepare
+
+_SMALL, _LARGE, _MANY = 16, 1 << 22, 17
+_DEPTHS = range(4, 13)
+_COUNTS = (64, 128, 256, 512, 1024)
+
+
+def main() -> int:
+    """Prints the measured `CostModel`."""
+    torch.set_num_threads(1)
+    with torch.no_grad():
+        print(measured())
+    return 0
+
+
+def measured() -> CostModel:
+    """The costs on this machine, of one core."""
+    launch = _time(_region_call(1, _SMALL))
+    many = _time(_region_call(_MANY, _SMALL))
+    few, large = torch.ones(_SMALL), torch.ones(_LARGE)
+    library_call = _time(lambda: torch.ops.aten.mul.Tensor(few, few))
+    streamed = _time(lambda: torch.ops.aten.mul.Tensor(large, large), repeats=20)
+    return CostModel(
+        launch=round(launch, 1),
+        argument=round((many - launch) / (2 * (_MANY - 1)), 2),
+        library_call=round(library_call, 1),
+        byte=float(f"{streamed / (3 * 4 * _LARGE):.1g}"),
+        reduction_depth=_reduction_depth(),
+        results=_results(),
+    )
+
+
+def _time(call: Callable[[], object], repeats: int = 2000) -> float:
+    """Microseconds of CPU time a call, the median of five rounds."""
+    rounds = []
+    for _ in range(5):
+        started = time.process_time()
+        for _ in range(repeats):
+            call()
+        rounds.append((time.process_time() - started) / repeats * 1e6)
+    return statistics.median(rounds)
+
+
+def _region_call(count: int, numel: int) -> Callable[[], object]:
+    """A region with `count` inputs and as many outputs, called as the emitted program does, with new memory."""
+    tensor, memory = f"!torch.vtensor<[{numel}],f32>", f"!torch.tensor<[{numel}],f32>"
+    inputs = [f"%a{index}: {tensor}" for index in range(count)]
+    outputs = [f"%o{index}: {memory}" for index in range(count)]
+    ops = [
+        f"%r{index} = torch.aten.mul.Tensor %a{index}, %a{index} : {tensor}, {tensor} -> {tensor}\n"
+        f"torch.overwrite.tensor.contents %r{index} overwrites %o{index} : {tensor}, {memory}"
+        for index in range(count)
+    ]
+    executable = _compile(inputs, outputs, ops)
+    given = [torch.ones(numel) for _ in range(count)]
+
+    def call() -> None:
+        into = [torch.empty((numel,), dtype=torch.float32) for _ in range(count)]
+        executable(*map(prepare, given), *into)
+
+    return call
+
+
+def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Executable:
+    text = "\n".join([f"func.func @main({', '.join([*inputs, *outputs])}) {{", *ops, "return", "}"])
+    outcome = compile_regions({"measured": text}, Target(), timeout=600)["measured"]
+    if isinstance(outcome, CompileFailure):
+        raise RuntimeError(f"a region to measure did not compile: {outcome.reason}")
+    return Executable(outcome, driver="local-sync", name="measured")
+
+
+def _reduction_depth() -> int:
+    """The depth from which one more reduction costs more than half as much again."""
+    seconds = {depth: _reductions_seconds(depth) for depth in _DEPTHS[:1]}
+    for depth, deeper in pairwise(_DEPTHS):
+        seconds[deeper] = _reductions_seconds(deeper)
+        if seconds[deeper] > 1.5 * seconds[depth]:
+            return depth
+    return _DEPTHS[-1]
+
+
+def _results() -> int:
+    """The number of results from which twice as many take clearly more than twice as long to compile."""
+    seconds = {count: _results_seconds(count) for count in _COUNTS[:1]}
+    for count, more in pairwise(_COUNTS):
+        seconds[more] = _results_seconds(more)
+        if seconds[more] > 2.5 * seconds[count]:
+            return count
+    return _COUNTS[-1]
+
+
+def _reductions_seconds(depth: int) -> float:
+    """How long `depth` reductions of one another take to compile, in seconds of CPU time."""
+    tensor, row, memory = (f"!torch.{each},f32>" for each in ("vtensor<[64,64]", "vtensor<[64,1]", "tensor<[64,64]"))
+    ops = [
+        "%dim = torch.constant.int 1\n%true = torch.constant.bool true\n%none = torch.constant.none",
+        "%dims = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>",
+    ]
+    for index in range(depth):
+        ops.append(
+            f"%s{index} = torch.aten.sum.dim_IntList %x{index}, %dims, %true, %none"
+            f" : {tensor}, !torch.list<int>, !torch.bool, !torch.none -> {row}\n"
+            f"%x{index + 1} = torch.aten.mul.Tensor %x{index}, %s{index} : {tensor}, {row} -> {tensor}"
+        )
+    ops.append(f"torch.overwrite.tensor.contents %x{depth} overwrites %o : {tensor}, {memory}")
+    return _compiler_seconds(lambda: _compile([f"%x0: {tensor}"], [f"%o: {memory}"], ops))
+
+
+def _results_seconds(count: int) -> float:
+    """How long a region of `count` independent results takes to compile, in seconds of CPU time."""
+    return _compiler_seconds(lambda: _region_call(count, 4096))
+
+
+def _compiler_seconds(compile_: Callable[[], object]) -> float:
+    """Seconds of CPU time that the compiler's processes take."""
+    before = os.times()
+    compile_()
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+if __name__ == "__main__":
+    sys.exit(main())

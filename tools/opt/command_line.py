@@ -1,0 +1,133 @@
+"""The options of `dovetail-opt`, by the names that users of `mlir-opt` know."""
+
+import argparse
+import re
+import sys
+
+from dovetail.passes.base import registry
+from dovetail.passes.parse import MLIR_PASSES
+from dovetail.passes.pipeline import PIPELINES
+from dovetail.passes.verify_level import LEVELS
+
+SEPARATOR = "// -----"
+
+_DESCRIPTION = "Runs passes on a module, as the compiler does, and prints the result."
+_PASSES = """\
+Each pass and pipeline is an option too, and those run in the order given: --drop-redundant-copies --partition, with
+options --partition='algorithm=default'. Either such options or --pass-pipeline."""
+
+
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """Parses the command line; `pipeline` is the textual pipeline that its passes make.
+
+    A mistake ends the process with status 2 and a message on stderr.
+    """
+    # argparse would take the word after an option with an optional value for its value, be it the file's name.
+    rest, passes = _single_passes(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser()
+    options = parser.parse_args(rest)
+    if passes and options.pass_pipeline is not None:
+        parser.error(f"either --pass-pipeline or passes as options, got also --{passes[0].partition('{')[0]}")
+    if options.emit_bytecode and options.split_input_file:
+        parser.error("--emit-bytecode writes one module, which --split-input-file does not leave")
+    options.pipeline = ",".join(passes) if options.pass_pipeline is None else options.pass_pipeline
+    if options.stop_after and not options.pipeline:
+        options.pipeline = "compile"
+    return options
+
+
+def _single_passes(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is left of the arguments without the passes among them, and these as elements of a pipeline."""
+    known = {*registry(), *PIPELINES, *MLIR_PASSES}
+    rest, passes = [], []
+    for argument in arguments:
+        match = re.fullmatch(r"--(?P<name>[\w-]+)(=(?P<options>.*))?", argument, re.DOTALL)
+        if match is None or match["name"] not in known:
+            rest.append(argument)
+        else:
+            passes.append(f"{match['name']}{{{match['options']}}}" if match["options"] else match["name"])
+    return rest, passes
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dovetail-opt", usage="%(prog)s [OPTION ...] [FILE]", description=_DESCRIPTION, allow_abbrev=False
+    )
+    _add_files(parser.add_argument_group("input and output"))
+    _add_passes(parser.add_argument_group("passes", _PASSES))
+    _add_checks(parser.add_argument_group("checks"))
+    _add_reports(parser.add_argument_group("reports, all on stderr"))
+    return parser
+
+
+def _add_files(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "input",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="a module as text or bytecode, - for standard input (default)",
+    )
+    group.add_argument(
+        "-o", dest="output", default="-", metavar="OUT", help="where to write, - for standard output (default)"
+    )
+    group.add_argument("--emit-bytecode", action="store_true", help="write bytecode instead of text")
+    group.add_argument(
+        "--split-input-file",
+        action="store_true",
+        help=f"treat the text between '{SEPARATOR}' lines as modules of their own",
+    )
+
+
+def _add_passes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--pass-pipeline",
+        metavar="PIPELINE",
+        help="passes in order, e.g. 'partition{algorithm=default},plan-epilogue'",
+    )
+    group.add_argument(
+        "--stop-after",
+        choices=tuple(LEVELS),
+        help="end the pipeline (default: compile) where it has verified that level",
+    )
+    group.add_argument("--list-passes", action="store_true", help="describe every pass with its options, and end")
+
+
+def _add_checks(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--run-check",
+        action="store_true",
+        help="run the module on random inputs before and after each pass and compare",
+    )
+    group.add_argument(
+        "--verify-each",
+        choices=("true", "false"),
+        default="true",
+        help="verify the module after each pass (default), or only after the last one",
+    )
+    group.add_argument(
+        "--verify-diagnostics",
+        action="store_true",
+        help="check errors against the file's 'expected-error {{...}}' comments; only a difference is a failure",
+    )
+
+
+def _add_reports(group: argparse._ArgumentGroup) -> None:
+    for when in ("before", "after"):
+        group.add_argument(
+            f"--mlir-print-ir-{when}",
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"print the module {when} each run of PASS; may be given again for another pass",
+        )
+        group.add_argument(
+            f"--mlir-print-ir-{when}-all", action="store_true", help=f"print the module {when} each pass"
+        )
+    group.add_argument("--mlir-timing", action="store_true", help="print the seconds that each pass took")
+    group.add_argument(
+        "--remarks",
+        action="store_true",
+        help="say which writes to arguments are made in place, and why not, and what memory each function holds",
+    )
+    group.add_argument("--traceback", action="store_true", help="show where an error came from")

@@ -1,0 +1,82 @@
+"""`dovetail-run`: reads an artifact or a module, calls it once, shows what the caller would see."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from torch_mlir import ir
+
+from dovetail.accounting import account
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.errors import DovetailError
+from dovetail.runtime.artifact import is_artifact, load_artifact
+from dovetail.runtime.stats import current
+from dovetail.tools.module_files import error_text, read_source
+from dovetail.tools.run.call import Call
+from dovetail.tools.run.outputs import check_outputs, show
+
+_DESCRIPTION = """\
+Calls an artifact of dovetail-compile once, or a module, which is compiled first. Prints the results and the inputs that
+the call has changed; what ran where goes to stderr."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status: 0, or 1 after a message on stderr."""
+    options = _parser().parse_args(arguments)
+    try:
+        module, executables = _loaded(options)
+        call = Call.prepare(module, options.input, options.seed, options.gradients)
+        check_outputs(options.output, call.entry)
+        show(call, call.run(executables, options.seed), options.output)
+    except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
+        print(f"dovetail-run: {error_text(error, options.file)}", file=sys.stderr)
+        return 1
+    if not options.reference:
+        account(module, current())
+        print(current(), end="", file=sys.stderr)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dovetail-run", description=_DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("file", metavar="ARTIFACT|MODULE", help="what to run; - is a module on standard input")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="@FILE.npy, SHAPExTYPE=VALUES as in 2x3xf32=1,2,3,4,5,6 (one value fills it), or a number; one for each"
+        " input, in order, or none at all for random ones",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs and of what the module draws; default: 0")
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="@FILE.npy",
+        help="where to write a result instead of printing it; one for each, in order",
+    )
+    parser.add_argument(
+        "--gradients", action="store_true", help="also show each input's gradient of the sum of all results"
+    )
+    parser.add_argument(
+        "--reference", action="store_true", help="run the regions op by op through ATen, not their compiled code"
+    )
+    return parser
+
+
+def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callable]]:
+    """The module at level `regions`, and what runs its regions."""
+    if is_artifact(options.file):
+        module, executables = load_artifact(Path(options.file))
+        return module, {} if options.reference else executables
+    # The compiler, which an artifact runs without.
+    from dovetail.build import build
+    from dovetail.options import Options
+    from dovetail.passes.runner import Runner
+    from dovetail.tools.compile import lower
+
+    module, runner = parse_module(read_source(options.file), make_context()), Runner()
+    lower(module, Options(), runner)
+    return module, {} if options.reference else build(module, Options(), "cpu", runner)
