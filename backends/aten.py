@@ -43,11 +43,29 @@ def _as_strided(value, size, stride, storage_offset=None):
     return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
 
 
+def _scatter(target: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A scatter into a value; ATen's copies all the memory that its tensor is a part of, and gives that part."""
+
+    def scatter(value, *args):
+        is_whole = value.untyped_storage().nbytes() == value.numel() * value.itemsize
+        return target(value if is_whole else value.clone(), *args)
+
+    return scatter
+
+
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.view.default: torch.ops.aten.reshape.default,
     torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
     torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.ops.aten.reshape.default(value, size),
     torch.ops.aten.as_strided.default: _as_strided,
+    **{
+        target: _scatter(target)
+        for target in (
+            torch.ops.aten.slice_scatter.default,
+            torch.ops.aten.select_scatter.default,
+            torch.ops.aten.diagonal_scatter.default,
+        )
+    },
 }
 
 

@@ -35,6 +35,7 @@ class EagerRun:
         once: why the traced operations can't be differentiated twice.
         convention: the wrapper subclasses around arguments and results.
         history: the nodes of autograd's graph that were there before.
+        slices: what nodes of in-place ops on slices have saved, which these don't tell.
     """
 
     mode: FakeTensorMode
@@ -54,12 +55,15 @@ class EagerRun:
     grad_mode: bool | None = None
     convention: Convention = field(default_factory=lambda: Convention((), ()))
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
+    slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
 
-    def path(self, tensor: torch.Tensor) -> tuple[torch.Tensor, tuple[ViewStep, ...]]:
-        """The argument or first tensor that `tensor` is a view of, through any number of views, and the steps."""
+    def path(
+        self, tensor: torch.Tensor, until: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, tuple[ViewStep, ...]]:
+        """The argument or first tensor that `tensor` is a view of, or `until` before it, and the steps from there."""
         chain: tuple[ViewStep, ...] = ()
         arguments = {id(each) for each in self.arguments}
-        while id(tensor) in self.parents and id(tensor) not in arguments:
+        while id(tensor) in self.parents and id(tensor) not in arguments and tensor is not until:
             tensor, steps = self.parents[id(tensor)]
             chain = (*steps, *chain)
         return tensor, chain

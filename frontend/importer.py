@@ -173,12 +173,12 @@ class _Joint:
 
     def _results(self) -> list[ir.Value]:
         owned = [self._own(each, place) for place, each in enumerate(self.capture.owned)]
-        results: list[ir.Value] = []
+        results: list[tuple[ir.Value, torch.Tensor | None]] = []
         for index, result in enumerate(self.capture.results):
             results.append(self._result(result, index, owned, results))
         if self.capture.grad_mode is not None:
             set_grad_mode(self.capture.grad_mode)
-        return results
+        return [ref for ref, _ in results]
 
     def _set_facts(self) -> None:
         """States what is known of each argument, and of which memory autograd saved for which owned result."""
@@ -189,9 +189,13 @@ class _Joint:
             for name, attribute in _watched(owned, numbers).items():
                 self.owns[place].attributes[name] = attribute
 
-    def _result(self, result: Result, index: int, owned: list[ir.Value], results: list[ir.Value]) -> ir.Value:
+    def _result(self, result: Result, index: int, owned: list[ir.Value], results: list) -> tuple:
+        """The result, and a tensor without memory that looks like it."""
         if result.same_as is not None:
             return results[result.same_as]
+        if result.of is not None:
+            ref, seen = results[result.of]
+            return self._replay(ref, seen, result)
         if result.argument is not None:
             argument = self.capture.inputs[result.argument]
             return self._replay(
@@ -202,12 +206,12 @@ class _Joint:
             return self._replay(owned[result.owned], _meta(own_layout.node.meta["val"], own_layout.layout), result)
         if not isinstance(result.value, bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
-        return self.nodes._import_argument(ir.Location.unknown(), result.value)
+        return self.nodes._import_argument(ir.Location.unknown(), result.value), None
 
-    def _replay(self, ref: ir.Value, seen: torch.Tensor, result: Result) -> ir.Value:
+    def _replay(self, ref: ir.Value, seen: torch.Tensor, result: Result) -> tuple[ir.Value, torch.Tensor]:
         for step in result.chain:
             ref, seen = self._view(ref, step, seen)
-        return ref
+        return ref, seen
 
     def _view(self, ref: ir.Value, step: ViewStep, seen: torch.Tensor) -> tuple[ir.Value, torch.Tensor]:
         """One replayed view of what looks like `seen`, a tensor without memory."""

@@ -86,7 +86,7 @@ def _watched(run: EagerRun, results: Sequence[Result], owned: Sequence[torch.Ten
     saved: dict[int, list[torch.Tensor]] = {}
     for place, value in differentiated:
         if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
-            saved.setdefault(place, []).extend(saved_on_the_way(value, run.history))
+            saved.setdefault(place, []).extend(saved_on_the_way(value, run.history, run.slices))
     arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
     shared = {place: sharing([*arguments, *owned], tensors) for place, tensors in saved.items()}
     places = [
@@ -172,6 +172,10 @@ class _Results:
         for number, argument in enumerate(self.run.arguments):
             if argument is value:
                 return Result(argument=number)
+        detached = self._detached_base(index, value)
+        if detached is not None:
+            base, chain = self.run.path(value, self.run.results[detached])
+            return Result(of=detached, chain=self._checked(index, value, base, chain))
         if memory(value) in self.argument_memories:
             return self._view_of_argument(index, value)
         root, chain = self.run.path(value)
@@ -184,6 +188,15 @@ class _Results:
         number = self._own(root)
         seen = root if self.owned[number].requires_grad else root.detach()
         return Result(owned=number, chain=self._checked(index, value, seen, chain))
+
+    def _detached_base(self, index: int, value: torch.Tensor) -> int | None:
+        """The earlier result that is the base of `value` though it is detached from another tensor itself."""
+        base = value._base
+        if base is None or id(base) not in self.run.parents or self.run.path(value, base)[0] is not base:
+            return None
+        is_argument = any(base is argument for argument in self.run.arguments)
+        earlier = (place for place, each in enumerate(self.run.results[:index]) if each is base)
+        return None if is_argument else next(earlier, None)
 
     def _view_of_argument(self, index: int, value: torch.Tensor) -> Result:
         root, chain = self.run.path(value)

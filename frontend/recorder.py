@@ -1,8 +1,10 @@
 """The interpreter that notes, node by node, what becomes of the tensors of an eager run."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
@@ -10,13 +12,12 @@ from dovetail.frontend.alias_groups import memory, root
 from dovetail.frontend.calls import Calls
 from dovetail.frontend.eager_facts import EagerRun, Origin, version
 from dovetail.frontend.records import ViewStep
+from dovetail.frontend.slice_updates import saved_by_update
 from dovetail.frontend.source_lines import source_line
 from dovetail.frontend.subclasses import plain_tensors
 from dovetail.frontend.transforms import unwrapped
 from dovetail.frontend.view_chains import Key, chain_of_calls, key
 
-# In-place ops for whose backward no operand is needed.
-_SAVE_NOTHING = frozenset({"add_", "sub_", "copy_", "iadd", "isub", "setitem"})
 _NOT_INVERTIBLE = ("aten.unfold.default", "aten.expand.default")
 
 
@@ -114,7 +115,6 @@ class Recorder(torch.fx.Interpreter):
                 if memory(tensor) in memories and version(tensor) == old and not tensor.is_inference():
                     torch.autograd.graph.increment_version(tensor)
         for tensor in self._targets(node, touched, returned):
-            self._check_slice(node, tensor, given)
             # PyTorch's functionalization loses what lies between windows, and adds up what is written twice.
             if any(step.callee in _NOT_INVERTIBLE for step in self.run_facts.path(tensor)[1]):
                 raise UnsupportedError(f"{source_line(node)}: a write through `unfold` or `expand` can't be traced")
@@ -132,19 +132,21 @@ class Recorder(torch.fx.Interpreter):
                     self.run_facts.tracked.add(argument)
                 elif written.requires_grad:
                     self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
+            if grad_mode:
+                self._note_slice(node, tensor)
 
-    def _check_slice(self, node, written: torch.Tensor, given: list) -> None:
-        """Raises where autograd may have saved an operand of an in-place op on a slice, which the write changes.
-
-        What it saves for a slice can't be asked for; `_SAVE_NOTHING` are those that save none.
-        """
-        if not written.requires_grad or written._base is None or _name(node) in _SAVE_NOTHING:
+    def _note_slice(self, node: torch.fx.Node, written: torch.Tensor) -> None:
+        """Notes what autograd saved where an in-place op was called on a view of a tensor that requires grad."""
+        args, kwargs = self.fetch_args_kwargs_from_env(node)
+        is_alone = {memory(each) for each in self.calls.written} == {memory(written)}
+        is_op = node.op in ("call_function", "call_method") and not isinstance(node.target, HigherOrderOperator)
+        if written._base is None or not written.requires_grad or not (is_alone and is_op):
             return
-        for operand in given:
-            if operand is not written and operand.requires_grad and root(operand) is root(written):
-                raise UnsupportedError(
-                    f"{source_line(node)}: an in-place op on a slice, with another slice of its base"
-                )
+        if not any(each is written for each in tree_leaves((args, kwargs))):
+            return
+        call = partial(getattr(self, node.op), node.target)
+        saved = self.run_facts.slices.setdefault(root(written).grad_fn, [])
+        saved.extend(saved_by_update(call, written, args, kwargs))
 
     def _targets(self, node, touched: list, returned: list) -> Iterator[torch.Tensor]:
         """The tensors that an in-place op was called on: what it returns, else what it was given first, else all."""

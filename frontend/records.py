@@ -49,12 +49,13 @@ class Mutation:
 class Result:
     """One value that the call returns.
 
-    A tensor is argument `argument` or owned memory `owned`, seen through `chain`; the result `same_as` is the very same
-    object. Anything else is the constant `value`.
+    A tensor is argument `argument`, owned memory `owned` or the earlier result `of`, seen through `chain`; the result
+    `same_as` is the very same object. Anything else is the constant `value`.
     """
 
     argument: int | None = None
     owned: int | None = None
+    of: int | None = None
     chain: tuple[ViewStep, ...] = ()
     same_as: int | None = None
     value: int | float | bool | str | None = None

@@ -4,7 +4,8 @@ A compiled program may save other values, or compute them anew; it must refuse a
 what eager would have saved.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wrapper
@@ -21,15 +22,17 @@ def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
     return {*_walk(pending, set())}
 
 
-def saved_on_the_way(tensor: torch.Tensor, known: set[torch.autograd.graph.Node]) -> list[torch.Tensor]:
+def saved_on_the_way(
+    tensor: torch.Tensor, known: set[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})
+) -> list[torch.Tensor]:
     """What the nodes that gave `tensor` its value saved, each sharing its version counter; `known` ones are not asked.
 
-    What a slice's in-place update saved can't be asked for.
+    What a slice's in-place update saved can't be asked for: `slices` has it, by node.
 
     Raises:
         UnsupportedError: where something saved was written later, so that eager's backward always raises.
     """
-    return [each for node in _walk([tensor.grad_fn], known) for each in _saved(node)]
+    return [each for node in _walk([tensor.grad_fn], known) for each in (*_saved(node), *slices.get(node, ()))]
 
 
 def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor]) -> set[int]:

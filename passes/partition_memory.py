@@ -74,6 +74,8 @@ class SavedMemory:
         """The memory, by its root, that eager's autograd saves."""
         nodes = (self.graph.nodes[index] for index in self.graph.of(OwnOp))
         owned = {self.graph.roots[node.operands[0]] for node in nodes if WATCHED in node.op.attributes}
+        # A result that is an argument's value is handed out as a copy.
+        owned -= set(range(len(self.facts)))
         return owned | {argument for argument in range(len(self.facts)) if self.argument_has(argument, WATCHED)}
 
     @cached_property

@@ -310,3 +310,26 @@ def test_as_strided_of_what_an_argument_gave():
         return fresh.as_strided((2,), (2,), 1).sum()
 
     assert_same(fn, torch.linspace(-1, 1, 11), prepare=lambda each: (each[1:9].view(4, 2),))
+
+
+def test_view_of_a_detached_result():
+    """Catches a base of its own: the view's base is the detached result, whose sizes the caller then changes."""
+
+    def fn(x):
+        detached = x.detach()
+        return detached, detached.chunk(2, 0)[1]
+
+    assert_same(fn, matrix(), train=False, then=lambda outputs, _: outputs[0].t_())
+
+
+def test_result_of_an_update_of_a_part():
+    """Catches a result that lies in, and keeps, more memory than its own: the kernel copies all of its argument's."""
+
+    def fn(x):
+        with torch.no_grad():
+            x[::2] += 1
+            return x.clone()
+
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    result = compiled(torch.zeros(12)[1:7])
+    assert (result.storage_offset(), result.untyped_storage().nbytes()) == (0, 24)

@@ -21,18 +21,17 @@ def program(body: Step, later: Step) -> Program:
 
 
 def test_unseen_write() -> None:
-    """Catches a gradient that is right being reported as a difference."""
+    """Catches a difference from a gradient of eager's that is no gradient of what eager computed."""
     assert check(program(SINE, WRITTEN), "dovetail").status == "unseen write"
 
 
-@pytest.mark.parametrize("later", [WRITTEN, Step("{0}.data.mul_(1)", ("x0",))])
-def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch, later: Step) -> None:
-    """Catches a wrong gradient that passes because `.data` was written."""
+def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a wrong gradient that passes though what was written through `.data` changed none of eager's."""
 
     def compiled(fn, backend):
         return fn if backend == "eager-check" else lambda x: fn(x) + (x - x.detach()) * 0.5
 
     monkeypatch.setattr("dovetail.tools.fuzz.check.compiled", compiled)
-    outcome = check(program(SINE, later), "dovetail")
+    outcome = check(program(SINE, Step("{0}.data.mul_(1)", ("x0",))), "dovetail")
     assert outcome.status == "different"
     assert {each.kind for each in outcome.found} == {"gradient"}

@@ -213,3 +213,25 @@ def test_written_argument_that_eager_saved_through_data():
     leaves[0].add_(1)
     result.sum().backward()
     assert leaves[1].grad.tolist() == [1.0] * 3  # of the call; eager's is that of the changed value
+
+
+def test_what_an_update_of_a_slice_saved():
+    """Catches a backward that computes on: eager's node for the slice saved its result, which the caller wrote."""
+
+    def fn(x):
+        x.diagonal().relu_()
+        return x.view(1, -1)
+
+    assert raises(fn, lambda results, _: results[0].add_(1))
+
+
+def test_empty_view_of_an_argument_that_is_not_saved():
+    """Catches a raise: what is saved is the result's value, which is the argument's too, and eager saved the result."""
+
+    def fn(x):
+        first = x.clone()
+        second = first.clone()
+        first.mul_(second)
+        return second, first.relu_(), x.narrow(0, 1, 0)
+
+    assert not raises(fn, lambda results, given: given[0].detach().add_(1))

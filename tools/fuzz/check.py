@@ -21,9 +21,9 @@ class Outcome:
     """What became of one program.
 
     Attributes:
-        status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "unseen write" (gradients are
-            those of eager with copies of what it saves: `unseen_writes`), "refused", "eager raised" (no call came
-            through, compiled or not).
+        status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "unseen write" (only gradients
+            differ, and eager's are others once it copies what it saves: `unseen_writes`), "refused", "eager raised" (no
+            call came through, compiled or not).
         refused: the reason, where Dovetail refused a call; later calls did not run.
         graphs: how many graphs Dovetail compiled.
         eager: reasons why Dovetail ran parts eagerly, counted.
@@ -44,7 +44,8 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     by_dynamo = {each.family for each in _check(program, "eager-check", False).found}
     if by_dynamo.issuperset(each.family for each in outcome.found):
         return replace(outcome, status="Dynamo", found=())
-    if is_gradient_only(outcome.found) and not _check(program, backend, iree, copying_saved_values).found:
+    # What eager shows of the program is not what it shows of itself with copies of what it saves.
+    if is_gradient_only(outcome.found) and _check(program, "eager-check", False, copying_saved_values).found:
         return replace(outcome, status=UNSEEN_WRITE, found=())
     return outcome
 

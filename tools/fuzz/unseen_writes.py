@@ -1,8 +1,7 @@
 """Gradients that eager itself gets wrong: a saved value is written through `.data`, which autograd does not see.
 
 Eager then differentiates at values that its forward never had ("In-place operations with autograd" in PyTorch's notes
-on autograd). A compiled function that keeps its saved values gives the gradient of what was computed, and so does eager
-once what it saves is copied.
+on autograd), which shows when it is made to copy what it saves. There is no right answer to compare with.
 """
 
 from collections.abc import Callable, Iterable
