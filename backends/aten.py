@@ -1,6 +1,5 @@
 """How torch-dialect ops and attributes are said in Python: names, constants, argument conversions."""
 
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import torch
 from torch_mlir import ir
 
+from dovetail.backends.literals import literal
 from dovetail.dialects.torch_ops import CONVERSIONS, is_constant
-from dovetail.dialects.torch_types import require_tensor_info
 
 _SCALAR_TYPES = (
     "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 "
@@ -176,33 +175,6 @@ def _numbered(real_type: str, operand: str) -> str:
     """torch-mlir says dtypes, layouts and memory formats as numbers."""
     names = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
     return f"torch.{names[int(operand)]}" if names is not None and operand != "None" else operand
-
-
-def literal(op: ir.Operation) -> torch.Tensor:
-    """The tensor that a `torch.vtensor.literal` holds."""
-    info = require_tensor_info(op.results[0].type)
-    dtype, attribute = getattr(torch, info.dtype), op.attributes["value"]
-    if str(attribute).startswith("dense_resource<"):
-        raw = bytearray(_resource(op))
-        return torch.frombuffer(raw, dtype=dtype).reshape(info.shape) if raw else torch.empty(info.shape, dtype=dtype)
-    if attribute.is_splat:
-        return torch.full(info.shape, attribute.get_splat_value().value, dtype=dtype)
-    return torch.tensor(list(attribute), dtype=dtype).reshape(info.shape)
-
-
-_RESOURCE = re.compile(r'"0x[0-9A-F]{8}(?P<data>[0-9A-F]*)"')
-"""A resource as text: 4 bytes of alignment, then the data."""
-
-
-def _resource(op: ir.Operation) -> bytes:
-    """The data of a literal's resource, which the bindings show nowhere but in a printed module."""
-    with op.context, ir.Location.unknown():
-        module = ir.Module.create()
-        op.clone(ip=ir.InsertionPoint(module.body))
-        match = _RESOURCE.search(str(module))
-    if match is None:
-        raise NotImplementedError(f"{op.location}: the resource of '{op.attributes['value']}' holds no data")
-    return bytes.fromhex(match["data"])
 
 
 def _literal(emitter, op: ir.Operation):

@@ -172,6 +172,7 @@ class _Results:
         for number, argument in enumerate(self.run.arguments):
             if argument is value:
                 return Result(argument=number)
+        _check_history(index, value)
         detached = self._detached_base(index, value)
         if detached is not None:
             base, chain = self.run.path(value, self.run.results[detached])
@@ -248,6 +249,14 @@ class _Results:
         if value.requires_grad and not requires_grad:
             raise UnsupportedError(f"result {index} requires grad, what it is a view of does not")
         return chain
+
+
+def _check_history(index: int, value: torch.Tensor) -> None:
+    """Raises for a part of a tensor that was then written: autograd does not follow views that were made together."""
+    try:
+        value.grad_fn  # noqa: B018 (asking raises)
+    except RuntimeError as error:
+        raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
 
 
 def _fits(value: torch.Tensor, root: torch.Tensor, chain: tuple[ViewStep, ...]) -> bool:

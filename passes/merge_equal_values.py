@@ -63,6 +63,8 @@ def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
 def _key(op: ir.Operation) -> tuple:
     """What is equal for ops that give equal values. MLIR keeps one of equal types and attributes."""
     name, attributes = op.name, op.attributes
+    if name == "torch.vtensor.literal" and "complex" in str(op.results[0].type):
+        return name, op.results[0]  # MLIR's Python can't read its elements
     facts = tuple([(each, attributes[each]) for each in attributes]) if len(attributes) else ()
     if name.startswith(_CONSTANT):
         return name, facts

@@ -333,3 +333,27 @@ def test_result_of_an_update_of_a_part():
     compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
     result = compiled(torch.zeros(12)[1:7])
     assert (result.storage_offset(), result.untyped_storage().nbytes()) == (0, 24)
+
+
+@pytest.mark.parametrize("constant", [[1j], [1j, 2.0], [complex(0, float("nan")), 3.0], [complex(float("-inf"), 1)]])
+def test_complex_constant(constant):
+    """Catches elements that MLIR's Python can't read: one element, equal ones, infinities and NaN as bits."""
+    assert_same(
+        lambda z: torch.view_as_real(z * torch.tensor(constant, dtype=torch.complex64)).nan_to_num(7.0, 8.0, 9.0),
+        torch.tensor([1 + 2j] * len(constant)),
+        train=False,
+    )
+
+
+def test_part_of_a_tensor_written_afterwards():
+    """Catches a gradient where eager refuses one: views that were made together don't follow a later write."""
+
+    def fn(x):
+        first, _ = x.split(2)
+        x[:1] = 5
+        return first
+
+    with pytest.warns(EagerWarning, match="is a view and its base or another view of its base has been modified"):
+        result = torch.compile(fn, backend="dovetail", fullgraph=True)(vector(grad=True) * 1)
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        result.sum().backward()
