@@ -10,7 +10,7 @@ import torch
 
 import dovetail
 from dovetail.errors import UnsupportedError
-from dovetail.tools.fuzz.checked_passes import CheckedRunner
+from dovetail.tools.fuzz.checked_passes import checked_runner
 
 # "eager-check" runs Dynamo's graphs as they are: what differs there, Dynamo does. "run-check" is Dovetail, each pass of
 # which is run before and after.
@@ -25,9 +25,16 @@ BACKENDS: dict[str, str | Callable] = {
 
 @dataclass
 class Work:
-    """What Dovetail did for one program: graphs that it compiled, and reasons for what it left to eager."""
+    """What Dovetail did for one program.
+
+    Attributes:
+        graphs: how many graphs it compiled.
+        checks: modules whose passes were checked by running (True), or could not be (False).
+        eager: reasons for what it left to eager.
+    """
 
     graphs: int = 0
+    checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
 
 
@@ -56,7 +63,8 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
         if not iree:
             patches.enter_context(patch("dovetail.compiler.build", lambda *_: {}))
         if backend == "run-check":
-            patches.enter_context(patch("dovetail.compiler.Runner", CheckedRunner))
+            runner = checked_runner(lambda is_checked: work.checks.update([is_checked]))
+            patches.enter_context(patch("dovetail.compiler.Runner", runner))
         yield work
     stats = dovetail.stats()
     work.graphs = stats.graphs

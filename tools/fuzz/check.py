@@ -26,6 +26,7 @@ class Outcome:
             call came through, compiled or not).
         refused: the reason, where Dovetail refused a call; later calls did not run.
         graphs: how many graphs Dovetail compiled.
+        checks: modules whose passes were checked by running (True), or could not be (False).
         eager: reasons why Dovetail ran parts eagerly, counted.
     """
 
@@ -33,6 +34,7 @@ class Outcome:
     found: tuple[Difference, ...] = ()
     refused: str = ""
     graphs: int = 0
+    checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
 
 
@@ -96,4 +98,4 @@ def run(
             if expected.raised is not None:
                 break
             status = "same"
-    return Outcome(status, tuple(found), refused, work.graphs, work.eager)
+    return Outcome(status, tuple(found), refused, work.graphs, work.checks, work.eager)

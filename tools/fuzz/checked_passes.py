@@ -1,5 +1,7 @@
 """Runs every module before and after each of its passes, on random inputs, while a program is compiled."""
 
+from collections.abc import Callable
+
 import torch
 from torch_mlir import ir
 
@@ -9,16 +11,20 @@ from dovetail.passes.runner import Runner
 from dovetail.tools.opt.run_check import RunCheck
 
 
-class CheckedRunner(Runner):
-    """A runner whose passes must not change what a module does; that raises PassError, naming the pass.
+def checked_runner(count: Callable[[bool], None]) -> type[Runner]:
+    """A runner whose passes must not change what a module does; raises PassError that names the pass.
 
-    A module that random inputs can't run (an index out of range) is not checked.
+    A module that random inputs can't run (an index out of range) is not checked; `count` is told of each whether it is.
     """
 
-    def run(self, pipeline: Pipeline, module: ir.Module) -> None:
-        with torch.random.fork_rng(devices=[]):
-            try:
-                self.after = RunCheck(module).compare
-            except PassError:
-                self.after = None
-            super().run(pipeline, module)
+    class CheckedRunner(Runner):
+        def run(self, pipeline: Pipeline, module: ir.Module) -> None:
+            with torch.random.fork_rng(devices=[]):
+                try:
+                    self.after = RunCheck(module).compare
+                except PassError:
+                    self.after = None
+                count(self.after is not None)
+                super().run(pipeline, module)
+
+    return CheckedRunner

@@ -111,7 +111,8 @@ def _shown(tensor: torch.Tensor) -> str:
 
 
 def _error(error: BaseException | None) -> str:
-    """The error's type and first line."""
+    """The error's type and first line; of what Dynamo wraps, those of the backend's own."""
     if error is None:
         return "raises nothing"
+    error = getattr(error, "inner_exception", None) or error
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

@@ -52,12 +52,14 @@ class Tally:
     eager: Counter = field(default_factory=Counter)
     partly_eager: int = 0
     graphs: int = 0
+    checks: Counter[bool] = field(default_factory=Counter)
 
     def add(self, seed: int, outcome: Outcome, iree: bool) -> None:
         """Counts one program."""
         self.statuses[outcome.status] += 1
         self.through_iree += iree
         self.graphs += outcome.graphs
+        self.checks.update(outcome.checks)
         self.partly_eager += bool(outcome.eager)
         self.eager.update({_general(reason) for reason in outcome.eager})
         if outcome.refused:
@@ -80,6 +82,8 @@ _ROWS: dict[str, Callable[[Tally], object]] = {
 # Known of Dovetail only.
 _OWN_ROWS: dict[str, Callable[[Tally], object]] = {
     "compiled graphs": lambda tally: tally.graphs,
+    "modules run before and after each pass": lambda tally: tally.checks[True],
+    "modules that random inputs can't run, not checked": lambda tally: tally.checks[False],
     "programs whose regions IREE compiled, others through ATen": lambda tally: tally.through_iree,
     "programs partly left to eager, with a warning": lambda tally: tally.partly_eager,
 }
@@ -94,7 +98,9 @@ def report(tallies: Sequence[Tally]) -> str:
         if any(kind in each.kinds for each in tallies):
             lines.append(_row(f"different: {kind}", [len(each.kinds.get(kind, ())) for each in tallies]))
     for name, value in _OWN_ROWS.items():
-        lines.append(_row(name, [value(each) if each.backend == "dovetail" else "–" for each in tallies]))
+        lines.append(
+            _row(name, [value(each) if each.backend in ("dovetail", "run-check") else "–" for each in tallies])
+        )
     lines.append("")
     for each in tallies:
         lines += _seeds(each) + _reasons(each)
