@@ -37,7 +37,7 @@ class RegionCache:
     Once the entries take more than `limit` bytes, those that were used least recently go, until a quarter is free.
 
     Attributes:
-        hits, misses: look-ups since this object was made.
+        hits, misses: look-ups since this object was made, without those that found what it stored itself.
         damaged: entries that were truncated or altered; each was deleted and is also a miss.
         evicted: entries that had to go.
     """
@@ -49,6 +49,7 @@ class RegionCache:
         self._unchecked = limit  # bytes written since the entries were last added up; at first nobody knows
         self.hits = 0
         self.misses = 0
+        self._stored: set[str] = set()
         self.damaged = 0
 
     def load(self, key: str) -> bytes | None:
@@ -56,7 +57,7 @@ class RegionCache:
         payload = self.read(key)
         if payload is None:
             self.misses += 1
-        else:
+        elif key not in self._stored:
             self.hits += 1
         return payload
 
@@ -84,6 +85,7 @@ class RegionCache:
         A store that fails (disk full, read-only) is logged: the region was compiled and works without it.
         """
         path = self._path(key)
+        self._stored.add(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".writing-", delete=False) as file:

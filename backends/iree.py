@@ -4,12 +4,14 @@ import functools
 import hashlib
 import importlib.util
 import os
+import resource
 import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
@@ -142,6 +144,7 @@ def _compile(key: str, source: str, target: Target, timeout: float) -> bytes | C
         stderr=subprocess.PIPE,
         start_new_session=True,
     ) as process:
+        _bound_cpu_time(process.pid, timeout)
         try:
             compiled, stderr = process.communicate(source.encode(), timeout)
         except subprocess.TimeoutExpired:
@@ -177,6 +180,12 @@ def _failure(reason: str, key: str, source: str, target: Target, stderr: bytes) 
 
 
 @functools.cache
+def _bound_cpu_time(pid: int, timeout: float) -> None:
+    """Ends a compiler that nobody times out because this process was killed: after what all cores could spend on it."""
+    seconds = ceil(timeout * (os.cpu_count() or 1)) + 1
+    resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
+
+
 def compiler_executable() -> Path:
     """The compiler's own binary: the `iree-compile` script on PATH is Python that starts it, at twice the cost."""
     spec = importlib.util.find_spec("iree.compiler")

@@ -8,7 +8,7 @@ _PAGE = """\
 # What is saved for the backward
 
 `partition` decides what `@forward` saves for `@backward`, and what `@backward` computes again. Written by
-`make partition-figures`, which counts and times nothing.
+`make partition-figures`, which only counts; nothing is timed.
 
 `options={{"partition": "default"}}` saves whatever the backward uses. `"min-cut"`, the default, saves the fewest bytes
 from which cheap ops (pointwise ops, views, copies, wide reductions) give all of that. Random numbers, effects, and old

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from dovetail.explanation import Explanation, explain
     from dovetail.runtime.stats import Stats, stats
 
-__all__ = ["Explanation", "Stats", "explain", "stats"]
+    __version__: str
+
+__all__ = ["Explanation", "Stats", "__version__", "explain", "stats"]
 
 _HOMES = {
     **dict.fromkeys(("Explanation", "explain"), "dovetail.explanation"),
@@ -20,6 +22,14 @@ _HOMES = {
 
 
 def __getattr__(name: str):
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dovetail")
     if name not in _HOMES:
         raise AttributeError(f"module 'dovetail' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

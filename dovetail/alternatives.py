@@ -14,7 +14,6 @@ from dovetail.backends.target import DRIVERS, VARIANTS, Target
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
-from dovetail.options import Options
 from dovetail.passes.in_place_regions import LOAD
 from dovetail.passes.inline_regions import InlineRegionsPass
 from dovetail.passes.region_halves import halves
@@ -36,15 +35,17 @@ class Alternative:
         return [each.clone() for each in self.call()]
 
 
-def alternatives(region: func.FuncOp, target: Target, options: Options) -> dict[str, Alternative]:
-    """By name ("default on local-sync", "split", "library"), those that compile.
+def alternatives(
+    region: func.FuncOp, target: Target, timeout: float, cache: RegionCache | None
+) -> dict[str, Alternative]:
+    """By name ("default on local-sync", "split", "library"), those that compile within `timeout` seconds each.
 
     A region that updates arguments is one only as a whole, and in the default variant: there is nothing to hold the
     results of another one against.
     """
     infos = [require_tensor_info(type_) for type_ in region.type.inputs if not _is_memory(type_)]
     generator = torch.Generator().manual_seed(0)
-    run = _Runs([_random(info, generator) for info in infos], options)
+    run = _Runs([_random(info, generator) for info in infos], timeout, cache)
     updates = any(op.name == LOAD for op in body(region))
     found: dict[str, Alternative | None] = {}
     for variant in VARIANTS if not updates else ("default",):
@@ -111,13 +112,13 @@ class _Runs:
     """Makes alternatives of modules that have an `@host`."""
 
     inputs: list[torch.Tensor]
-    options: Options
+    timeout: float
+    cache: RegionCache | None
 
     def compiled(self, module: ir.Module, target: Target, driver: str | None) -> Alternative | None:
         """`@host` with its regions compiled for `target` and run by `driver`, or by what suits their size."""
         texts, moved = region_texts(module), region_bytes(module)
-        cache = RegionCache() if self.options.cache else None
-        outcomes = compile_regions(texts, target, timeout=self.options.timeout, cache=cache)
+        outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache)
         bindings: dict[str, Callable] = {"ready": prepare}
         for name, outcome in outcomes.items():
             if not isinstance(outcome, CompiledRegion):

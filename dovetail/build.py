@@ -17,6 +17,7 @@ from dovetail.passes.region_halves import halves, work_count
 from dovetail.passes.runner import Runner
 from dovetail.runtime.launch import Executable, choose_driver
 from dovetail.runtime.stats import current
+from dovetail.timed import timed
 from dovetail.tuning import tune
 
 log = logging.getLogger("dovetail")
@@ -35,9 +36,11 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
         StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
     """
     target = target_for_device(device)
-    if options.tune:
-        tune(module, options, target, runner)
     cache = RegionCache() if options.cache else None
+    if options.tune:
+        with timed("tuning"):
+            tune(module, options, target, runner, cache)
+    tuning_hits = cache.hits if cache else 0
     stats = current()
     splits = _Splits(module)
     known: dict[_Made, Executable | CompileFailure] = {}
@@ -52,7 +55,7 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     if options.strict:
         _check_strict(module)
     stats.executables += len(set(_made(module).values()))
-    stats.cache_hits += cache.hits if cache else 0
+    stats.cache_hits += cache.hits - tuning_hits if cache else 0
     return {name: each for name, each in loaded.items() if not isinstance(each, CompileFailure)}
 
 
@@ -131,4 +134,8 @@ def _loaded(outcome: Outcome, driver: str, name: str) -> Executable | CompileFai
 
 def _check_strict(module: ir.Module) -> None:
     for op, reason in fallbacks(module):
-        raise StrictError(f"{op.location}: {ir.StringAttr(op.attributes['name']).value} can't be compiled: {reason}")
+        name = ir.StringAttr(op.attributes["name"]).value
+        raise StrictError(
+            f"{op.location}: {name} can't be compiled: {reason}; docs/op-sweep.md says what can, and without 'strict' "
+            "it runs through ATen"
+        )

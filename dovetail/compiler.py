@@ -5,9 +5,7 @@ import os
 import shlex
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -27,6 +25,7 @@ from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.runner import Runner
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
+from dovetail.timed import timed
 from dovetail.variants import Variants
 
 log = logging.getLogger("dovetail")
@@ -101,18 +100,18 @@ def _compile(
         DovetailError: if the graph can't be honoured.
     """
     device = _device(inputs)
-    with _timed("capture"):
+    with timed("capture"):
         captured = capture(gm, inputs)
-    with _timed("import"):
+    with timed("import"):
         module = import_capture(captured, make_context())
     runner = Runner(dump=_dump_folder(), after=after)
     if after is not None:
         after("input", module)
-    with _timed("passes"):
+    with timed("passes"):
         runner.run(compile_pipeline(options.partition, options.memory_budget), module)
-    with _timed("regions"):
+    with timed("regions"):
         executables = build(module, options, device, runner)
-    with _timed("load"):
+    with timed("load"):
         program, sources = load_program(module, executables)
     if runner.dump is not None:
         first = runner.dump / "00_input.mlir"
@@ -149,12 +148,3 @@ def _dump_folder() -> Path | None:
         return Path(tempfile.mkdtemp(prefix=f"graph_{current().graphs:03d}_", dir=root))
     except OSError as error:
         raise OptionError(f"DOVETAIL_DUMP={root}: {error.strerror}; expected a folder that can be written") from error
-
-
-@contextmanager
-def _timed(stage: str) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds = time.perf_counter() - started
-    current().compile_seconds[stage] += seconds
-    current().compile_seconds["total"] += seconds

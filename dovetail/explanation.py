@@ -12,6 +12,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.argument_copies import Copies
+from dovetail.compiled_options import compiled_options
 from dovetail.compiler import compile_graph
 from dovetail.errors import EagerWarning, OptionError
 from dovetail.explanation_picture_records import Stage
@@ -31,12 +32,14 @@ class Explanation:
     Attributes:
         graphs: one `Program` for each compiled graph and one `Eager` for each that runs uncompiled, in order. Where a
             graph ran again on arguments that share memory in another way, it has several.
+        options: those that the graphs were compiled with.
     """
 
     graphs: tuple[Program | Eager, ...]
+    options: Options
 
     def __str__(self) -> str:
-        return text(self.graphs)
+        return text(self.graphs, self.options)
 
     def __repr__(self) -> str:
         return f"<Explanation: {len(self.graphs)} graph{'s' if len(self.graphs) != 1 else ''}>"
@@ -44,6 +47,8 @@ class Explanation:
 
 def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwargs) -> Explanation:
     """Prints and returns what `torch.compile(fn, backend="dovetail")` believes for a call with these arguments.
+
+    If `fn` is such a compiled function, with the options that it was compiled with; else with the defaults.
 
     For each graph: how each input is mutated, shared and differentiated, what each output aliases and how it is
     regenerated, what is copied, saved for the backward and donated, what the backward computes anew, and what each call
@@ -63,11 +68,12 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
             be given an argument of that name.
 
     Raises:
-        OptionError: before anything runs, if `html` is no file that can be written.
-        DovetailError: for arguments that can't be copied.
-        Exception: what `fn` itself raises.
+        OptionError: before anything runs, if `html` is no file that can be written, or for options that are not valid.
+        DovetailError: for arguments that can't be copied, and for options of `fn` that can't be read.
+        Exception: what `fn` itself raises; as it does, a `StrictError` with the option `strict`.
     """
     path = None if html is None else _writable(html)
+    options = compiled_options(fn)
     copies = Copies()
     compiled: list[tuple[ir.Module | Exception, str, tuple[Stage, ...]]] = []
     stages: list[Stage] = []
@@ -83,7 +89,7 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
             compiled.append((outcome, _end(gm), tuple(stages)))
             stages.clear()
 
-        program = compile_graph(lifted_gm, inputs, Options(), watch, None if path is None else after)
+        program = compile_graph(lifted_gm, inputs, options, watch, None if path is None else after)
         return lambda *given: program(*copies.inputs([*lifted, *given]))
 
     original = getattr(fn, "_orig_mod", fn)  # of a compiled module, which would run as it was compiled
@@ -94,25 +100,30 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
     with warnings.catch_warnings(), torch.random.fork_rng(), torch.set_grad_enabled(torch.is_grad_enabled()):
         warnings.simplefilter("ignore", EagerWarning)
         torch.compile(copied, backend=backend, dynamic=False, **separate)(*copied_args, **copied_kwargs)
-    explanation = Explanation(tuple(_graph(*each) for each in compiled))
+    explanation = Explanation(tuple(_graph(*each) for each in compiled), options)
     print(explanation)
     if path is not None:
         name = getattr(original, "__qualname__", type(original).__qualname__)
-        path.write_text(page(name, explanation.graphs), encoding="utf-8")
+        path.write_text(page(name, explanation.graphs, options), encoding="utf-8")
     return explanation
 
 
 def _writable(html: str | os.PathLike) -> Path:
-    """Where the page goes: opened once, since the operating system alone knows what may be written."""
+    """Where the page goes: opened once, since only the operating system knows what may be written; left as it was."""
     if not isinstance(html, str | os.PathLike):
         raise OptionError(f"explain(html={html!r}): expected a path, got {type(html).__name__}")
+    path = Path(html)
     try:
-        with open(html, "a", encoding="utf-8"):
-            return Path(html)
+        is_new = not path.exists()
+        with path.open("a", encoding="utf-8"):
+            pass
+        if is_new:
+            path.resolve().unlink()
     except OSError as error:
         raise OptionError(
             f"explain(html={os.fspath(html)!r}): {error.strerror}; expected a file that can be written"
         ) from error
+    return path
 
 
 def _graph(outcome: ir.Module | Exception, ends: str, stages: tuple[Stage, ...]) -> Program | Eager:

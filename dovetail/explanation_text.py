@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.padding import Padding
 from rich.table import Column, Table
 
-from dovetail.explanation_records import Eager, Input, Mutation, Op, Output, Program, Saved, TensorType
+from dovetail.explanation_records import Eager, Input, Mutation, Op, Output, Program, Region, Saved, TensorType
+from dovetail.options import Options
 
 WIDTH = 110
 _GRADIENTS = {
@@ -19,10 +21,12 @@ _GRADIENTS = {
 _MODES = {"tracked": "gradients flow through it", "no_grad": "without gradients", "hidden": "hidden from autograd"}
 
 
-def text(graphs: tuple[Program | Eager, ...]) -> str:
-    """Lines of at most `WIDTH` characters."""
+def text(graphs: tuple[Program | Eager, ...], options: Options) -> str:
+    """Lines of at most `WIDTH` characters; the first says which options are not the defaults."""
     console = Console(width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
+        if str(options):
+            console.print(f"options: {options}", soft_wrap=True)
         if not graphs:
             console.print("no graph: Dynamo found nothing to compile")
         for number, graph in enumerate(graphs):
@@ -48,7 +52,7 @@ def _print(console: Console, title: str, graph: Program) -> None:
         ),
         (
             f"saved for backward, {_bytes(graph)}",
-            [(each.value, f"{each.nbytes} B", [_saved(each)]) for each in graph.saved],
+            [(each.value, decimal(each.nbytes), [_saved(each)]) for each in graph.saved],
         ),
         (
             "computed by the backward from saved values",
@@ -57,7 +61,7 @@ def _print(console: Console, title: str, graph: Program) -> None:
                 for (name, line), n in _counted(graph)
             ],
         ),
-        ("compiled regions", [(each.name, f"{each.ops} ops", [", ".join(each.lines)]) for each in graph.regions]),
+        ("compiled regions", [(each.name, f"{each.ops} ops", list(_region(each))) for each in graph.regions]),
         ("library calls", list(_calls(graph.library_calls))),
         ("checked before each call", list(_guard(graph))),
     ]
@@ -141,9 +145,15 @@ def _saved(each: Saved) -> str:
     return f"{fate}{', kept alive anyway' if each.static else ''}{_at(each.line)}"
 
 
+def _region(each: Region) -> Iterable[str]:
+    yield ", ".join(each.lines)
+    if each.tuned:
+        yield f"tuned: {each.tuned}, measured: {each.measured}"
+
+
 def _bytes(graph: Program) -> str:
     kept = sum(each.nbytes for each in graph.saved if each.donated)
-    return f"{kept} B of it the program's own"
+    return f"{decimal(kept)} of it the program's own"
 
 
 def _counted(graph: Program) -> list[tuple[tuple[str, str], int]]:

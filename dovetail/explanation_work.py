@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.regions import DRIVER, MEASURED, VARIANT, choice
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.explanation_outputs import copy_of, memory_of
@@ -77,8 +79,16 @@ def regions(origins: Origins) -> tuple[Region, ...]:
             ops = [op for op in body(function_op) if is_work(op)]
             lines = dict.fromkeys(line(op.location) for op in ops)
             names = tuple(name_of(op) for op in ops)
-            found.append(Region(name, len(ops), names, tuple(each for each in lines if each)))
+            places = tuple(each for each in lines if each)
+            measured = choice(function_op, MEASURED, "")
+            found.append(Region(name, len(ops), names, places, _tuned(function_op) if measured else "", measured))
     return tuple(found)
+
+
+def _tuned(region: func.FuncOp) -> str:
+    """What tuning chose for `region`; the parts of one that it split are run by what suits their size."""
+    driver = choice(region, DRIVER, "")
+    return f"{choice(region, VARIANT, '')} on {driver}" if driver else "split"
 
 
 def library_calls(origins: Origins) -> tuple[Op, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from dovetail.errors import OptionError
 
-_CHOICES = {"partition": ("min-cut", "default")}
+CHOICES = {"partition": ("min-cut", "default")}
+"""The values of options that have few."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Options:
         partition: what is saved for the backward: "min-cut" recomputes cheap ops, "default" saves all that it uses.
         memory_budget: of the bytes that recomputing more could do without, the part that may be saved: 1 recomputes
             cheap ops only, 0 saves as little as can be, between them the least work is repeated.
-        tune: measure each region's ways to be compiled and run, and take the fastest (docs/placement.md).
+        tune: compile each distinct region about ten times, measure every way to run it, and take the fastest; what was
+            measured is remembered on disk (docs/placement.md).
         cache: keep compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
         timeout: seconds that IREE may take for one region.
     """
@@ -32,12 +34,17 @@ class Options:
     timeout: float = 120.0
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any] | None) -> "Options":
-        """Checks `given` against the fields.
+    def parse(cls, given: Mapping[str, Any] | None, mode: str | None = None) -> "Options":
+        """Checks `given` against the fields; `mode` is `torch.compile`'s.
 
         Raises:
-            OptionError: for an unknown option or a value of the wrong kind, naming what would be valid.
+            OptionError: for a mode, an unknown option or a value of the wrong kind, naming what would be valid.
         """
+        if mode is not None:
+            raise OptionError(
+                f"mode={mode!r}: dovetail takes options={{...}} and no mode; the nearest to 'max-autotune' is "
+                "options={'tune': True}"
+            )
         known: dict[str, Any] = {field.name: field.type for field in fields(cls)}
         for name, value in (given or {}).items():
             if name not in known:
@@ -50,8 +57,8 @@ class Options:
             )
             if not fits:
                 raise OptionError(f"option '{name}' expects {expected.__name__}, got {value!r}")
-            if name in _CHOICES and value not in _CHOICES[name]:
-                raise OptionError(f"option '{name}' expects one of {_quoted(_CHOICES[name])}, got {value!r}")
+            if name in CHOICES and value not in CHOICES[name]:
+                raise OptionError(f"option '{name}' expects one of {_quoted(CHOICES[name])}, got {value!r}")
             if name == "timeout" and not 0 < value < float("inf"):
                 raise OptionError(f"option '{name}' expects a number of seconds above 0, got {value!r}")
             if name == "memory_budget" and not 0 <= value <= 1:
@@ -60,6 +67,11 @@ class Options:
         if options.memory_budget < 1 and options.partition != "min-cut":
             raise OptionError(f"option 'memory_budget' needs 'partition' to be 'min-cut', got '{options.partition}'")
         return options
+
+    def __str__(self) -> str:
+        """What differs from the defaults, as "memory_budget=0.0, tune=True"."""
+        given = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        return ", ".join(f"{name}={value!r}" for name, value, default in given if value != default)
 
 
 def _quoted(names) -> str:

@@ -4,18 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def dovetail(gm, example_inputs: Sequence, *, options: Mapping[str, Any] | None = None) -> Callable:
+def dovetail(
+    gm, example_inputs: Sequence, *, options: Mapping[str, Any] | None = None, mode: str | None = None
+) -> Callable:
     """Compiles one Dynamo graph.
 
     Args:
         gm: the graph (`torch.fx.GraphModule`).
         example_inputs: its arguments.
         options: see `dovetail.options.Options`.
+        mode: what `torch.compile` passes on; there is none that is valid.
 
     Raises:
-        DovetailError: for an unknown option, an unsupported device or argument, before anything ran.
+        DovetailError: for a mode, an unknown option, an unsupported device or argument, before anything ran.
     """
     from dovetail.compiler import compile_graph
     from dovetail.options import Options
 
-    return compile_graph(gm, example_inputs, Options.parse(options))
+    return compile_graph(gm, example_inputs, Options.parse(options, mode))

@@ -23,13 +23,12 @@ NOISE = 1.1
 """How many times the fastest figure still counts as equal."""
 
 
-def tune(module: ir.Module, options: Options, target: Target, runner: Runner) -> None:
+def tune(module: ir.Module, options: Options, target: Target, runner: Runner, cache: RegionCache | None) -> None:
     """Measures each distinct region of a module at level `regions`, and makes the module say what was chosen.
 
     What was measured for a region of the same text, on this kind of machine and by the same versions, is not measured
-    again (not with `options.cache` off).
+    again (not without a `cache`).
     """
-    cache = RegionCache() if options.cache else None
     by_text: dict[str, list[str]] = {}
     for name, text in region_texts(module).items():
         by_text.setdefault(text, []).append(name)
@@ -38,7 +37,7 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner) ->
         figures = _remembered(key, cache)
         if figures is None:
             with module.context, ir.Location.unknown():
-                figures = _measure(alternatives(regions(module)[names[0]], target, options))
+                figures = _measure(alternatives(regions(module)[names[0]], target, options.timeout, cache))
             if cache is not None:
                 cache.store(key, json.dumps(figures).encode())
         if figures:

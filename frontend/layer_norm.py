@@ -18,7 +18,8 @@ def layer_norm(
 
     For float32 the variance is the mean of the squared differences, as in eager: torch-mlir computes `var_mean` in
     float64, which takes a third longer (docs/placement.md). Of values around an infinite mean eager returns NaN as the
-    mean, this one the mean. Anything else is PyTorch's own decomposition.
+    mean, this one the mean; where a square overflows, docs/limits.md says what both return. Anything else is PyTorch's
+    own decomposition.
     """
     if value.numel() == 0 or any(
         each is not None and each.dtype is not torch.float32 for each in (value, weight, bias)

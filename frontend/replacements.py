@@ -104,6 +104,15 @@ def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:
     return torch.remainder(value, torch.full_like(value, 0)) if divisor == 0 else NotImplemented
 
 
+def _add(left: torch.Tensor, right: torch.Tensor | float, *, alpha: float = 1) -> torch.Tensor:
+    """IREE adds truth values modulo 2."""
+    if alpha != 1 or torch.result_type(left, right) is not torch.bool:
+        return NotImplemented
+    if not isinstance(right, torch.Tensor):
+        right = torch.full_like(left, right)
+    return torch.logical_or(left, right)
+
+
 def _neg(value: torch.Tensor) -> torch.Tensor:
     """IREE negates whole numbers through floating point."""
     return NotImplemented if value.is_floating_point() or value.is_complex() else value.bitwise_not() + 1
@@ -196,6 +205,8 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     **COMPARISONS,
+    aten.add.Tensor: _add,
+    aten.add.Scalar: _add,
     aten.neg.default: _neg,
     aten.argmax.default: _argmax,
     aten.argmin.default: _argmin,

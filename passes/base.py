@@ -92,8 +92,17 @@ def fail(op: ir.Operation | ir.OpView, pass_name: str, message: str) -> PassErro
 
 def unknown_option(owner: str, option: str, known: list[str]) -> OptionError:
     """The error to raise for an `option` that `owner`, a pass or a pipeline, does not have."""
-    listed = ", ".join(repr(name.replace("_", "-")) for name in known)
-    return OptionError(f"{owner} has no option '{option}', {f'valid are {listed}' if known else 'it takes none'}")
+    return OptionError(f"{owner} has no option '{option}', {_valid(known)}")
+
+
+def unreadable_option(owner: str, text: str, known: list[str]) -> OptionError:
+    """The error to raise for the `text` of an option that has no value."""
+    return OptionError(f"{owner}: can't read option '{text}', expected name=value; {_valid(known)}")
+
+
+def _valid(options: list[str]) -> str:
+    listed = ", ".join(repr(name.replace("_", "-")) for name in options)
+    return f"valid are {listed}" if options else "it takes none"
 
 
 def _convert(name: str, option: str, text: str, type_: Any) -> bool | int | float | str:

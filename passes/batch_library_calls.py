@@ -8,17 +8,23 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
-from dovetail.dialects.torch_types import require_tensor_info, tensor_info
+from dovetail.dialects.torch_types import TensorInfo, require_tensor_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.constants import constant, integer_list
-from dovetail.passes.cost_model import COSTS, MOST_BINDINGS, CostModel
+from dovetail.passes.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
+from dovetail.passes.iree_support import refusal
 from dovetail.passes.place_ops import PLACEMENT
-from dovetail.passes.rewriting import body, functions, operand_ops
+from dovetail.passes.rewriting import body, functions, is_view, operand_ops
 from dovetail.passes.sweep import with_shape
 
 _MOST = MOST_BINDINGS // 2 - 4
 """How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""
+
+# They count where an element stands, or in which memory format: of tensors put end to end they make something else.
+_BY_PLACE = frozenset("tril triu clone contiguous copy lift_fresh_copy _to_copy to".split())
+_HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
 
     An optimizer has such ops for each of its hundreds of parameters: bias corrections, powers of a step count. Only
     what does not depend on each other is joined, and never an op with an effect. Putting the tensors together is a
-    region's work, taking them apart is views.
+    region's work, taking them apart is views; so what is handed out or saved stays, in memory of its own.
 
     Before:  `%2 = torch.aten.pow.Scalar %b, %0 {fallback}; %3 = torch.aten.pow.Scalar %b, %1 {fallback}`
     After:   `%4 = torch.aten.cat [%0, %1]; %5 = torch.aten.pow.Scalar %b, %4 {fallback}`, `%2` and `%3` slices of it
@@ -35,12 +41,15 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
 
     target: str = "llvm-cpu"
 
+    def __post_init__(self):
+        require_target(self.name, self.target)
+
     def run(self, module: ir.Module) -> None:
         for name, function_op in functions(module).items():
             if name in ("forward", "backward"):
                 for group in _groups(function_op):
                     if _pays(group, COSTS[self.target]):
-                        _join(function_op, group)
+                        _join(function_op, _in_order(function_op, group))
 
 
 def _groups(function_op: func.FuncOp) -> list[list[ir.Operation]]:
@@ -69,15 +78,30 @@ def _key(op: ir.Operation) -> Hashable | None:
         return None
     tensors = [value for value in op.operands if tensor_info(value.type) is not None]
     others = [value.owner for value in op.operands if tensor_info(value.type) is None]
-    if kind(op) is not Kind.POINTWISE or len(tensors) != 1 or len(op.results) != 1:
+    if not _is_by_element(op) or len(tensors) != 1 or len(op.results) != 1:
         return None
     if any(isinstance(owner, ir.Block) or not owner.operation.name.startswith("torch.constant.") for owner in others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
-    if made is None or made.shape != info.shape or info.numel == 0:
+    if made is None or made.shape != info.shape or not _can_be_put_together(info) or _is_handed_out(op):
         return None
     numbers = tuple(owner.operation.get_asm(assume_verified=True).partition("=")[2] for owner in others)
     return aten_name(op), str(tensors[0].type), str(op.results[0].type), numbers
+
+
+def _is_by_element(op: ir.Operation) -> bool:
+    name = aten_name(op)
+    return name is not None and kind(op) is Kind.POINTWISE and name.split(".")[1] not in _BY_PLACE
+
+
+def _can_be_put_together(info: TensorInfo) -> bool:
+    return info.numel > 0 and not refusal("aten.cat.default", [info, info])
+
+
+def _is_handed_out(op: ir.Operation) -> bool:
+    """Whether a result of `op`, or a view of it, leaves the function: it would bring the memory of all others along."""
+    users = [use.owner.operation for result in op.results for use in result.uses]
+    return any(user.name in _HANDING_OUT or (is_view(user) and _is_handed_out(user)) for user in users)
 
 
 def _pays(group: list[ir.Operation], costs: CostModel) -> bool:
@@ -85,6 +109,12 @@ def _pays(group: list[ir.Operation], costs: CostModel) -> bool:
     saved = costs.library_call * (len(group) - 1)
     moved = sum(require_tensor_info(op.results[0].type).nbytes for op in group)
     return saved > costs.launch + 2 * costs.byte * moved
+
+
+def _in_order(function_op: func.FuncOp, group: list[ir.Operation]) -> list[ir.Operation]:
+    """The group as it stands now: joining another one moves what depends on that."""
+    members = set(group)
+    return [op for op in body(function_op) if op in members]
 
 
 def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import extern, is_extern, is_region, referred
+from dovetail.dialects.calls import is_extern, is_region, referred
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
-from dovetail.passes.cost_model import COSTS, CostModel
-from dovetail.passes.rewriting import alias_root, body, clone, functions, is_view, operand_ops
+from dovetail.passes.cost_model import COSTS, CostModel, require_target
+from dovetail.passes.library_calls import clone_as_library_call
+from dovetail.passes.rewriting import alias_root, body, functions, is_view, operand_ops
 
 _MARGIN = 2
 """How many times cheaper the library calls must be: that much the launch varies with how often memory comes again."""
@@ -31,6 +32,9 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
     """
 
     target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         found, costs = functions(module), COSTS[self.target]
@@ -99,12 +103,7 @@ def _inline(call: ir.Operation, region: func.FuncOp, reason: str) -> None:
     with ir.InsertionPoint(call):
         for op in ops:
             with op.location:
-                cloned, name = clone(op, values), aten_name(op)
-                if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
-                    continue
-                made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results])
-            values.update(zip(op.results, made.results, strict=True))
-            cloned.erase()
+                clone_as_library_call(op, values, reason)
     for result, value in zip(call.results, terminator.operands, strict=True):
         result.replace_all_uses_with(values[value])
     call.erase()

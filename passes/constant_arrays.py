@@ -37,11 +37,12 @@ _LOGIC: dict[str, Callable] = {
 }
 _RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze.dim"))
 _VIEWS = (*_RESHAPES, "torch.aten.permute", "torch.aten.expand", "torch.aten.select.int", SLICE)
-_CAST, _WHERE = "torch.aten._to_copy", "torch.aten.where.self"
+_CASTS, _WHERE = ("torch.aten._to_copy", "torch.prims.convert_element_type"), "torch.aten.where.self"
+_REMAINDER, _TRUNC = "torch.aten.remainder.Scalar", "torch.aten.trunc"
 _LITERAL, _ARANGE = "torch.vtensor.literal", "torch.aten.arange.start_step"
 
 CREATIONS = (_LITERAL, _ARANGE, "torch.aten.full", "torch.aten.scalar_tensor", "torch.prim.NumToTensor.Scalar")
-COMPUTATIONS = (*_ARITHMETIC, *_COMPARISONS, *_LOGIC, *_VIEWS, _CAST, _WHERE)
+COMPUTATIONS = (*_ARITHMETIC, *_COMPARISONS, *_LOGIC, *_VIEWS, *_CASTS, _WHERE, _REMAINDER, _TRUNC)
 
 
 def created(op: ir.Operation, info: TensorInfo, elements: int) -> numpy.ndarray | None:
@@ -66,8 +67,12 @@ def computed(op: ir.Operation, info: TensorInfo, arrays: Arrays, elements: int) 
     with numpy.errstate(all="ignore"):
         if op.name in _VIEWS:
             found = _viewed(op, info, arrays[op.operands[0]], elements)
-        elif op.name == _CAST:
+        elif op.name in _CASTS:
             found = _cast(arrays[op.operands[0]], info.dtype)
+        elif op.name == _REMAINDER:
+            found = _remainder(op, info, arrays)
+        elif op.name == _TRUNC:
+            found = numpy.trunc(arrays[op.operands[0]])
         else:
             found = _pointwise(op, info, arrays)
     return found if found is not None and found.size <= elements else None
@@ -89,6 +94,14 @@ def _pointwise(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
     values = [_array(*each, arrays) for each in zip(operands, dtypes, strict=True)]
     known = [each for each in values if each is not None]
     return function(*known) if len(known) == len(values) else None
+
+
+def _remainder(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndarray | None:
+    """Of whole numbers; by 0 there is none, and eager raises."""
+    divisor = _element(number(op.operands[1]), info.dtype)
+    if divisor is None or not divisor or info.dtype == "bool" or info.is_floating_point:
+        return None
+    return numpy.remainder(arrays[op.operands[0]].astype(info.dtype), divisor)
 
 
 def _compared(operands: list[ir.Value], arrays: Arrays) -> str:

@@ -4,11 +4,34 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_types import require_tensor_info
+from dovetail.passes.rewriting import constant_none
 from dovetail.passes.sweep import create, made_by, producer
 
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,
     "torch.constant.float": ir.FloatAttr,
+}
+
+# PyTorch's numbers of element types, as its ops take them: those of `c10::ScalarType`.
+_DTYPE_NUMBERS = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float16": 5,
+    "float32": 6,
+    "float64": 7,
+    "complex32": 8,
+    "complex64": 9,
+    "complex128": 10,
+    "bool": 11,
+    "bfloat16": 15,
+    "float8_e5m2": 23,
+    "float8_e4m3fn": 24,
+    "float8_e5m2fnuz": 25,
+    "float8_e4m3fnuz": 26,
 }
 
 # Where the ops that fill a tensor with one number take it.
@@ -73,3 +96,12 @@ def integer_list(values: Sequence[int]) -> ir.Value:
     return create(
         "torch.prim.ListConstruct", [constant(int(each)) for each in values], ir.Type.parse("!torch.list<int>")
     )
+
+
+def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.Value:
+    """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None."""
+    info = require_tensor_info(type_)
+    none = constant_none()
+    dtype = constant(_DTYPE_NUMBERS[info.dtype])
+    operands = [integer_list(info.shape), value, dtype, none, none if device is None else device, constant(False)]
+    return create("torch.aten.full", operands, type_)

@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_ops import Kind, is_constant, kind
 from dovetail.dialects.torch_types import tensor_info
+from dovetail.errors import OptionError
 
 MOST_BINDINGS = 32
 """How many tensors a dispatch can bind in IREE's runtime: one that needs more compiles, and then can't be loaded."""
@@ -57,3 +58,10 @@ def _bytes(values: Iterable[ir.Value]) -> int:
 COSTS = {
     "llvm-cpu": CostModel(launch=9.6, argument=2.7, library_call=2.2, byte=0.00003, reduction_depth=8, results=512),
 }
+
+
+def require_target(pass_name: str, target: str) -> None:
+    """Raises OptionError if the pass's option `target` is none of `COSTS`, naming those."""
+    if target not in COSTS:
+        valid = ", ".join(f"'{each}'" for each in COSTS)
+        raise OptionError(f"pass '{pass_name}': option 'target' expects one of {valid}, got '{target}'")

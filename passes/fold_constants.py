@@ -6,19 +6,14 @@ from functools import partial
 import numpy
 from torch_mlir import ir
 
-from dovetail.dialects.torch_types import TensorInfo, require_tensor_info, tensor_info
+from dovetail.dialects.torch_types import TensorInfo, tensor_info
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.constant_arrays import COMPUTATIONS, CREATIONS, DTYPES, computed, created
-from dovetail.passes.constants import constant, integer_list
-from dovetail.passes.rewriting import constant_none
-from dovetail.passes.sweep import create, sweep
+from dovetail.passes.constants import constant, full
+from dovetail.passes.sweep import sweep
 
 Arrays = dict[ir.Value, numpy.ndarray]
-
-# PyTorch's numbers of element types, as `torch.aten.full` takes them.
-_NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
-            "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ class FoldConstantsPass(Pass, name="fold-constants"):
             arrays[op.results[0]] = array
 
     def _fill(self, arrays: Arrays, op: ir.Operation) -> ir.Value:
-        value = _full(op.results[0].type, op.operands[1], op.operands[4])
+        value = full(op.results[0].type, op.operands[1], op.operands[4])
         self._note(arrays, value.owner.operation)
         return value
 
@@ -70,7 +65,7 @@ class FoldConstantsPass(Pass, name="fold-constants"):
         """Builds the tensor of `array`'s elements, None if they are too many to list."""
         first = array[(0,) * array.ndim]
         if array.tobytes() == first.tobytes() * array.size:
-            return _full(type_, constant(float(first) if info.is_floating_point else int(first)), constant_none())
+            return full(type_, constant(float(first) if info.is_floating_point else int(first)))
         if info.numel > self.elements:
             return None
         elements = numpy.ascontiguousarray(numpy.broadcast_to(array, info.shape))
@@ -82,13 +77,6 @@ class FoldConstantsPass(Pass, name="fold-constants"):
 def _known_info(op: ir.Operation) -> TensorInfo | None:
     info = tensor_info(op.results[0].type)
     return info if info is not None and info.dtype in DTYPES and info.numel else None
-
-
-def _full(type_: ir.Type, value: ir.Value, device: ir.Value) -> ir.Value:
-    info = require_tensor_info(type_)
-    dtype = constant(_NUMBERS[info.dtype])
-    operands = [integer_list(info.shape), value, dtype, constant_none(), device, constant(False)]
-    return create("torch.aten.full", operands, type_)
 
 
 def _dense(elements: numpy.ndarray) -> ir.Attribute:

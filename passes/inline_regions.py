@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FALLBACK, extern, is_region
+from dovetail.dialects.calls import FALLBACK, is_region
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.dovetail.ops.read import read
-from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.library_calls import clone_as_library_call
 from dovetail.passes.plan_memory import drop_plan
-from dovetail.passes.rewriting import body, calls, clone, functions
+from dovetail.passes.rewriting import body, calls, functions
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
                 elif op.name == "torch.copy.to_vtensor":
                     values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
-                    _call(op, values, reason)
+                    clone_as_library_call(op, values, reason)
     into = [value.owner for value in call.operands if str(value.type).startswith("!torch.tensor<")]
     call.operation.erase()
     for memory in into:
@@ -85,13 +85,3 @@ def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
         if use.owner.operation.name == "torch.copy.to_vtensor":
             use.owner.operation.results[0].replace_all_uses_with(value)
             use.owner.operation.erase()
-
-
-def _call(op: ir.Operation, values: dict[ir.Value, ir.Value], reason: str) -> None:
-    name = aten_name(op)
-    cloned = clone(op, values)
-    if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
-        return
-    made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results])
-    values.update(zip(op.results, made.results, strict=True))
-    cloned.erase()

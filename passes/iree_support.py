@@ -7,8 +7,11 @@ Measured with IREE 3.13.0 by `make sweep`; its findings are in docs/op-sweep.md.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from torch_mlir import ir
+
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.torch_ops import Kind, kind_of_name
-from dovetail.dialects.torch_types import TensorInfo
+from dovetail.dialects.torch_types import TensorInfo, tensor_info
 
 _FLOATS = frozenset("float16 bfloat16 float32 float64".split())
 _INTEGERS = frozenset("bool int8 int16 int32 int64 uint8".split())
@@ -56,7 +59,7 @@ _RULES = (
     _rule("adds up in the element type, eager in a wider one", "cumsum", _FLOATS),
     _rule("does not compile", "diagonal_scatter"),
     _rule("does not compile", "arange", _FLOATS),
-    _rule("does not compile", "full full_like", ("uint8",)),
+    _rule("does not compile", "full full_like vtensor.literal", ("uint8",)),
     _rule("NaN does not win", "argmax argmin max.dim min.dim", _FLOATS),
     _rule("crashes the compiler", "max.default min.default", ("int8",)),
     _rule("miscompiled: inf instead of a finite sum", "logcumsumexp"),
@@ -65,7 +68,9 @@ _RULES = (
 )  # fmt: skip
 
 # uint8 is taken for a signed number by all but these; ops that only move elements are right.
-_UNSIGNED = frozenset("_to_copy clone copy where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not".split())
+_UNSIGNED = frozenset(
+    "_to_copy convert_element_type clone copy where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not".split()
+)
 
 
 def refusal(name: str, tensors: Sequence[TensorInfo | None]) -> str:
@@ -85,9 +90,44 @@ def refusal(name: str, tensors: Sequence[TensorInfo | None]) -> str:
         return "reductions of 0-dim tensors do not compile, those of empty ones are not all right"
     if "uint8" in dtypes and kind in (Kind.POINTWISE, Kind.REDUCTION) and base not in _UNSIGNED:
         return "uint8 is taken for a signed number"
+    if base == "add" and tensors and tensors[-1] is not None and tensors[-1].dtype == "bool":
+        return "adds truth values modulo 2"
     if name == "aten.constant_pad_nd.default" and value is not None and _shrinks(value, tensors[-1]):
         return "negative padding does not compile"
     return ""
+
+
+# Right in code, wrong where IREE computes them while it compiles: of most, fold-constants leaves it none.
+_MISFOLDED = {
+    "torch.aten.remainder.Scalar": _INTEGERS,
+    "torch.aten.trunc": _FLOATS,
+    "torch.aten.sign": _FLOATS,
+    **{f"torch.aten.{name}.Scalar": frozenset(("float16", "bfloat16")) for name in "eq ne ge gt le lt".split()},
+}
+
+
+def folding_refusal(op: ir.Operation) -> str:
+    """Why IREE can't compile `op` on these operands, though it can on others like them; "" if it can."""
+    dtypes = _MISFOLDED.get(op.name, ())
+    info = tensor_info(op.operands[0].type) if dtypes else None
+    if info is None or info.dtype not in dtypes or not _is_known(op.operands[0]):
+        return ""
+    return "of constants it is folded to a wrong one"
+
+
+def _is_known(value: ir.Value) -> bool:
+    """Whether torch ops compute `value` from constants alone, an `arange` apart: that is not folded."""
+    pending, met = [value], {value}
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or not owner.name.startswith("torch.") or is_extern(owner.operation):
+            return False
+        if owner.name.startswith("torch.aten.arange"):
+            return False
+        more = set(owner.operands) - met
+        met |= more
+        pending += more
+    return True
 
 
 def _shrinks(value: TensorInfo, result: TensorInfo | None) -> bool:

@@ -9,7 +9,7 @@ from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_ops import Kind, kind
 from dovetail.dialects.torch_types import require_tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.cost_model import COSTS, MOST_BINDINGS
+from dovetail.passes.cost_model import COSTS, MOST_BINDINGS, require_target
 from dovetail.passes.in_place_regions import STORE
 from dovetail.passes.region_halves import Part, by_stores, divided, is_work
 from dovetail.passes.rewriting import body, operand_ops
@@ -32,6 +32,9 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     """
 
     target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         costs = COSTS[self.target]

@@ -73,10 +73,12 @@ class RecomputeNetwork:
             PassError: for a needed value that can neither be saved nor computed again, naming its op.
         """
         costs = [*(save[value] for value in self.values), *(recompute[index] for index in self.nodes)]
-        # More than saving everything, so that no flow is as large.
-        never = 1 + sum(cost for cost in costs[: len(self.values)] if cost is not None)
+        # More than saving everything: what costs as much is done only where there is no choice.
+        most = 1 + sum(cost for cost in costs[: len(self.values)] if cost is not None)
+        # More than that and all that is done for want of a choice, so that no flow is as large.
+        never = most + sum(min(recompute[index] or 0, most) for index in self.nodes if self._is_unsavable(index, save))
         capacities = numpy.full(len(self.tails), never, dtype=numpy.int64)
-        capacities[: len(costs)] = [never if cost is None else min(cost, never) for cost in costs]
+        capacities[: len(costs)] = [never if cost is None else min(cost, most) for cost in costs]
         network = SimpleMaxFlow()
         network.add_arcs_with_capacity(self.tails, self.heads, capacities)
         network.solve(_SOURCE, _SINK)
@@ -87,12 +89,15 @@ class RecomputeNetwork:
             value for place, value in enumerate(self.values) if 2 + 2 * place not in behind and 3 + 2 * place in behind
         ]
 
+    def _is_unsavable(self, index: int, save: Sequence[Cost]) -> bool:
+        return any(save[value] is None for value in self.graph.nodes[index].results)
+
     def _lost(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> Exception:
         """The error for the first op, in order, whose result must cross the cut and can't."""
         lost = (
             self.graph.nodes[index]
             for index in self.nodes
-            if recompute[index] is None and any(save[value] is None for value in self.graph.nodes[index].results)
+            if recompute[index] is None and self._is_unsavable(index, save)
         )
         node = next(lost)
         types = ", ".join(f"'{result.type}'" for result in node.op.results)

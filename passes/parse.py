@@ -8,11 +8,12 @@ import difflib
 import inspect
 import json
 import re
+from dataclasses import fields
 
 from torch_mlir import ir
 
 from dovetail.errors import OptionError
-from dovetail.passes.base import registry, unknown_option
+from dovetail.passes.base import registry, unknown_option, unreadable_option
 from dovetail.passes.mlir import MlirPass
 from dovetail.passes.pipeline import PIPELINES, Pipeline
 
@@ -50,11 +51,12 @@ def _element(text: str, context: ir.Context) -> Pipeline:
     match = _ELEMENT.fullmatch(text)
     if match is None:
         raise OptionError(f"can't read '{text}' in the pipeline; expected name, name{{option=value}} or op(passes)")
-    name, options = match["name"], _options(match["options"] or "")
+    name, options = match["name"], match["options"] or ""
     if name in PIPELINES:
         return _named(name, options)
     if name in registry():
-        return (registry()[name].parse(options),)
+        known = [field.name for field in fields(registry()[name])]
+        return (registry()[name].parse(_options(options, f"pass '{name}'", known)),)
     return (_mlir(text, context),)
 
 
@@ -71,8 +73,9 @@ def _check_nested(anchor: str, text: str) -> None:
             raise OptionError(f"{what} '{name}' runs on the outermost '{ROOT}', it can't be nested in '{anchor}'")
 
 
-def _named(name: str, options: dict[str, str]) -> Pipeline:
+def _named(name: str, text: str) -> Pipeline:
     known = list(inspect.signature(PIPELINES[name]).parameters)
+    options = _options(text, f"pipeline '{name}'", known)
     for option in options:
         if option.replace("-", "_") not in known:
             raise unknown_option(f"pipeline '{name}'", option, known)
@@ -99,14 +102,14 @@ def _refusal(text: str, message: str) -> str:
     return f"unknown pass '{name}'{where}; " + (f"did you mean '{close[0]}'?" if close else "see --list-passes")
 
 
-def _options(text: str) -> dict[str, str]:
+def _options(text: str, owner: str, known: list[str]) -> dict[str, str]:
     options: dict[str, str] = {}
     for match in _OPTION.finditer(text.strip()):
         name, value = match["name"], match["value"]
         if value is None:
-            raise OptionError(f"can't read pass option '{name}', expected name=value")
+            raise unreadable_option(owner, name, known)
         if name in options:
-            raise OptionError(f"pass option '{name}' is given twice, '{options[name]}' and '{value}'")
+            raise OptionError(f"{owner}: option '{name}' is given twice, '{options[name]}' and '{value}'")
         options[name] = _unquoted(value)
     return options
 

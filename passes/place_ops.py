@@ -10,7 +10,7 @@ from dovetail.dialects.torch_ops import LIBRARY, Kind, aten_name, kind
 from dovetail.dialects.torch_types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.cost_model import MOST_BINDINGS
-from dovetail.passes.iree_support import refusal
+from dovetail.passes.iree_support import folding_refusal, refusal
 from dovetail.passes.rewriting import body, functions
 
 PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
@@ -44,10 +44,11 @@ def _place(op: ir.Operation) -> tuple[str, str]:
     if what is Kind.LIBRARY and name is not None:
         return "library", f"library kernel: {LIBRARY[name.split('.')[1]]}"
     if what is Kind.UNKNOWN:
-        return "fallback", "no rule to compile it"
+        return "fallback", "no entry in dialects/torch_ops.py"
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
     if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
         return "library", f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
     reason = refusal(name or op.name, [tensor_info(value.type) for value in [*op.operands, *op.results]])
+    reason = reason or folding_refusal(op)
     return ("fallback", reason) if reason else ("region", "")

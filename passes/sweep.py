@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.recompute import RECOMPUTE
+from dovetail.dialects.recompute import RECOMPUTE, SAVED, recompute_policy
 from dovetail.dialects.torch_types import is_tensor, require_tensor_info
 from dovetail.passes.rewriting import bodies, functions
 
@@ -19,13 +19,16 @@ def sweep(module: ir.Module, rules: Mapping[str, Rule]) -> None:
     """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
 
     In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
-    sizes are not known stays. What the user's checkpointing says of an op holds for what is built in its place.
+    sizes are not known stays. So does one that the user's checkpointing wants saved: what stands for it may be there
+    already, with a policy of its own; what else it wants of an op holds for what is built in its place.
     """
     known = _KnownSizes()
     for ops in bodies(functions(module)).values():
         for op in ops:
             rule = rules.get(op.name)
             if rule is None or not all(known[value.type] for value in (*op.operands, *op.results)):
+                continue
+            if recompute_policy(op) in SAVED:
                 continue
             with ir.InsertionPoint(op), op.location:
                 value = rule(op)

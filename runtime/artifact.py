@@ -28,11 +28,6 @@ RUNTIME_PACKAGE = "iree-base-runtime"
 _MODULE, _MANIFEST = "module.mlir", "artifact.json"
 
 
-def is_artifact(path: str) -> bool:
-    """Whether the file at `path` is an archive, as artifacts are and modules aren't; standard input (`-`) is none."""
-    return path != "-" and zipfile.is_zipfile(path)
-
-
 def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Executable], target: Target) -> None:
     """Writes a module at level `regions`, and the code of its regions, to `path`; raises OSError if it can't be."""
     compiled = {name: each.compiled for name, each in executables.items()}
@@ -62,13 +57,13 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, Executable]]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read(_MANIFEST))
+            manifest = _object(json.loads(archive.read(_MANIFEST)), _MANIFEST)
             _check(path, manifest)
             module = parse_module(archive.read(_MODULE).decode(), make_context())
-            made = manifest["regions"]
+            made = _regions(manifest)
             codes = {each["file"]: archive.read(each["file"]) for each in made.values()}
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, ir.MLIRError) as error:
-        raise ArtifactError(f"{path}: expected an artifact of dovetail-compile: {error}") from error
+        raise ArtifactError(f"{path}: damaged, or no artifact of dovetail-compile: {error}") from error
     drivers = _drivers(module)
     if set(made) != set(drivers):
         names = ", ".join(sorted(set(made) ^ set(drivers)))
@@ -87,8 +82,26 @@ def _check(path: Path, manifest: dict[str, Any]) -> None:
     runtime = version(RUNTIME_PACKAGE)
     if manifest["iree"] != runtime:
         raise ArtifactError(f"{path}: was compiled by IREE {manifest['iree']}, but the runtime is of IREE {runtime}")
-    if manifest["target"]["cpu"] == "host" and manifest["machine"] != _machine():
+    if _object(manifest["target"], "its target")["cpu"] == "host" and manifest["machine"] != _machine():
         raise ArtifactError(f"{path}: was compiled for another CPU than this machine's")
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    """`value`, if it is a JSON object; raises ValueError for anything else."""
+    if not isinstance(value, dict):
+        raise ValueError(f"expected {name} to be a JSON object, got {json.dumps(value)}")
+    return value
+
+
+def _regions(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The file of each region's code, and its entry there; raises KeyError or ValueError if the manifest has none."""
+    regions = _object(manifest["regions"], "its regions")
+    made = {name: {key: _object(each, name)[key] for key in ("file", "entry")} for name, each in regions.items()}
+    for name, each in made.items():
+        for key, value in each.items():
+            if not isinstance(value, str):
+                raise ValueError(f"expected the {key} of {name} to be a string, got {json.dumps(value)}")
+    return made
 
 
 def _drivers(module: ir.Module) -> dict[str, str]:

@@ -5,6 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.table import Column, Table
 
 PLACEMENTS = ("region", "library", "view", "fallback")
@@ -16,7 +17,7 @@ class Stats:
 
     Attributes:
         graphs: compiled programs.
-        regions: regions in them; executables: distinct ones among those; cache_hits: found on disk.
+        regions: regions in them; executables: distinct ones among those; cache_hits: on disk before.
         ops: operations of the programs by where they run: "region" (compiled), "library" (a vendor kernel on
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
         flops: floating-point operations by the same keys, as far as shapes tell.
@@ -27,7 +28,7 @@ class Stats:
         library_calls: (op, reason) of every library call and fallback in the programs.
         saved_bytes: bytes kept from forward to backward, one call of each program.
         copies: copies made while running, by reason.
-        compile_seconds: by stage, and "total".
+        compile_seconds: by stage ("tuning" is one with that option), and "total".
     """
 
     graphs: int = 0
@@ -52,7 +53,7 @@ class Stats:
         with console.capture() as capture:
             console.print(
                 f"graphs: {self.graphs}, regions: {self.regions} ({self.executables} distinct, {self.cache_hits} from"
-                f" the cache), {self.saved_bytes / 2**20:.2f} MiB saved for backward"
+                f" the cache), {decimal(self.saved_bytes)} saved for backward"
             )
             placed = Table(
                 "runs in", Column("ops", justify="right"), Column("FLOPs", justify="right"), title="operations"

@@ -1,8 +1,9 @@
 """`dovetail-compile`: compiles a module to an artifact, for `dovetail-run`. docs/commands.md describes it."""
 
 import argparse
+import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.errors import DovetailError, PassError
-from dovetail.options import Options
+from dovetail.errors import DovetailError, OptionError, PassError
+from dovetail.options import CHOICES, Options
+from dovetail.passes.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.runner import Runner
 from dovetail.passes.stages import since
 from dovetail.runtime.artifact import save_artifact
-from dovetail.tools.module_files import error_text, read_source
+from dovetail.tools.documented_attributes import documented_attributes
+from dovetail.tools.module_files import error_text, read_source, writing
 
 _DESCRIPTION = "Compiles a module at any level to an artifact, one file that dovetail-run can run."
 
@@ -25,13 +28,16 @@ _DESCRIPTION = "Compiles a module at any level to an artifact, one file that dov
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0, or 1 after a message on stderr."""
     given = _parser().parse_args(arguments)
+    texts = {field.name: text for field in fields(Options) if (text := getattr(given, field.name)) is not None}
     try:
-        options = _options({field.name: getattr(given, field.name) for field in fields(Options)})
+        options = _options(texts)
         module = parse_module(read_source(given.input), make_context())
+        _check_options_act(texts, _level(module))
         runner = Runner()
         lower(module, options, runner)
         executables = build(module, options, given.device, runner)
-        save_artifact(Path(given.output), module, executables, target_for_device(given.device))
+        with writing(given.output):
+            save_artifact(Path(given.output), module, executables, target_for_device(given.device))
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-compile: {error_text(error, given.input)}", file=sys.stderr)
         return 1
@@ -40,36 +46,57 @@ def main(arguments: list[str] | None = None) -> int:
 
 def lower(module: ir.Module, options: Options, runner: Runner) -> None:
     """Takes `module` from the level that it states to level `regions`; raises PassError if it states none."""
+    runner.run(since(compile_pipeline(options.partition, options.memory_budget), _level(module)), module)
+
+
+def _level(module: ir.Module) -> str:
     if "dovetail.level" not in module.operation.attributes:
         raise PassError("expected a module with 'dovetail.level', as dovetail-opt and DOVETAIL_DUMP write them")
-    level = ir.StringAttr(module.operation.attributes["dovetail.level"]).value
-    runner.run(since(compile_pipeline(options.partition, options.memory_budget), level), module)
+    return ir.StringAttr(module.operation.attributes["dovetail.level"]).value
+
+
+def _check_options_act(names: Iterable[str], level: str) -> None:
+    """Raises OptionError for an option that nothing is left to ask for: the pipeline's are all for `partition`."""
+    for name in names:
+        if name in inspect.signature(compile_pipeline).parameters and level != PartitionPass.runs_at:
+            raise OptionError(
+                f"option '{name}' acts at level '{PartitionPass.runs_at}', the module is at level '{level}'"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dovetail-compile", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("input", metavar="MODULE", help="a module as text or bytecode, - for standard input")
     parser.add_argument("-o", dest="output", required=True, metavar="ARTIFACT", help="the file to write")
-    parser.add_argument("--device", choices=sorted(TARGETS), default="cpu", help="torch's name of what it will run on")
+    parser.add_argument(
+        "--device", choices=sorted(TARGETS), default="cpu", help="torch's name of what it will run on, default: cpu"
+    )
     group = parser.add_argument_group("options, as in torch.compile(..., options={...})")
+    meanings = documented_attributes(Options)
     for field in fields(Options):
-        group.add_argument(f"--{field.name.replace('_', '-')}", metavar=_kind(field), help=f"default: {field.default}")
+        default = str(field.default).lower() if field.type is bool else field.default
+        meaning = f"{meanings[field.name].removesuffix('.')}; default: {default}"
+        group.add_argument(f"--{field.name.replace('_', '-')}", metavar=_kind(field), help=meaning)
     return parser
 
 
 def _kind(field: Field) -> str:
-    return "true|false" if field.type is bool else getattr(field.type, "__name__", str(field.type)).upper()
+    if field.type is bool:
+        return "true|false"
+    return "|".join(CHOICES.get(field.name, (getattr(field.type, "__name__", str(field.type)).upper(),)))
 
 
-def _options(given: Mapping[str, str | None]) -> Options:
-    """The options with their texts as values; what is no such value is left to `Options.parse` to refuse."""
+def _options(given: Mapping[str, str]) -> Options:
+    """The options with their texts as values; a text that is no number is left to `Options.parse` to refuse."""
     types = {field.name: field.type for field in fields(Options)}
-    return Options.parse({name: _value(text, types[name]) for name, text in given.items() if text is not None})
+    return Options.parse({name: _value(name, text, types[name]) for name, text in given.items()})
 
 
-def _value(text: str, kind) -> object:
+def _value(name: str, text: str, kind) -> object:
     if kind is bool:
-        return {"true": True, "false": False}.get(text, text)
+        if text not in ("true", "false"):
+            raise OptionError(f"option '{name}' expects true or false, got '{text}'")
+        return text == "true"
     try:
         return kind(text)
     except ValueError:

@@ -19,6 +19,7 @@ from dovetail.passes.cost_model import COSTS, CostModel
 from dovetail.passes.pipeline import PIPELINES
 from dovetail.passes.verify_level import LEVELS
 from dovetail.runtime.stats import Stats
+from dovetail.tools.documented_attributes import documented_attributes
 
 _EFFECTS = {
     Reads: "reads memory: may be dropped, and merged where no write lies between",
@@ -124,7 +125,7 @@ def _pipeline(name: str) -> str:
 
 def _options() -> str:
     rows = ["| option | type | default | meaning |", "|---|---|---|---|"]
-    documented = dict(line.split(": ", 1) for line in _attributes(Options))
+    documented = documented_attributes(Options)
     for field in fields(Options):
         kind = getattr(field.type, "__name__", field.type)
         rows.append(f"| `{field.name}` | {kind} | `{field.default!r}` | {documented[field.name]} |")
@@ -135,22 +136,11 @@ def _costs() -> str:
     """What each target's cost model holds."""
     targets = " | ".join(f"`{name}`" for name in COSTS)
     rows = [f"| cost | {targets} | of |", f"|---|{'---|' * len(COSTS)}---|"]
-    documented = dict(line.split(": ", 1) for line in _attributes(CostModel))
+    documented = documented_attributes(CostModel)
     for field in fields(CostModel):
         values = " | ".join(f"{getattr(costs, field.name):g}" for costs in COSTS.values())
         rows.append(f"| `{field.name}` | {values} | {documented[field.name]} |")
     return "\n".join(rows) + "\n"
-
-
-def _attributes(cls: type) -> list[str]:
-    """The entries under "Attributes:" of a class's docstring, each on one line."""
-    entries: list[str] = []
-    for line in _prose(cls).partition("Attributes:\n")[2].splitlines():
-        if line.startswith("     "):
-            entries[-1] += f" {line.strip()}"
-        else:
-            entries.append(line.strip())
-    return entries
 
 
 def _error_classes() -> list[type]:

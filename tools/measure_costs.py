@@ -1,5 +1,6 @@
 """`python -m dovetail.tools.measure_costs`: measures the constants of `passes/cost_model.py` on this machine."""
 
+import argparse
 import os
 import statistics
 import sys
@@ -19,8 +20,14 @@ _DEPTHS = range(4, 13)
 _COUNTS = (64, 128, 256, 512, 1024)
 
 
-def main() -> int:
+_DESCRIPTION = """\
+Measures what a region and a library call cost on one core of this machine, and prints it as a CostModel, which goes
+into COSTS in passes/cost_model.py. Takes about a minute on an idle machine."""
+
+
+def main(arguments: list[str] | None = None) -> int:
     """Prints the measured `CostModel`."""
+    argparse.ArgumentParser(prog="measure_costs", description=_DESCRIPTION).parse_args(arguments)
     torch.set_num_threads(1)
     with torch.no_grad():
         print(measured())

@@ -11,6 +11,7 @@ from rich.filesize import decimal
 from dovetail.explanation_picture_records import Line, Node
 from dovetail.explanation_records import Eager, Op, Program, Region
 from dovetail.explanation_text import text
+from dovetail.options import Options
 from dovetail.pictures import memory
 from dovetail.pictures.graph import HEIGHT, WIDTH, Drawing, draw
 from dovetail.pictures.stages import Change, changes
@@ -62,12 +63,13 @@ class Picture:
         return list(Counter(self.program.library_calls).items())
 
 
-def page(name: str, graphs: Sequence[Program | Eager]) -> str:
-    """The page's HTML; `name` is the function's."""
+def page(name: str, graphs: Sequence[Program | Eager], options: Options) -> str:
+    """The page's HTML; `name` is the function's, `options` those that it was compiled with."""
     return _ENVIRONMENT.get_template("page.html.jinja").render(
         name=name,
         graphs=[Picture.of(each) if isinstance(each, Program) else each for each in graphs],
-        text=text(tuple(graphs)),
+        options=str(options),
+        text=text(tuple(graphs), options),
     )
 
 

@@ -1,5 +1,6 @@
 """Compiling regions in worker processes: results by name, and failures that stay failures."""
 
+import os
 import shlex
 import subprocess
 import time
@@ -140,6 +141,14 @@ def test_a_time_out_ends_the_compiler_and_its_children(monkeypatch, tmp_path):
     assert isinstance(failure, CompileFailure)
     assert failure.reason == "time-out after 0.2 s"
     assert time.monotonic() - start < 10
+
+
+def test_compiler_has_a_bound_of_its_own(monkeypatch, tmp_path):
+    """Catches a compiler that runs for ever after its parent was killed: the limit is the kernel's, in CPU seconds."""
+    use_compiler(monkeypatch, tmp_path, "cat > /dev/null; sleep 0.3; ulimit -t")
+    compiled = compile_regions({"a": "text"}, Target(), timeout=7)["a"]
+    assert isinstance(compiled, CompiledRegion)
+    assert int(compiled.module) == 7 * (os.cpu_count() or 1) + 1
 
 
 def test_a_time_out_holds_for_its_limit(monkeypatch, tmp_path):

@@ -77,6 +77,20 @@ def test_strict_mode_objects_to_the_op_at_fault(monkeypatch):
     assert isinstance(caught.value.inner_exception, StrictError)
 
 
+def test_strict_mode_says_what_is_missing():
+    """Would catch an error that goes in a circle: that there is no way to compile it since nothing compiles it."""
+    arguments = (torch.ones(4),)
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed) as caught:
+        torch.compile(torch.fft.rfft, backend="dovetail", options={"strict": True})(*arguments)
+    place, _, said = str(caught.value.inner_exception).partition("): ")
+    assert isinstance(caught.value.inner_exception, StrictError)
+    assert "loc(" in place
+    assert said == (
+        "torch.aten._fft_r2c can't be compiled: no entry in dialects/torch_ops.py; docs/op-sweep.md says what can, and "
+        "without 'strict' it runs through ATen"
+    )
+
+
 def test_an_update_in_place_is_split_by_what_it_stores(monkeypatch):
     """Would catch a part that reads a parameter after another part has overwritten it."""
     _failing_on(monkeypatch, "tanh")

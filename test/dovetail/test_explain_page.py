@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from parsed_page import Page
+from rich.filesize import decimal
 from torch.nn.functional import gelu
 from torch_mlir import ir
 
@@ -16,6 +17,7 @@ from dovetail.dialects.context import make_context
 from dovetail.dialects.memory_use import memory_use
 from dovetail.explanation import Explanation
 from dovetail.explanation_records import Program
+from dovetail.runtime.stats import Stats
 
 
 def trained(x, w):
@@ -110,8 +112,18 @@ def test_saved_values_appear(pages: dict[str, Explained]):
     exact = Counter(int(attributes["value"]) for attributes, _ in page.all("data"))
     assert exact >= Counter(each.nbytes for each in program.saved)
     own = sum(each.nbytes for each in program.saved if each.donated)
-    assert f"saved for backward, {own} B of it" in str(pages["trained"][0])
+    assert f"saved for backward, {decimal(own)} of it" in str(pages["trained"][0])
     assert exact[own] >= 2
+
+
+def test_sizes_are_said_alike(pages: dict[str, Explained]):
+    """Would catch text, page and statistics that say one size in three units, or "0.00 MiB" of a small model."""
+    program, page = programs(pages)
+    own = sum(each.nbytes for each in program.saved if each.donated)
+    figures = dict(zip((text for _, text in page.all("dt")), (text for _, text in page.all("dd")), strict=True))
+    assert figures["saved bytes of its own"] == decimal(own)
+    assert f"{decimal(own)} saved for backward" in str(Stats(saved_bytes=own))
+    assert "80 bytes saved for backward" in str(Stats(saved_bytes=80))
 
 
 def test_every_op_is_drawn(pages: dict[str, Explained]):

@@ -63,3 +63,13 @@ def test_earlier_file_is_replaced_by_a_page_only(tmp_path: Path):
     assert path.read_text(encoding="utf-8") == "earlier"
     dovetail.explain(double, torch.ones(4), html=str(path))
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_no_file_stays_of_a_call_that_fails(tmp_path: Path):
+    """Would catch an empty file where there was none, also where a link leads to none."""
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    link.symlink_to(path)
+    for html in (path, link):
+        with pytest.raises(ZeroDivisionError):
+            dovetail.explain(lambda: 1 / 0, html=html)
+        assert list(tmp_path.iterdir()) == [link]

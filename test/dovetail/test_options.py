@@ -1,6 +1,8 @@
 """`torch.compile(..., backend="dovetail", options={...})`: what is taken, and what a mistake is told."""
 
 import pytest
+import torch
+from torch._dynamo.exc import BackendCompilerFailed
 
 from dovetail.errors import OptionError
 from dovetail.options import Options
@@ -16,6 +18,23 @@ def test_every_option_is_taken():
     given = {"strict": True, "partition": "min-cut", "memory_budget": 0, "tune": True, "cache": False, "timeout": 3}
     assert Options.parse(given) == Options(strict=True, memory_budget=0.0, tune=True, cache=False, timeout=3)
     assert Options.parse({"partition": "default"}).partition == "default"
+
+
+def test_mode_is_refused():
+    """Would catch a TypeError about an argument that the user never wrote, or a mode that is taken and ignored."""
+    with pytest.raises(BackendCompilerFailed) as caught:
+        torch.compile(torch.sin, backend="dovetail", mode="max-autotune")(torch.ones(4))
+    assert isinstance(caught.value.inner_exception, OptionError)
+    assert str(caught.value.inner_exception) == (
+        "mode='max-autotune': dovetail takes options={...} and no mode; the nearest to 'max-autotune' is "
+        "options={'tune': True}"
+    )
+
+
+def test_text_is_what_differs():
+    """Would catch explanations that list every option, or leave one out that changes the program."""
+    assert str(Options()) == ""
+    assert str(Options(memory_budget=0.0, tune=True)) == "memory_budget=0.0, tune=True"
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,30 @@ def test_each_alternative_is_measured_once_and_never_again(measured, modules):
     assert 'dovetail.measured = "undistributed on local-task 1.0 us, default on local-sync 5.0 us' in modules[0]
 
 
+def test_what_tuning_compiled_does_not_count_as_cached(measured):
+    """Would catch "1 distinct, 1 from the cache" on a first run, and hits of tuning's own look-ups on a later one."""
+    measured("default on local-task")
+    first, second = _run(), _run()
+    assert (first.executables, first.cache_hits) == (1, 0)
+    assert (second.executables, second.cache_hits) == (1, 1)
+
+
+def test_only_what_runs_counts_as_cached(measured):
+    """Would catch an alternative found on disk counted as a region of the program: tuning looks up several."""
+    measured("default on local-task")
+    _run(tune=False)
+    assert _run().cache_hits == 1
+
+
+def test_tuning_is_a_stage_of_its_own(measured):
+    """Would catch minutes of measuring shown as compiling of regions, or counted twice in the total."""
+    measured("split")
+    seconds = _run().compile_seconds
+    assert seconds["tuning"] > 0
+    assert seconds["total"] == pytest.approx(sum(each for stage, each in seconds.items() if stage != "total"))
+    assert "tuning" not in _run(tune=False).compile_seconds
+
+
 def test_library_calls_are_chosen(measured, modules):
     """Would catch a choice that counts as a fallback, to which strict mode objects."""
     measured("library")

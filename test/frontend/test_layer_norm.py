@@ -27,6 +27,26 @@ def test_special_values(special: float):
         _close(mean, row.mean(-1, keepdim=True))
 
 
+@pytest.mark.parametrize("special", [1e20, torch.finfo(torch.float32).max])
+@pytest.mark.parametrize("size", [4, 100])
+def test_difference_whose_square_overflows(special: float, size: int):
+    """Would catch another result than docs/limits.md says: eager's is NaN or ours, by the size."""
+    row = torch.linspace(-3, 3, size).reshape(1, size).index_fill(1, torch.tensor([0]), special)
+    actual, mean, scale = layer_norm(row, [size], None, None, 1e-5)
+    assert torch.equal(actual, torch.zeros_like(row))
+    assert torch.equal(scale, torch.zeros(1, 1))
+    torch.testing.assert_close(mean, row.mean(-1, keepdim=True))
+    expected = torch.native_layer_norm(row, (size,), None, None, 1e-5)[0]
+    assert expected.isnan().all() or torch.equal(expected, actual)
+
+
+def test_row_of_one_large_number():
+    """Would catch another result than docs/limits.md says."""
+    row = torch.full((1, 4), 1e20)
+    assert torch.equal(layer_norm(row, [4], None, None, 1e-5)[0], torch.zeros(1, 4))
+    assert torch.native_layer_norm(row, (4,), None, None, 1e-5)[0].isnan().all()
+
+
 @pytest.mark.parametrize("offset", [0.0, 100.0])
 def test_is_as_exact_as_eager(offset: float):
     """Would catch a variance that cancels: from the mean of the squares and the square of the mean."""

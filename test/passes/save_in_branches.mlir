@@ -47,7 +47,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func private @else_0(
   // CHECK: %[[MASK:.*]]:2 = torch.operator "torch.aten.native_dropout"
   // CHECK: %[[OTHER:.*]] = torch.aten.mm
-  // CHECK: %[[ZEROS:.*]] = torch.aten.zeros {{.*}} -> !torch.vtensor<[4,2],f32>
+  // CHECK: %[[ZEROS:.*]] = torch.aten.full {{.*}} -> !torch.vtensor<[4,2],f32>
   // CHECK: return %{{.*}}, %[[OTHER]], %[[ZEROS]] :
   func.func private @else_0(%x: !v) -> !v attributes {dovetail.subgraph} {
     %zero = torch.constant.float 0.0

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import dovetail
 from dovetail.dialects.torch_types import TensorInfo
 from dovetail.passes.iree_support import refusal
 from dovetail.tools.sweep.cases import Case, all_cases
@@ -57,6 +58,8 @@ def test_frequent_ops_are_right_and_compiled(dtype):
         ("aten.add.Tensor", [info("complex64", 4)] * 3, "can't be imported"),
         ("aten.amax.default", [info("float32"), info("float32")], "0-dim"),
         ("aten.tanh.default", [info("float64", 4)] * 2, "does not link"),
+        ("aten.add.Tensor", [info("bool", 4)] * 3, "modulo 2"),
+        ("torch.vtensor.literal", [info("uint8", 4)], "does not compile"),
     ],
 )
 def test_refused(name, tensors, reason):
@@ -72,8 +75,79 @@ def test_refused(name, tensors, reason):
         ("aten.sum.dim_IntList", [info("float32", 4, 4), info("float32", 4)]),
         ("aten._to_copy.default", [info("uint8", 4), info("float32", 4)]),
         ("aten.exp.default", [info("float64", 4)] * 2),
+        ("aten.add.Tensor", [info("bool", 4), info("float32", 4), None, info("float32", 4)]),
+        ("torch.vtensor.literal", [info("bool", 4)]),
+        ("prims.convert_element_type.default", [info("uint8", 4), info("bool", 4)]),
     ],
 )
 def test_not_refused(name, tensors):
     """A rule that matches too much takes frequent ops out of the regions: a comparison's result is always bool."""
     assert refusal(name, tensors) == ""
+
+
+# Enough elements for a region to be worth while, by the cost model.
+SIZE = 4096
+
+
+def _full(number: float, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full((SIZE,), number, dtype=dtype)
+
+
+def _folded(value: torch.Tensor) -> list[torch.Tensor]:
+    """Ops on constants, of which fold-constants knows some; IREE would fold each to another number."""
+    return [
+        value.exp(),
+        _full(True, torch.bool) + _full(True, torch.bool),
+        *[_full(number, dtype) % 3 for number in (-7, 7) for dtype in (torch.int16, torch.int32, torch.int64)],
+        *[_full(7, torch.int64) % -3, _full(-7, torch.int32) % 4, (_full(-7, torch.int64) & -1) % 3],
+        *[_full(2.5, dtype).trunc() for dtype in (torch.float32, torch.bfloat16)],
+        *[_full(2.5, dtype).sign() for dtype in (torch.float32, torch.float64, torch.float16)],
+        *[compare(_full(2.5, torch.bfloat16), 0) for compare in (torch.gt, torch.ge, torch.lt, torch.le)],
+        *[compare(_full(0.0, torch.float16), 0) for compare in (torch.eq, torch.ne)],
+    ]
+
+
+def _computed(value: torch.Tensor) -> list[torch.Tensor]:
+    """The same ops on what is not known, where they are right and must stay compiled."""
+    truth, number = value > 0, (value * 100).to(torch.int64)
+    return [
+        *[truth + True, truth + False, truth + (value > -1), torch.add(truth, value), truth + 1],
+        *[number % divisor for divisor in (3, -3, 4, -4)],
+        torch.arange(-7, SIZE) % 3,
+        *[value.trunc(), value.sign(), value.to(torch.bfloat16) > 0],
+    ]
+
+
+def _strictly_compiled(function, *arguments: torch.Tensor) -> list[torch.Tensor]:
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    return torch.compile(function, backend="dovetail", options={"strict": True})(*arguments)
+
+
+def test_what_iree_folds_wrongly_is_right():
+    """Would catch -7 % 3 = -1, true + true = false, trunc(2.5) = -2, sign(2.5) = -1: constants, but for the first."""
+    value = torch.linspace(-2, 2, SIZE)
+    torch._dynamo.reset()
+    compiled = torch.compile(_folded, backend="dovetail")(value)
+    for expected, actual in zip(_folded(value), compiled, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+def test_what_iree_computes_right_stays_compiled():
+    """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly."""
+    value = torch.linspace(-2, 2, SIZE)
+    for expected, actual in zip(_computed(value), _strictly_compiled(_computed, value), strict=True):
+        torch.testing.assert_close(actual, expected)
+    assert dovetail.stats().regions
+
+
+@pytest.mark.parametrize("size", [1, 4, SIZE])
+def test_constants_of_truth_values_and_bytes_compile(size: int):
+    """Would catch a literal of bytes in a region, which IREE takes for one of signed numbers and refuses."""
+
+    def function(value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        chosen = torch.where(torch.tensor([True, False, True, True] * size)[:size], value.exp(), -value)
+        return chosen, torch.tensor([200, 255, 3, 0] * size, dtype=torch.uint8)[:size].float() * value.exp()
+
+    value = torch.linspace(-2, 2, size)
+    torch.testing.assert_close(_strictly_compiled(function, value), function(value))

@@ -18,6 +18,7 @@ TYPES = """
 !half = !torch.vtensor<[8],f16>
 !scalar = !torch.vtensor<[],f32>
 !m = !torch.vtensor<[8,8],f32>
+!n = !torch.vtensor<[?,1],si64>
 !r = !dovetail.ref<!v, strided<[1]>>
 !rm = !dovetail.ref<!m, strided<[8, 1]>>
 """
@@ -218,6 +219,21 @@ def test_what_can_be_had_in_no_way_is_named():
         "'torch.operator' op is needed by the backward, never computed twice, and '!torch.int' can't be saved "
         "(in pass 'partition')"
     )
+
+
+def test_what_cannot_be_saved_is_computed_again_at_any_price():
+    """Would catch a price above that of saving everything that is taken for "never", where there is no choice."""
+    text = """!n, !n, !v) {
+      %0 = "dovetail.read"(%x) : (!r) -> !v
+      %1 = torch.aten.exp %0 : !v -> !v
+      %2 = torch.aten.nonzero %0 : !v -> !n
+      %3 = torch.aten.nonzero %1 : !v -> !n
+      return %2, %3, %1 : !n, !n, !v
+    }"""
+    everything = 2 * (1 + 32 * 4096)
+    # Beyond the bound that a price is cut off at, below it, and below it though the two together are not.
+    for price in (10**12, 1, everything - 1):
+        assert saved(text, price) == ["read x"]
 
 
 def test_views_are_never_saved():

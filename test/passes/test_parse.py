@@ -99,8 +99,21 @@ def test_nothing_is_an_empty_pipeline():
         ("test-options{flag=yes}", "pass 'test-options': option 'flag' expects true or false, got 'yes'"),
         ("test-options{many-words=1.5}", "pass 'test-options': option 'many-words' expects an integer, got '1.5'"),
         ("test-options{ratio=half}", "pass 'test-options': option 'ratio' expects a number, got 'half'"),
-        ("test-options{flag}", "can't read pass option 'flag', expected name=value"),
-        ("test-options{flag=true flag=false}", "pass option 'flag' is given twice, 'true' and 'false'"),
+        (
+            "partition{default}",
+            "pass 'partition': can't read option 'default', expected name=value; valid are 'algorithm',"
+            " 'memory-budget'",
+        ),
+        (
+            "compile{default}",
+            "pipeline 'compile': can't read option 'default', expected name=value; valid are 'partition',"
+            " 'memory-budget'",
+        ),
+        ("place-ops{fast}", "pass 'place-ops': can't read option 'fast', expected name=value; it takes none"),
+        (
+            "test-options{flag=true flag=false}",
+            "pass 'test-options': option 'flag' is given twice, 'true' and 'false'",
+        ),
         ('test-options{text="a}', "can't read the quoted value \"a, expected a string as in JSON"),
         (
             "partition{algorithm=best}",
@@ -123,6 +136,10 @@ def test_nothing_is_an_empty_pipeline():
         (
             "verify-level{level=last}",
             "pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', got 'last'",
+        ),
+        *(
+            (f"{name}{{target=cuda}}", f"pass '{name}': option 'target' expects one of 'llvm-cpu', got 'cuda'")
+            for name in ("batch-library-calls", "call-small-regions", "limit-regions")
         ),
         ("partition{algorithm=default", "missing closing bracket in pipeline 'partition{algorithm=default'"),
         ("cse,partition}", "unbalanced '}' at column 14 of pipeline 'cse,partition}'"),

@@ -20,7 +20,7 @@ from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.runner import Runner
 from dovetail.runtime import artifact
-from dovetail.runtime.artifact import is_artifact, load_artifact, save_artifact
+from dovetail.runtime.artifact import load_artifact, save_artifact
 from dovetail.runtime.program import load_program
 
 
@@ -157,6 +157,22 @@ def test_driver_is_the_irs_choice(saved: Path, tmp_path: Path):
         (lambda files: files.pop("module.mlir"), "\"There is no item named 'module.mlir' in the archive\""),
         (lambda files: files.update({"artifact.json": b"{"}), "Expecting property name enclosed in double quotes"),
         (lambda files: files.update({"artifact.json": b"{}"}), "'format'"),
+        (lambda files: files.update({"artifact.json": b"[]"}), "expected artifact.json to be a JSON object, got []"),
+        (
+            _with_manifest(lambda manifest: manifest.update(target="cpu")),
+            'expected its target to be a JSON object, got "cpu"',
+        ),
+        (
+            _with_manifest(lambda manifest: manifest.update(regions=None)),
+            "expected its regions to be a JSON object, got null",
+        ),
+        (_with_manifest(lambda manifest: min(manifest["regions"].values(), key=str).pop("entry")), "'entry'"),
+        (
+            _with_manifest(
+                lambda manifest: manifest.update(regions={"forward_region_0": {"file": 3, "entry": "main"}})
+            ),
+            "expected the file of forward_region_0 to be a string, got 3",
+        ),
         (lambda files: files.update({"module.mlir": b"?"}), "Unable to parse module assembly"),
     ],
 )
@@ -165,7 +181,7 @@ def test_what_is_no_artifact_is_refused(saved: Path, tmp_path: Path, change: Cal
     path = _changed(saved, tmp_path, change)
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
-    assert str(caught.value).startswith(f"{path}: expected an artifact of dovetail-compile: {message}")
+    assert str(caught.value).startswith(f"{path}: damaged, or no artifact of dovetail-compile: {message}")
 
 
 def test_what_iree_cannot_load_is_refused(saved: Path, tmp_path: Path):
@@ -188,14 +204,5 @@ def test_damaged_artifact_is_refused(saved: Path, tmp_path: Path):
         code = max(archive.infolist(), key=lambda each: each.header_offset)
     contents[code.header_offset + 30 + len(code.filename) + code.compress_size // 2] ^= 1
     Path(damaged).write_bytes(contents)
-    with pytest.raises(ArtifactError, match="expected an artifact of dovetail-compile: "):
+    with pytest.raises(ArtifactError, match="damaged, or no artifact of dovetail-compile: "):
         load_artifact(Path(damaged))
-
-
-def test_artifacts_are_told_from_modules(saved: Path, tmp_path: Path):
-    """Would catch a module that is read as an archive, or the other way round."""
-    (tmp_path / "module.mlir").write_text(TRAINED)
-    assert is_artifact(str(saved))
-    assert not is_artifact(str(tmp_path / "module.mlir"))
-    assert not is_artifact(str(tmp_path / "missing"))
-    assert not is_artifact("-")

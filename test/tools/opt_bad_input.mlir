@@ -24,7 +24,7 @@
 // CHECK-NEXT: dovetail-opt: Unable to parse module assembly:
 // CHECK-NEXT: error: "-":1:14: expected {{.*}}
 // CHECK: usage: dovetail-opt
-// CHECK: dovetail-opt: error: unrecognized arguments: --no-such-option
+// CHECK: dovetail-opt: error: unknown option '--no-such-option'; see --help, and --list-passes for the passes
 // CHECK-NEXT: dovetail-opt: can't run the module as it is: NotImplementedError: expected a function '@joint' or '@call'
 // CHECK-NOT: dovetail-opt:
 // CHECK-NOT: Traceback

@@ -1,14 +1,17 @@
 """`dovetail-compile`: modules at any level to artifacts, and what a mistake is told."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import torch
 from modules import TRAINED
 
+from dovetail.options import Options
 from dovetail.runtime.artifact import load_artifact
 from dovetail.runtime.program import load_program
 from dovetail.tools.compile import main
+from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.opt.command import main as opt
 
 
@@ -44,7 +47,7 @@ def test_options_reach_the_passes(path: Path, tmp_path: Path):
     ("arguments", "message"),
     [
         (["--partition=best"], "option 'partition' expects one of 'min-cut', 'default', got 'best'"),
-        (["--strict=yes"], "option 'strict' expects bool, got 'yes'"),
+        (["--strict=yes"], "option 'strict' expects true or false, got 'yes'"),
         (["--timeout=soon"], "option 'timeout' expects float, got 'soon'"),
         (["--timeout=0"], "option 'timeout' expects a number of seconds above 0, got 0.0"),
     ],
@@ -54,6 +57,57 @@ def test_wrong_option_is_told(path: Path, tmp_path: Path, arguments: list, messa
     assert main([str(path), "-o", str(tmp_path / "artifact"), *arguments]) == 1
     assert capsys.readouterr().err == f"dovetail-compile: {message}\n"
     assert not (tmp_path / "artifact").exists()
+
+
+@pytest.mark.parametrize("level", ["split", "program", "regions"])
+@pytest.mark.parametrize(
+    ("argument", "name"), [("--memory-budget=0.5", "memory_budget"), ("--partition=min-cut", "partition")]
+)
+def test_option_that_comes_too_late_is_told(
+    level: str, argument: str, name: str, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    """Would catch an option that is ignored, since the pass that it is for has run."""
+    assert opt([str(path), f"--stop-after={level}", "-o", str(tmp_path / "module")]) == 0
+    assert main([str(tmp_path / "module"), "-o", str(tmp_path / "artifact"), argument]) == 1
+    assert capsys.readouterr().err == (
+        f"dovetail-compile: option '{name}' acts at level 'joint', the module is at level '{level}'\n"
+    )
+    assert not (tmp_path / "artifact").exists()
+
+
+def test_help_says_what_each_option_means(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    """Would catch an option that shows its default alone, or a partition that has to be guessed."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--device {cpu} torch's name of what it will run on, default: cpu" in shown
+    kinds = {"strict": "true|false", "partition": "min-cut|default", "memory_budget": "FLOAT"}
+    defaults = {"strict": "false", "partition": "min-cut", "memory_budget": "1.0"}
+    for name, kind in kinds.items():
+        meaning = documented_attributes(Options)[name].removesuffix(".")
+        assert f"--{name.replace('_', '-')} {kind} {meaning}; default: {defaults[name]}" in shown
+    assert all(documented_attributes(Options)[field.name].removesuffix(".") in shown for field in fields(Options))
+
+
+def test_artifact_is_no_module(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch an archive that is called wrong UTF-8, by either command that takes modules only."""
+    artifact = str(tmp_path / "artifact")
+    assert main([str(path), "-o", artifact]) == 0
+    capsys.readouterr()
+    assert main([artifact, "-o", str(tmp_path / "again")]) == opt([artifact]) == 1
+    told = (
+        f"{artifact}: expected a module, got an archive; if it is an artifact, its module is what"
+        f" `unzip -p {artifact} module.mlir` prints\n"
+    )
+    assert capsys.readouterr().err == f"dovetail-compile: {told}dovetail-opt: {told}"
+
+
+def test_full_disk_is_told(path: Path, capsys: pytest.CaptureFixture):
+    """Would catch an artifact that is lost, or the input blamed for it."""
+    assert main([str(path), "-o", "/dev/full"]) == 1
+    assert capsys.readouterr().err == "dovetail-compile: /dev/full: No space left on device\n"
 
 
 def test_what_cannot_be_compiled_is_told(tmp_path: Path, capsys: pytest.CaptureFixture):

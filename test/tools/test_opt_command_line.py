@@ -75,7 +75,14 @@ def test_single_pass_does_not_take_the_file_for_its_options(path: str, capsys: p
             ["--emit-bytecode", "--split-input-file"],
             "--emit-bytecode writes one module, which --split-input-file does not leave",
         ),
-        (["--no-such-pass"], "unrecognized arguments: --no-such-pass"),
+        (["--zzz-qqq"], "unknown option '--zzz-qqq'; see --help, and --list-passes for the passes"),
+        (["--partitoin"], "unknown option '--partitoin'; did you mean '--partition'?"),
+        (["--stop-affter=split"], "unknown option '--stop-affter=split'; did you mean '--stop-after'?"),
+        (["-canonicalize"], "unknown option '-canonicalize'; did you mean '--canonicalize'?"),
+        (["-outline-regions"], "unknown option '-outline-regions'; did you mean '--outline-regions'?"),
+        (["--inline"], "unknown option '--inline'; MLIR's pass 'inline' stands in --pass-pipeline=inline"),
+        (["-sroa"], "unknown option '-sroa'; MLIR's pass 'sroa' stands in --pass-pipeline=sroa"),
+        (["other.mlir"], "expected one FILE, got also 'other.mlir'"),
         (
             ["--stop-after=last"],
             "argument --stop-after: invalid choice: 'last' (choose from 'joint', 'split', 'program', 'regions')",
@@ -95,6 +102,11 @@ def test_wrong_options_are_told(path: str, arguments: list, message: str, capsys
     ("arguments", "message"),
     [
         (["--partition=algo=default"], "pass 'partition' has no option 'algo', valid are "),
+        (
+            ["--partition=default"],
+            "pass 'partition': can't read option 'default', expected name=value; valid are 'algorithm',"
+            " 'memory-budget'\n",
+        ),
         (["--partition", "--mlir-print-ir-after=cse"], "--mlir-print-ir-after=cse: the pipeline has 'partition'"),
         (["--mlir-print-ir-before=cse"], "--mlir-print-ir-before=cse: the pipeline has no pass"),
         (

@@ -4,14 +4,24 @@ from pathlib import Path
 
 import numpy
 import pytest
-import torch
 from modules import SHARED, TRAINED
 
-from dovetail.errors import InputError
 from dovetail.tools.run.command import main
-from dovetail.tools.run.values import parse_value, value_text
 
 ZEROS, COUNTED = "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6"
+LISTED = "\n  input 0 (x): 2x3xf32\n  input 1 (b): 2x3xf32"
+
+NONE = """\
+!r = !dovetail.ref<!torch.vtensor<[1],f32>, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint() -> !r {
+    %0 = torch.vtensor.literal(dense<1.0> : tensor<1xf32>) : !torch.vtensor<[1],f32>
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!torch.vtensor<[1],f32>) -> !r
+    return %o : !r
+  }
+}
+"""
+NUMBER = NONE.replace("@joint()", '@joint(%n: !torch.int {dovetail.name = "n"})')
 
 
 @pytest.fixture
@@ -94,9 +104,9 @@ def test_inputs_that_share_memory_must_agree(shared: str, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("2x4xf32=0", "expected 2x3xf32, got 2x4xf32"),
-        ("2x3xf64=0", "expected 2x3xf32, got 2x3xf64"),
-        ("3", "expected 2x3xf32, got the number 3"),
+        ("2x4xf32=0", f"expected 2x3xf32, got 2x4xf32; the inputs are:{LISTED}"),
+        ("2x3xf64=0", f"expected 2x3xf32, got 2x3xf64; the inputs are:{LISTED}"),
+        ("3", f"expected 2x3xf32, got a number of type int; the inputs are:{LISTED}"),
         (
             "2x3xf32",
             "can't read '2x3xf32', expected @FILE.npy, SHAPExTYPE=VALUES as in 2x3xf32=1,2,3,4,5,6, or a number",
@@ -128,7 +138,7 @@ def test_wrong_files_are_refused(path: str, tmp_path: Path, capsys: pytest.Captu
     numpy.save(tmp_path / "text.npy", numpy.array([["a"] * 3] * 2))
     numpy.save(tmp_path / "pickle.npy", numpy.array([[None] * 3] * 2), allow_pickle=True)
     for name, message in {
-        "double": "expected 2x3xf32, got 2x3xf64",
+        "double": f"expected 2x3xf32, got 2x3xf64; the inputs are:{LISTED}",
         "text": f"{tmp_path}/text.npy: holds elements of type <U1, which torch does not have",
         "pickle": f"{tmp_path}/pickle.npy: expected a .npy file: Object arrays cannot be loaded when"
         " allow_pickle=False",
@@ -140,7 +150,7 @@ def test_wrong_files_are_refused(path: str, tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([ZEROS], "expected 2 inputs: input 0 (x), input 1 (b); got 1"),
+        ([ZEROS], f"expected 2 inputs, got 1:{LISTED}"),
         (["--output=@a.npy", "--output=@b.npy"], "expected --output for each of 1 results, or none; got 2"),
         (["--output=a.npy"], "--output=a.npy: expected @FILE.npy"),
     ],
@@ -148,6 +158,17 @@ def test_wrong_files_are_refused(path: str, tmp_path: Path, capsys: pytest.Captu
 def test_wrong_arguments_are_refused(path: str, arguments: list, message: str, capsys: pytest.CaptureFixture):
     """Would catch a call with inputs made up for those that are missing, or a result that is thrown away."""
     assert _refusal(capsys, path, *arguments) == f"dovetail-run: {message}\n"
+
+
+def test_inputs_that_a_module_does_not_take_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch a number that is rounded to fit, one that is listed without its type, and a list of nothing."""
+    (tmp_path / "none.mlir").write_text(NONE)
+    (tmp_path / "number.mlir").write_text(NUMBER)
+    assert _refusal(capsys, str(tmp_path / "none.mlir"), "--input=1") == "dovetail-run: expected 0 inputs, got 1\n"
+    assert _refusal(capsys, str(tmp_path / "number.mlir"), "--input=1.5") == (
+        "dovetail-run: input 0 (n): expected a number of type int, got a number of type float; the inputs are:\n"
+        "  input 0 (n): a number of type int\n"
+    )
 
 
 def test_result_that_npy_does_not_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -163,29 +184,3 @@ def test_gradients_of_a_module_without_any_are_refused(shared: str, capsys: pyte
     assert _refusal(capsys, shared, "--gradients") == (
         "dovetail-run: no input of this module requires a gradient, so --gradients has none to show\n"
     )
-
-
-@pytest.mark.parametrize(
-    "tensor",
-    [
-        torch.tensor([[1.5, -0.0], [float("inf"), float("nan")]]),
-        torch.tensor(0.1),
-        torch.tensor([0.1, 1e-30], dtype=torch.float64),
-        torch.tensor([1.25, 3.0], dtype=torch.bfloat16),
-        torch.tensor([True, False]),
-        torch.tensor([-(2**63), 2**63 - 1]),
-        torch.tensor([0, 255], dtype=torch.uint8),
-        torch.tensor([1 + 2j, -0.5j]),
-    ],
-)
-def test_printed_value_is_read_back(tensor: torch.Tensor):
-    """Would catch digits, types or special values that get lost between `dovetail-run`'s output and its input."""
-    read = parse_value(value_text(tensor))
-    assert isinstance(read, torch.Tensor)
-    torch.testing.assert_close(read, tensor, rtol=0, atol=0, equal_nan=True)
-
-
-def test_value_that_does_not_fit_its_type_is_told():
-    """Would catch an integer that wraps around."""
-    with pytest.raises(InputError, match=r"^ui8 does not have all of these values: "):
-        parse_value("2xui8=1,256")

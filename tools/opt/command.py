@@ -25,10 +25,10 @@ from dovetail.tools.opt.listing import listing
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0, or 1 after a message on stderr."""
     options = parse_arguments(arguments)
-    if options.list_passes:
-        print(listing())
-        return 0
     try:
+        if options.list_passes:
+            write_output("-", listing())
+            return 0
         pipeline = _pipeline(options)
         instruments = Instruments.of(options, pipeline)
         outputs, complaints = [], []
@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
         if complaints:
             print("\n".join(complaints), file=sys.stderr)
             return 1
-        write_output(options.output, outputs[0] if options.emit_bytecode else f"\n{SEPARATOR}\n".join(outputs))
+        # Bytecode of a module that failed as expected: there is none, not even a line's end.
+        if outputs or not options.emit_bytecode:
+            write_output(options.output, outputs[0] if options.emit_bytecode else f"\n{SEPARATOR}\n".join(outputs))
         instruments.report()
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         if options.traceback:

@@ -8,6 +8,7 @@ from dovetail.passes.base import registry
 from dovetail.passes.parse import MLIR_PASSES
 from dovetail.passes.pipeline import PIPELINES
 from dovetail.passes.verify_level import LEVELS
+from dovetail.tools.opt.unknown_argument import has_single_dash, refusal
 
 SEPARATOR = "// -----"
 
@@ -25,7 +26,14 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     # argparse would take the word after an option with an optional value for its value, be it the file's name.
     rest, passes = _single_passes(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
-    options = parser.parse_args(rest)
+    # No public way to ask argparse for the names of its options.
+    known = [f"--{name}" for name in sorted(_pass_names())] + list(parser._option_string_actions)
+    for argument in rest:
+        if has_single_dash(argument, known):
+            parser.error(refusal(argument, known))
+    options, left = parser.parse_known_args(rest)
+    if left:
+        parser.error(refusal(left[0], known))
     if passes and options.pass_pipeline is not None:
         parser.error(f"either --pass-pipeline or passes as options, got also --{passes[0].partition('{')[0]}")
     if options.emit_bytecode and options.split_input_file:
@@ -38,7 +46,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def _single_passes(arguments: list[str]) -> tuple[list[str], list[str]]:
     """What is left of the arguments without the passes among them, and these as elements of a pipeline."""
-    known = {*registry(), *PIPELINES, *MLIR_PASSES}
+    known = _pass_names()
     rest, passes = [], []
     for argument in arguments:
         match = re.fullmatch(r"--(?P<name>[\w-]+)(=(?P<options>.*))?", argument, re.DOTALL)
@@ -47,6 +55,10 @@ def _single_passes(arguments: list[str]) -> tuple[list[str], list[str]]:
         else:
             passes.append(f"{match['name']}{{{match['options']}}}" if match["options"] else match["name"])
     return rest, passes
+
+
+def _pass_names() -> set[str]:
+    return {*registry(), *PIPELINES, *MLIR_PASSES}
 
 
 def _parser() -> argparse.ArgumentParser:

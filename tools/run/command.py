@@ -10,9 +10,9 @@ from torch_mlir import ir
 from dovetail.accounting import account
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import DovetailError
-from dovetail.runtime.artifact import is_artifact, load_artifact
+from dovetail.runtime.artifact import load_artifact
 from dovetail.runtime.stats import current
-from dovetail.tools.module_files import error_text, read_source
+from dovetail.tools.module_files import error_text, is_archive, read_source
 from dovetail.tools.run.call import Call
 from dovetail.tools.run.outputs import check_outputs, show
 
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callable]]:
     """The module at level `regions`, and what runs its regions."""
-    if is_artifact(options.file):
+    if is_archive(options.file):
         module, executables = load_artifact(Path(options.file))
         return module, {} if options.reference else executables
     # The compiler, which an artifact runs without.

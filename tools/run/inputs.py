@@ -11,7 +11,7 @@ from dovetail.errors import InputError
 from dovetail.runtime.reference import arranged, random_inputs
 from dovetail.tools.run.values import parse_value, type_text
 
-_NUMBERS = {"!torch.int": int, "!torch.float": float, "!torch.bool": bool}
+_NUMBERS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 
 
 def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], seed: int) -> list:
@@ -23,10 +23,14 @@ def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], see
     if not given:
         return random_inputs(module, seed)
     names = input_names(entry)
+    listed = "".join(f"\n  {name}: {_kind(type_)}" for name, type_ in zip(names, entry.type.inputs, strict=True))
     if len(given) != len(names):
-        listed = f": {', '.join(names)}" if names else ""
-        raise InputError(f"expected {len(names)} inputs{listed}; got {len(given)}")
-    inputs = [_input(name, text, type_) for name, text, type_ in zip(names, given, entry.type.inputs, strict=True)]
+        raise InputError(f"expected {len(names)} inputs, got {len(given)}{':' if names else ''}{listed}")
+    values = [_value(name, text) for name, text in zip(names, given, strict=True)]
+    for name, value, type_ in zip(names, values, entry.type.inputs, strict=True):
+        if _kind_of(value) != _kind(type_):
+            raise InputError(f"{name}: expected {_kind(type_)}, got {_kind_of(value)}; the inputs are:{listed}")
+    inputs = [_laid_out(value, type_) for value, type_ in zip(values, entry.type.inputs, strict=True)]
     lying = arranged(module, inputs)
     for name, before, after in zip(names, inputs, lying, strict=True):
         if isinstance(before, torch.Tensor) and not same_bits(before, after):
@@ -50,23 +54,30 @@ def argument_facts(entry: func.FuncOp) -> list[Mapping[str, ir.Attribute] | ir.D
     return [ir.DictAttr(each) for each in ir.ArrayAttr(entry.attributes["arg_attrs"])]
 
 
-def _input(name: str, text: str, type_: ir.Type) -> torch.Tensor | int | float | complex:
+def _kind(type_: ir.Type) -> str:
+    """What an argument of `type_` takes: `2x3xf32`, or `a number of type int`."""
+    if isinstance(type_, RefType):
+        return type_text(type_.info.shape, getattr(torch, type_.info.dtype))
+    return f"a number of type {_NUMBERS[str(type_)]}"
+
+
+def _kind_of(value: torch.Tensor | int | float | complex) -> str:
+    if isinstance(value, torch.Tensor):
+        return type_text(tuple(value.shape), value.dtype)
+    return f"a number of type {type(value).__name__}"
+
+
+def _value(name: str, text: str) -> torch.Tensor | int | float | complex:
     try:
-        value = parse_value(text)
+        return parse_value(text)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    if not isinstance(type_, RefType):
-        kind = _NUMBERS[str(type_)]
-        if type(value) is not kind:
-            raise InputError(f"{name}: expected a number of type {kind.__name__}, got {text}")
-        return value
-    info, dtype = type_.info, getattr(torch, type_.info.dtype)
-    expected = type_text(info.shape, dtype)
+
+
+def _laid_out(value: torch.Tensor | int | float | complex, type_: ir.Type) -> torch.Tensor | int | float | complex:
     if not isinstance(value, torch.Tensor):
-        raise InputError(f"{name}: expected {expected}, got the number {text}")
-    if tuple(value.shape) != info.shape or value.dtype != dtype:
-        raise InputError(f"{name}: expected {expected}, got {type_text(tuple(value.shape), value.dtype)}")
-    return torch.empty_strided(info.shape, type_.strides, dtype=dtype).copy_(value)
+        return value
+    return torch.empty_strided(value.shape, type_.strides, dtype=value.dtype).copy_(value)
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:

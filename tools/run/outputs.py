@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.errors import InputError
+from dovetail.tools.module_files import write_output, writing
 from dovetail.tools.run.call import Call, Outcome
 from dovetail.tools.run.inputs import same_bits
 from dovetail.tools.run.values import is_storable, save_value, type_text, value_text
@@ -31,17 +32,22 @@ def check_outputs(given: Sequence[str], entry: func.FuncOp) -> None:
 
 def show(call: Call, outcome: Outcome, outputs: Sequence[str]) -> None:
     """Prints what the caller sees, results that go to files excepted."""
+    lines = []
     for index, result in enumerate(outcome.results):
         if outputs:
-            save_value(Path(outputs[index].removeprefix("@")), result)
+            file = outputs[index].removeprefix("@")
+            with writing(file):
+                save_value(Path(file), result)
         else:
-            print(f"result {index}: {value_text(result)}")
+            lines.append(f"result {index}: {value_text(result)}")
     for name, before, after in zip(call.names, call.inputs, outcome.inputs, strict=True):
         if isinstance(after, torch.Tensor) and _is_changed(before, after):
-            print(f"{name}, changed: {value_text(after)}")
+            lines.append(f"{name}, changed: {value_text(after)}")
     for index in sorted(call.differentiated):
         gradient = outcome.gradients[index]
-        print(f"{call.names[index]}, gradient: {'none' if gradient is None else value_text(gradient)}")
+        lines.append(f"{call.names[index]}, gradient: {'none' if gradient is None else value_text(gradient)}")
+    if lines:
+        write_output("-", "\n".join(lines))
 
 
 def _is_changed(before: torch.Tensor, after: torch.Tensor) -> bool:

@@ -1,5 +1,7 @@
 """Tensors as text: `2x3xf32=1,2,3,4,5,6`, and as .npy files: `@x.npy`."""
 
+import cmath
+import math
 import re
 from pathlib import Path
 
@@ -55,12 +57,26 @@ def _tensor(values: list, dtype: torch.dtype) -> torch.Tensor:
     """A flat tensor of `values`, none of which may change on the way but by rounding."""
     takes = (int, float, complex) if dtype.is_complex else (int, float) if dtype.is_floating_point else (int,)
     for value in values:
-        if not isinstance(value, takes):
+        if not isinstance(value, takes) or not _has(dtype, value):
             raise InputError(f"{_NAMES[dtype]} does not have the value {value}")
-    try:
-        return torch.tensor(values, dtype=dtype)
-    except (RuntimeError, OverflowError) as error:
-        raise InputError(f"{_NAMES[dtype]} does not have all of these values: {error}") from error
+    # Of whole numbers as such, PyTorch takes those of 64 bits alone.
+    return torch.tensor([takes[-1](each) for each in values], dtype=dtype)
+
+
+def _has(dtype: torch.dtype, value: complex) -> bool:
+    """Whether `dtype` has `value`, but for rounding; of floating-point formats each has the infinities and NaN."""
+    if dtype is torch.bool:
+        return value in (0, 1)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch.iinfo(dtype).min <= value.real <= torch.iinfo(dtype).max
+    for part in (value.real, value.imag):
+        try:
+            rounded = torch.tensor(float(part), dtype=dtype).abs()
+        except OverflowError:  # an int that not even float64 has
+            return False
+        if rounded.isinf() and not math.isinf(part):
+            return False
+    return True
 
 
 def _loaded(path: str) -> torch.Tensor:
@@ -81,9 +97,12 @@ def _number(text: str, whole: str) -> int | float | complex:
         return text.lower() == "true"
     for kind in (int, float, complex):
         try:
-            return kind(text)
+            found = kind(text)
         except ValueError:
             continue
+        if not isinstance(found, int) and cmath.isinf(found) and "inf" not in text.lower():
+            raise InputError(f"no element type has the value {text}")
+        return found
     raise InputError(f"can't read '{whole}', expected {_FORMS}")
 
 

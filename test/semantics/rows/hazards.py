@@ -114,12 +114,12 @@ ROWS = [
         lambda: [numbers()[:5].clone(), numbers()[:16].reshape(1, 1, 4, 4).clone()],
         """
             CHECK: torch.operator "torch.aten.logcumsumexp"(
-            CHECK-SAME: dovetail.reason = "fallback: no rule to compile it"
+            CHECK-SAME: dovetail.reason = "fallback: no entry in dialects/torch_ops.py"
             CHECK: torch.operator "torch.aten.index.Tensor"(
             CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
         """,
         Malformed(
-            r' {dovetail.reason = "fallback: no rule to compile it"}',
+            r' {dovetail.reason = "fallback: no entry in dialects/torch_ops.py"}',
             "",
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
