@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dovetail.errors import DovetailError
-from dovetail.tools import opt
 from dovetail.tools.documented_walk import arguments, stages, step
+from dovetail.tools.opt import command as opt
 from dovetail.tools.regenerate_docs import documents, found_sections, generated_sections, rewritten
 
 ROOT = Path(__file__).resolve().parents[2]
