@@ -14,6 +14,7 @@ from dovetail.backends.emit_memory import argument
 from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.torch_ops import aten_name
+from dovetail.dialects.torch_types import tensor_info
 
 if TYPE_CHECKING:
     from dovetail.backends.emitter import Emitter
@@ -62,10 +63,19 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
     called = overload if is_memory else aten.callable_for(overload)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    arguments = aten.arguments(overload, [emitter.name(value) for value in op.operands])
+    is_drawn = torch.Tag.nondeterministic_seeded in overload.tags
+    names = [_laid_out(emitter, value) if is_drawn else emitter.name(value) for value in op.operands]
+    arguments = aten.arguments(overload, names)
     if "torch." in arguments:
         emitter.namespace.setdefault("torch", torch)
     emitter.assign(op.results, f"{function}({arguments})")
+
+
+def _laid_out(emitter: Emitter, value: ir.Value) -> str:
+    """An operand of an op that draws numbers, in the order of memory: by rows, where no copy says otherwise."""
+    is_copied = not isinstance(value.owner, ir.Block) and aten_name(value.owner.operation) == "aten.copy.default"
+    has_rows = is_copied or tensor_info(value.type) is None
+    return emitter.name(value) if has_rows else f"{emitter.name(value)}.contiguous()"
 
 
 def as_tuple(names: list[str]) -> str:

@@ -52,3 +52,8 @@ def test_unused_draw():
 def test_argument_filled_with_random_numbers():
     """Catches random numbers written to an argument that differ from eager's."""
     assert_same(lambda x: x.normal_(), torch.zeros(4), train=False)
+
+
+def test_draw_over_what_was_made_contiguous():
+    """Catches numbers drawn in the order of the argument's memory: on values, without one, `contiguous` is no op."""
+    assert_same(lambda x: F.dropout(x.contiguous(), 0.5), numbers(3, 2), prepare=lambda x: (x.t(),))
