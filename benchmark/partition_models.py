@@ -123,10 +123,13 @@ MODELS = (
 )
 
 
-def joint_graph(model: Model) -> Capture:
-    """The joint graph of a model's forward and backward."""
+def joint_graph(model: Model, dtype: torch.dtype | None = None) -> Capture:
+    """The joint graph of a model's forward and backward; with `dtype`, of the model in that floating-point type."""
     torch.manual_seed(0)
     module, arguments = model.build()
+    if dtype is not None:
+        module = module.to(dtype)
+        arguments = tuple(each.to(dtype) if each.is_floating_point() else each for each in arguments)
     found: list[Capture] = []
 
     def backend(gm: torch.fx.GraphModule, inputs: Sequence) -> torch.nn.Module:

@@ -1,0 +1,29 @@
+"""Whole models run the same before and after every pass."""
+
+import pytest
+import torch
+from partition_models import MODELS, joint_graph
+
+from dovetail.dialects.context import make_context
+from dovetail.frontend.importer import import_capture
+from dovetail.passes.pipeline import compile_pipeline
+from dovetail.passes.runner import Runner
+from dovetail.tools.opt.run_check import RunCheck
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_no_pass_changes_a_model(model) -> None:
+    """Catches a pass that is right on small modules and wrong on the combinations that a model has.
+
+    In float64, since random weights are far from trained ones: other memory layouts alone change float32 gradients.
+    """
+    module = import_capture(joint_graph(model, torch.float64), make_context())
+    ran = []
+    check = RunCheck(module)
+
+    def compare(each, changed) -> None:
+        ran.append(str(each))
+        check.compare(each, changed)
+
+    Runner(after=compare).run(compile_pipeline(), module)
+    assert len(ran) == len(compile_pipeline())
