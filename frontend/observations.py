@@ -180,7 +180,7 @@ class _Results:
         if memory(value) in self.argument_memories:
             return self._view_of_argument(index, value)
         root, chain = self.run.path(value)
-        if (value._base is None and self._is_alone(value)) or root is value:
+        if root is value or (value._base is None and not value.is_inference() and self._is_alone(value)):
             return Result(owned=self._own(value))
         if self._passes_barrier(value):
             if self._is_alone(value) and id(value) in self.run.barriers:

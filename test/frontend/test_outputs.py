@@ -357,3 +357,15 @@ def test_part_of_a_tensor_written_afterwards():
         result = torch.compile(fn, backend="dovetail", fullgraph=True)(vector(grad=True) * 1)
     with pytest.raises(RuntimeError, match="returns multiple views"):
         result.sum().backward()
+
+
+@pytest.mark.parametrize("view", [lambda x: x[1], lambda x: x.view(2, 2).t()], ids=["element", "transposed"])
+def test_view_of_an_inference_tensor(view):
+    """Catches a copy of the part in place of a view: inference tensors have no `_base` that would tell."""
+    fn = lambda x: view(x * 2)  # noqa: E731
+    with torch.inference_mode():
+        x = torch.arange(4.0)
+        expected, actual = fn(x), torch.compile(fn, backend="dovetail", fullgraph=True)(x)
+        assert torch.equal(actual, expected)
+        for shown in (torch.Tensor.storage_offset, torch.Tensor.stride, lambda each: each.untyped_storage().nbytes()):
+            assert shown(actual) == shown(expected)
