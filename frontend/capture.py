@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_flatten
 from dovetail.dialects.torch_types import DTYPE_NAMES
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.alias_free import AliasFree
-from dovetail.frontend.alias_groups import AliasGroup, alias_groups, share_elements
+from dovetail.frontend.alias_groups import AliasGroup, alias_groups, root, share_elements
 from dovetail.frontend.assertions import keep_assertions
 from dovetail.frontend.decompositions import decompositions
 from dovetail.frontend.eager_facts import EagerRun
@@ -179,9 +179,11 @@ def _check_inputs(names: list[str], inputs: list) -> None:
 
 
 def _check_retained(run: EagerRun, names: list[str], inputs: list) -> None:
-    """The gradient of a written argument, on which results depend, is computed only as a part of that before it."""
-    for index in sorted(run.tracked):
-        if inputs[index].retains_grad:
+    """The gradient of what was written, on which results depend, is computed only as a part of that before it."""
+    written = {id(root(run.arguments[index])) for index in run.tracked}
+    for index, argument in enumerate(run.arguments):
+        shares_history = isinstance(argument, torch.Tensor) and id(root(argument)) in written
+        if shares_history and inputs[index].retains_grad:
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
 
 

@@ -33,7 +33,8 @@ class Guard:
 
     `names` and `extents` (bytes) are the arguments'; the first `mutated` ones are written. `groups` lie together in the
     way they say, and nothing else that is written overlaps anything. `offsets` are (position, storage offset) of
-    arguments for which that counts. `tracked` arguments must not retain a gradient: theirs is not computed by itself.
+    arguments for which that counts. `tracked` arguments, written in autograd's sight or views
+    of such, must not retain a gradient: theirs is not computed by itself.
     """
 
     names: tuple[str, ...]
@@ -145,8 +146,11 @@ def read_guard(declared: func.FuncOp) -> Guard:
             numbers = (ir.IntegerAttr(each[name]).value for name in (START, ROOT, OBJECT))
             groups.setdefault(ir.IntegerAttr(each[GROUP]).value, []).append(Member(index, *numbers))
     offsets = tuple((index, ir.IntegerAttr(each[OFFSET]).value) for index, each in enumerate(facts) if OFFSET in each)
-    tracked = tuple(index for index, each in enumerate(facts) if TRACKED in each)
+    written = {index for index, each in enumerate(facts) if TRACKED in each}
     joined = tuple(tuple(members) for members in groups.values())
+    # Views of one tensor have one history.
+    roots = {(group, each.root) for group in joined for each in group if each.index in written}
+    tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
     return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked)
 
 

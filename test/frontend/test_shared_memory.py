@@ -1,5 +1,7 @@
 """Arguments that lie in each other's memory, one of them written: each way of sharing gets a program of its own."""
 
+import warnings
+
 import numpy
 import pytest
 import torch
@@ -149,3 +151,25 @@ def test_slice_updated_by_another_slice():
         result = compiled(torch.ones(2, 3).requires_grad_() * 1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         result.sum().backward()
+
+
+@pytest.mark.parametrize("retains_at_first", [True, False])
+def test_retained_gradient_of_what_a_view_of_it_writes(retains_at_first):
+    """Catches a retained gradient of the tensor before the write, in the first call and in a later one."""
+
+    def fn(x, view):
+        view.fill_(2)
+        return x * x
+
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    for retains in (retains_at_first, True):
+        gradients = []
+        for each in (fn, compiled):
+            x = torch.arange(3.0).requires_grad_() * 1
+            if retains:
+                x.retain_grad()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EagerWarning)
+                each(x, x[...]).sum().backward()
+            gradients.append(x.grad if retains else torch.zeros(3))
+        torch.testing.assert_close(gradients[1], gradients[0])
