@@ -82,8 +82,8 @@ _ROWS: dict[str, Callable[[Tally], object]] = {
 # Known of Dovetail only.
 _OWN_ROWS: dict[str, Callable[[Tally], object]] = {
     "compiled graphs": lambda tally: tally.graphs,
-    "modules run before and after each pass": lambda tally: tally.checks[True],
-    "modules that random inputs can't run, not checked": lambda tally: tally.checks[False],
+    "modules run before and after each pass": lambda tally: tally.checks[True] or "–",
+    "modules that random inputs can't run, not checked": lambda tally: tally.checks[False] if tally.checks else "–",
     "programs whose regions IREE compiled, others through ATen": lambda tally: tally.through_iree,
     "programs partly left to eager, with a warning": lambda tally: tally.partly_eager,
 }
