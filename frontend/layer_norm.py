@@ -34,4 +34,5 @@ def layer_norm(
         normal = normal * weight
     if bias is not None:
         normal = normal + bias
-    return normal, mean, reciprocal
+    # As eager's kernel lays it out: random numbers that are drawn over it follow the order of memory.
+    return normal.contiguous(), mean, reciprocal

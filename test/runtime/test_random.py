@@ -54,6 +54,11 @@ def test_argument_filled_with_random_numbers():
     assert_same(lambda x: x.normal_(), torch.zeros(4), train=False)
 
 
+def test_draw_over_a_normalized_result():
+    """Catches a mask in the order of the argument's memory: eager's kernel lays its result out by rows."""
+    assert_same(lambda x: F.dropout(F.layer_norm(x, (3,)), 0.5), numbers(3, 2), prepare=lambda x: (x.t(),))
+
+
 def test_draw_over_what_was_made_contiguous():
     """Catches numbers drawn in the order of the argument's memory: on values, without one, `contiguous` is no op."""
     assert_same(lambda x: F.dropout(x.contiguous(), 0.5), numbers(3, 2), prepare=lambda x: (x.t(),))

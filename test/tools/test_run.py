@@ -6,6 +6,7 @@ import numpy
 import pytest
 from modules import SHARED, TRAINED
 
+import dovetail
 from dovetail.tools.run.command import main
 
 ZEROS, COUNTED = "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6"
@@ -48,6 +49,7 @@ def _refusal(capsys: pytest.CaptureFixture, *arguments: str) -> str:
 
 def test_results_changed_inputs_and_gradients_are_printed(path: str, capsys: pytest.CaptureFixture):
     """Would catch a mutation or a gradient that the command hides, or one that it takes for another input's."""
+    dovetail.stats(reset=True)  # of the tests before
     assert main([path, ZEROS, COUNTED, "--gradients"]) == 0
     captured = capsys.readouterr()
     assert captured.out == (
