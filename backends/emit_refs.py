@@ -22,6 +22,7 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.dovetail.ops.destination import IN_PLACE
+from dovetail.dialects.torch_ops import Kind, kind
 
 if TYPE_CHECKING:
     from dovetail.backends.emitter import Emitter
@@ -49,9 +50,25 @@ def _write(emitter: Emitter, op: WriteOp) -> None:
 
 
 def _own(emitter: Emitter, op: OwnOp) -> None:
-    """Eager's strides are part of the promise; a copy happens only where a kernel left others."""
+    """Eager's strides are part of the promise; a copy happens only where a kernel left others.
+
+    And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
+    """
     owned = emitter.bound("with_strides", aten.with_strides)
-    emitter.line(f"{emitter.name(op.ref)} = {owned}({emitter.name(op.value)}, {op.ref.type.strides})")
+    value = f"{emitter.name(op.value)}.clone()" if _is_read(op.value) else emitter.name(op.value)
+    emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, {op.ref.type.strides})")
+
+
+def _is_read(value: ir.Value) -> bool:
+    """Whether `value` is what an argument holds, or a view of it."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        if isinstance(op.opview, ReadOp):
+            return True
+        if kind(op) is not Kind.VIEW or not op.operands:
+            return False
+        value = op.operands[0]
+    return False
 
 
 def _view(emitter: Emitter, op: ViewOp) -> None:
