@@ -18,6 +18,8 @@ from dovetail.frontend.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.hop_with_effects import import_with_effects
 from dovetail.frontend.source_lines import source_line
 
+# PyTorch's own, c10/core/ScalarType.h.
+_COMPLEX_NUMBERS = {torch.complex32: 8, torch.complex64: 9, torch.complex128: 10}
 _EMPTY_STRIDED = torch.ops.aten.empty_strided.default
 _DRAWN_IN_ORDER = "layout: random numbers are drawn in the order of memory"
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
@@ -171,6 +173,11 @@ class NodeImporter(GraphNodeImporter):
             operands=[self.resolve_node_value(base), *numbers],
             loc=loc,
         ).result
+
+    def _import_argument(self, loc, arg, expected_jit_type=None):
+        """torch-mlir's numbers for complex element types are one too high."""
+        number = _COMPLEX_NUMBERS.get(arg) if isinstance(arg, torch.dtype) else None
+        return super()._import_argument(loc, arg if number is None else number, expected_jit_type)
 
     def _operands(self, loc, node, schema) -> list[ir.Value]:
         return self.operands(loc, schema, node.args, node.kwargs)

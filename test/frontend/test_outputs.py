@@ -369,3 +369,9 @@ def test_view_of_an_inference_tensor(view):
         assert torch.equal(actual, expected)
         for shown in (torch.Tensor.storage_offset, torch.Tensor.stride, lambda each: each.untyped_storage().nbytes()):
             assert shown(actual) == shown(expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_element_type(dtype):
+    """Catches the next wider complex type: torch-mlir numbers them otherwise than PyTorch."""
+    assert_same(lambda x: torch.view_as_real(x.to(dtype) + torch.zeros(4, dtype=dtype)), vector(), train=False)
