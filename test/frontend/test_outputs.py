@@ -362,7 +362,10 @@ def test_part_of_a_tensor_written_afterwards():
 @pytest.mark.parametrize("view", [lambda x: x[1], lambda x: x.view(2, 2).t()], ids=["element", "transposed"])
 def test_view_of_an_inference_tensor(view):
     """Catches a copy of the part in place of a view: inference tensors have no `_base` that would tell."""
-    fn = lambda x: view(x * 2)  # noqa: E731
+
+    def fn(x):
+        return view(x * 2)
+
     with torch.inference_mode():
         x = torch.arange(4.0)
         expected, actual = fn(x), torch.compile(fn, backend="dovetail", fullgraph=True)(x)
