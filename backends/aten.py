@@ -52,11 +52,19 @@ def _scatter(target: torch._ops.OpOverload) -> Callable[..., Any]:
     return scatter
 
 
+def _as_strided_scatter(value, source, size, stride, storage_offset=None):
+    """`as_strided_scatter` into a value: into the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.clone(memory_format=torch.contiguous_format)
+    rows.as_strided(size, stride, storage_offset or 0).copy_(source)
+    return rows
+
+
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.view.default: torch.ops.aten.reshape.default,
     torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
     torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.ops.aten.reshape.default(value, size),
     torch.ops.aten.as_strided.default: _as_strided,
+    torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
     **{
         target: _scatter(target)
         for target in (

@@ -14,6 +14,9 @@ REGION = "dovetail.region"
 FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
 ONCE = "dovetail.once"
 WATCHED, VERSIONS = "dovetail.watched", "dovetail.versions"
+REACHED, FREES = "dovetail.reached", "dovetail.frees"
+BASE = "dovetail.base"
+"""On a differentiable `own`: the sizes of the tensor that the user sees it as a view of, row by row in the same memory."""
 MUTATED = "dovetail.mutated"
 GROUP, START = "dovetail.group", "dovetail.start"
 ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
@@ -55,12 +58,22 @@ def is_border(op: ir.OpView) -> bool:
     return isinstance(op, func.FuncOp) and FORWARD in op.attributes
 
 
-def watched(attributes: Mapping[str, ir.Attribute] | ir.DictAttr) -> tuple[int, ...]:
-    """The owned results for whose gradients eager needs an argument's or an owned result's memory unchanged.
+def argument_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
+    """The attributes of each argument, of which there may be none at all."""
+    attributes = function_op.attributes
+    stated = attributes["arg_attrs"] if "arg_attrs" in attributes else ()  # noqa: SIM401 (not a Python dict)
+    return [ir.DictAttr(each) for each in stated]
 
-    `dovetail.watched` numbers them in order, from 0, among `@joint`'s `own`s and so among `@apply`'s results.
+
+def numbers(attributes: Mapping[str, ir.Attribute] | ir.DictAttr, name: str) -> tuple[int, ...] | None:
+    """The array `name` of an argument or an `own`, None where it is not there.
+
+    `dovetail.watched` has the owned results for whose gradients eager needs that memory unchanged, `dovetail.reached`
+    those whose gradients flow to the argument, `dovetail.frees` the groups of eager's saved values that a backward from
+    the owned result frees. Owned results are numbered in order, from 0, among `@joint`'s `own`s and so among `@apply`'s
+    results.
     """
-    return tuple(ir.DenseI64ArrayAttr(attributes[WATCHED])) if WATCHED in attributes else ()
+    return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
 
 
 def saved_kinds(forward: func.FuncOp) -> list[str]:
@@ -71,10 +84,7 @@ def saved_kinds(forward: func.FuncOp) -> list[str]:
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:
     """Positions of the arguments that say `dovetail.donated`."""
-    if "arg_attrs" not in function_op.attributes:
-        return ()
-    facts = map(ir.DictAttr, ir.ArrayAttr(function_op.attributes["arg_attrs"]))
-    return tuple(place for place, each in enumerate(facts) if DONATED in each)
+    return tuple(place for place, each in enumerate(argument_facts(function_op)) if DONATED in each)
 
 
 def is_guard(op: ir.OpView) -> bool:

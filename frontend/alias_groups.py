@@ -9,7 +9,7 @@ import torch
 
 @dataclass(frozen=True)
 class AliasGroup:
-    """Arguments (by position) whose spans of memory meet, directly or through others.
+    """Arguments (by position) whose spans of memory meet, directly or through others, or empty views of one tensor.
 
     `starts` are the bytes from the group's first byte, rounded down to `ALIGNMENT`, to each one's first element.
     `roots` are equal numbers for members that autograd takes for views of one tensor, `objects` for one object.
@@ -28,13 +28,14 @@ ALIGNMENT = 16
 def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     """The groups of two or more among `values`, in the order of their first members; other values don't count."""
     storages: dict[int, list[int]] = {}
+    empty: dict[int, list[int]] = {}
     for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and value.numel():
-            storages.setdefault(memory(value), []).append(index)
-    found = [
-        _group(members, values) for each in storages.values() for members in _meeting(each, values) if len(members) > 1
-    ]
-    return tuple(sorted(found, key=lambda group: group.members))
+        if isinstance(value, torch.Tensor):
+            found, where = (storages, memory(value)) if value.numel() else (empty, id(root(value)))
+            found.setdefault(where, []).append(index)
+    together = [*empty.values(), *(members for each in storages.values() for members in _meeting(each, values))]
+    groups = [_group(members, values) for members in together if len(members) > 1]
+    return tuple(sorted(groups, key=lambda group: group.members))
 
 
 def _meeting(indices: list[int], values: Sequence) -> Iterator[list[int]]:
@@ -52,7 +53,8 @@ def _meeting(indices: list[int], values: Sequence) -> Iterator[list[int]]:
 
 
 def _group(members: list[int], values: Sequence) -> AliasGroup:
-    spans = [span(values[index])[0] for index in members]
+    # What has no elements has no address.
+    spans = [span(values[index])[0] if values[index].numel() else 0 for index in members]
     origin = min(spans) // ALIGNMENT * ALIGNMENT
     return AliasGroup(
         tuple(members),

@@ -49,7 +49,7 @@ class Calls(TorchDispatchMode):
                     (self.reshaped if reshapes else self.written).append(each)
         _check_overlaps(func, given, schema)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
-        result = as_kernel_lays_out(func, args[0] if args else None, func(*args, **(kwargs or {})))
+        result = as_kernel_lays_out(func, args, kwargs or {}, func(*args, **(kwargs or {})))
         if source is not None and schema and schema[0].alias_info is not None and not schema[0].alias_info.is_write:
             parts = result if isinstance(result, list | tuple) else [result]
             self.views += [

@@ -27,13 +27,15 @@ from dovetail.frontend.assertions import keep_assertions
 from dovetail.frontend.decompositions import decompositions
 from dovetail.frontend.eager_facts import EagerRun
 from dovetail.frontend.eager_run import eager_run
+from dovetail.frontend.idle_dropout import remove_idle_dropout
 from dovetail.frontend.inline_subgraphs import inline_subgraphs
+from dovetail.frontend.joined_histories import check_histories
 from dovetail.frontend.node_importer import source_line
 from dovetail.frontend.observations import Observations, observe
 from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.shared_memory import shared_memory
 from dovetail.frontend.stand_ins import independent
-from dovetail.frontend.subclasses import flatten_arguments
+from dovetail.frontend.subclasses import Arguments, flatten_arguments
 from dovetail.frontend.transforms import closing_transforms
 
 
@@ -46,17 +48,19 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     """
     inline_subgraphs(gm)
     keep_assertions(gm)
+    remove_idle_dropout(gm)
     with _refusing("its arguments can't be described"):
         _fix_sizes(gm)
         arguments = flatten_arguments(_input_names(gm), [_fixed(value) for value in example_inputs])
     names, inputs = list(arguments.names), list(arguments.values)
     _check_inputs(names, inputs)
     with _refusing("it can't be run on tensors without memory"):
-        run = eager_run(gm, arguments)
+        run, groups = _eager_run(gm, arguments)
     _check_retained(run, names, inputs)
-    groups = _written_groups(run, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
-        seen = observe(run, names, alias_groups(inputs))
+        seen = observe(run, names, groups)
+    static = arguments.positions(_static_inputs(gm))
+    check_histories(seen, static, groups, names)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
@@ -71,7 +75,6 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         graph = exported.graph_module.graph
         _check_metadata(exported._aot_state.fw_metadata, names)
         _check_nodes(graph, inputs)
-        static = arguments.positions(_static_inputs(gm))
         return _describe(gm, graph, names, inputs, static, run, seen, groups)
 
 
@@ -93,16 +96,26 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
 
 
-def _written_groups(run: EagerRun, inputs: list) -> tuple[AliasGroup, ...]:
-    """The groups of arguments in which one is written; the others may as well be independent."""
-    return tuple(group for group in alias_groups(inputs) if run.written.intersection(group.members))
+def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
+    """One run in which arguments share memory where one of their group is written, and those groups.
+
+    What is learned of the other groups must hold for independent arguments too: no guard tells them apart.
+    """
+    groups = alias_groups(arguments.values)
+    run = eager_run(gm, arguments, groups)
+    written = tuple(group for group in groups if run.written.intersection(group.members))
+    return (run if written == groups else eager_run(gm, arguments, written)), written
 
 
 def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
-    """Whether an argument of the group is written that another has elements of, rather than lies between."""
+    """Whether an argument of the group is written that another has elements of, rather than lies between.
+
+    Empty ones have nothing but their history in common.
+    """
     written = [index for index in group.members if index in run.written]
     pairs = [(index, other) for index in written for other in group.members if other != index]
-    return any(share_elements(inputs[index], inputs[other]) for index, other in pairs)
+    is_empty = not inputs[group.members[0]].numel()
+    return is_empty or any(share_elements(inputs[index], inputs[other]) for index, other in pairs)
 
 
 def _fixes_offsets(gm: torch.fx.GraphModule) -> bool:
@@ -267,7 +280,14 @@ def _describe(
             case other:
                 raise UnsupportedError(f"graph output {node}: {other} is not supported yet")
     owned = tuple(
-        Owned(returned[index], each.layout, each.requires_grad, tangents.get(index), seen.watched.owned[index])
+        Owned(
+            returned[index],
+            each.layout,
+            each.requires_grad,
+            tangents.get(index),
+            seen.backward.watched_owned[index],
+            each.base,
+        )
         for index, each in enumerate(seen.owned)
     )
     mutated = [index for index, mutation in enumerate(seen.mutations) if mutation is not None]
@@ -285,7 +305,8 @@ def _describe(
             touches=seen.touches[index],
             gradient=gradients.get(index),
             number=None if isinstance(values[index], torch.Tensor) else values[index],
-            watched=seen.watched.arguments[index],
+            watched=seen.backward.watched_arguments[index],
+            reached=seen.backward.reached[index],
         )
         for index, name in enumerate(names)
     )
@@ -300,4 +321,5 @@ def _describe(
         seen.grad_mode,
         next(iter(run.once), None),
         run.convention,
+        seen.backward.frees,
     )

@@ -8,6 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.records import ViewStep
+from dovetail.frontend.watched import Edge
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class EagerRun:
         once: why the traced operations can't be differentiated twice.
         convention: the wrapper subclasses around arguments and results.
         history: the nodes of autograd's graph that were there before.
+        edges: where gradients of each argument went before, and of what it is a view of.
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
     """
 
@@ -55,6 +57,7 @@ class EagerRun:
     grad_mode: bool | None = None
     convention: Convention = field(default_factory=lambda: Convention((), ()))
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
+    edges: list[set[Edge]] = field(default_factory=list)
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
 
     def path(

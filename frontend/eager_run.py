@@ -4,28 +4,30 @@ What the user would observe of a call (who is whose view, who was written, what 
 run, never from what tracing makes of the graph.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
-from dovetail.frontend.alias_groups import memory
+from dovetail.frontend.alias_groups import AliasGroup, memory
 from dovetail.frontend.calls import Calls
 from dovetail.frontend.eager_facts import EagerRun, Origin, version
 from dovetail.frontend.recorder import Recorder
 from dovetail.frontend.stand_ins import stand_ins
 from dovetail.frontend.subclass_results import Returned, count_versions, flatten_results
 from dovetail.frontend.subclasses import Arguments, rebuilt
-from dovetail.frontend.watched import reachable
+from dovetail.frontend.watched import edges, reachable
 
 
-def eager_run(gm: torch.fx.GraphModule, inputs: Arguments) -> EagerRun:
-    """Runs `gm` on stand-ins for `inputs` that share memory as they do; computes nothing, draws no random numbers."""
+def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, groups: Sequence[AliasGroup]) -> EagerRun:
+    """Runs `gm` on stand-ins for `inputs`, of which `groups` share memory; computes nothing, draws no random numbers."""
     mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
-    arguments = stand_ins(mode, inputs.values)
+    arguments = stand_ins(mode, inputs.values, groups)
     run = EagerRun(mode, arguments, [_state(each) for each in arguments])
-    run.history = reachable(arguments)
+    run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
     before = [version(each) for each in arguments]
     ambient = torch.is_grad_enabled()
     calls = Calls()

@@ -11,7 +11,20 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.calls import GROUP, MUTATED, OBJECT, OFFSET, ONCE, ROOT, START, TRACKED, WATCHED
+from dovetail.dialects.calls import (
+    BASE,
+    FREES,
+    GROUP,
+    MUTATED,
+    OBJECT,
+    OFFSET,
+    ONCE,
+    REACHED,
+    ROOT,
+    START,
+    TRACKED,
+    WATCHED,
+)
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.own import own
@@ -181,13 +194,23 @@ class _Joint:
         return [ref for ref, _ in results]
 
     def _set_facts(self) -> None:
-        """States what is known of each argument, and of which memory autograd saved for which owned result."""
+        """States what is known of each argument, and what eager's backward from each owned result would do."""
         numbers = {place: number for number, place in enumerate(self.owns)}
-        facts = [_attributes(argument) | _watched(argument, numbers) for argument in self.capture.inputs]
+        delivered = [ref for _, ref in self.tangents]
+        differentiated = [place for place, each in self.owns.items() if each.ref in delivered]
+        facts = [
+            _attributes(argument) | _watched(argument, numbers) | _reached(argument, differentiated, numbers)
+            for argument in self.capture.inputs
+        ]
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+        for place in differentiated:
+            if self.capture.frees[place]:
+                self.owns[place].attributes[FREES] = ir.DenseI64ArrayAttr.get(self.capture.frees[place])
         for place, owned in enumerate(self.capture.owned):
             for name, attribute in _watched(owned, numbers).items():
                 self.owns[place].attributes[name] = attribute
+            if owned.base is not None:
+                self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
 
     def _result(self, result: Result, index: int, owned: list[ir.Value], results: list) -> tuple:
         """The result, and a tensor without memory that looks like it."""
@@ -244,6 +267,14 @@ def _attributes(argument: Input) -> dict[str, ir.Attribute]:
 def _watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     watched = sorted(numbers[place] for place in each.watched if place in numbers)
     return {WATCHED: ir.DenseI64ArrayAttr.get(watched)} if watched else {}
+
+
+def _reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
+    """Nothing where a gradient flows from all that has one, as mostly."""
+    if argument.gradient is None or argument.reached is None or set(differentiated) <= set(argument.reached):
+        return {}
+    reached = sorted(numbers[place] for place in differentiated if place in argument.reached)
+    return {REACHED: ir.DenseI64ArrayAttr.get(reached)}
 
 
 def _meta(tensor: torch.Tensor, layout: Layout | None) -> torch.Tensor:

@@ -7,32 +7,25 @@ import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.alias_groups import AliasGroup, memory
+from dovetail.frontend.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.eager_facts import EagerRun, Origin, version
 from dovetail.frontend.records import Layout, Mutation, Result, ViewStep
 from dovetail.frontend.view_chains import as_strided, key, replay
-from dovetail.frontend.watched import saved_on_the_way, sharing
 
 _DETACH = ViewStep("aten.detach.default", ())
 
 
 @dataclass(frozen=True)
 class OwnedTensor:
-    """Memory that the call makes and hands out: where the run first saw it, how it ends."""
+    """Memory that the call makes and hands out: where the run first saw it, how it ends.
+
+    `base` are the sizes of what a custom autograd function has made it a view of.
+    """
 
     origin: Origin
     layout: Layout
     requires_grad: bool
-
-
-@dataclass(frozen=True)
-class Watched:
-    """For each argument and each owned tensor, on the way of which of the call's tensors autograd saved its memory.
-
-    These are counted as the capture returns them: the owned ones, then the mutated arguments.
-    """
-
-    arguments: tuple[tuple[int, ...], ...]
-    owned: tuple[tuple[int, ...], ...]
+    base: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Observations:
     touches: tuple[int, ...]
     layouts: tuple[Layout | None, ...]
     grad_mode: bool | None
-    watched: Watched
+    backward: BackwardFacts
 
 
 def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -> Observations:
@@ -61,9 +54,9 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
     sorted_results = _Results(run, names)
     owned, results = sorted_results.build()
     layouts = tuple(_layout(run, index) for index in range(len(run.arguments)))
-    watched = _watched(run, results, sorted_results.tensors)
+    backward = backward_facts(run, results, sorted_results.tensors, groups)
     mutations, touches = _mutations(run, groups)
-    return Observations(tuple(owned), tuple(results), tuple(mutations), tuple(touches), layouts, run.grad_mode, watched)
+    return Observations(tuple(owned), tuple(results), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward)
 
 
 def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
@@ -77,23 +70,6 @@ def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
             raise UnsupportedError(f"argument {name}: resizing its memory is not supported yet")
         if before[0] in run.memories and before[0] not in reached:
             raise UnsupportedError(f"argument {name}: its memory is written in a way that can't be followed")
-
-
-def _watched(run: EagerRun, results: Sequence[Result], owned: Sequence[torch.Tensor]) -> Watched:
-    differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]
-    mutated = enumerate(sorted(run.written), start=len(owned))
-    differentiated += [(place, run.arguments[index]) for place, index in mutated if index in run.tracked]
-    saved: dict[int, list[torch.Tensor]] = {}
-    for place, value in differentiated:
-        if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
-            saved.setdefault(place, []).extend(saved_on_the_way(value, run.history, run.slices))
-    arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
-    shared = {place: sharing([*arguments, *owned], tensors) for place, tensors in saved.items()}
-    places = [
-        tuple(place for place, found in sorted(shared.items()) if number in found)
-        for number in range(len(arguments) + len(owned))
-    ]
-    return Watched(tuple(places[: len(arguments)]), tuple(places[len(arguments) :]))
 
 
 def _layout(run: EagerRun, index: int) -> Layout | None:
@@ -180,11 +156,13 @@ class _Results:
         if memory(value) in self.argument_memories:
             return self._view_of_argument(index, value)
         root, chain = self.run.path(value)
-        if root is value or (value._base is None and not value.is_inference() and self._is_alone(value)):
+        is_detached = value._base is None and not value.is_inference() and self._is_alone(value)
+        if root is value or (is_detached and _is_whole(value)):
             return Result(owned=self._own(value))
         if self._passes_barrier(value):
-            if self._is_alone(value) and id(value) in self.run.barriers:
-                return Result(owned=self._own(value))  # its gradient is the custom function's, not its base's
+            if self._is_alone(value) and id(value) in self.run.barriers and _is_row_by_row(value, root):
+                # Its gradient is the custom function's, not its base's.
+                return Result(owned=self._own(value, tuple(root.size()) if value.requires_grad else None))
             raise UnsupportedError(f"result {index} shares memory through a custom autograd.Function")
         number = self._own(root)
         seen = root if self.owned[number].requires_grad else root.detach()
@@ -223,14 +201,15 @@ class _Results:
             value, _ = self.run.parents[id(value)]
         return False
 
-    def _own(self, tensor: torch.Tensor) -> int:
+    def _own(self, tensor: torch.Tensor, base: tuple[int, ...] | None = None) -> int:
         if id(tensor) not in self.roots:
             self.roots[id(tensor)] = len(self.owned)
             self.tensors.append(tensor)
             layout = Layout(tuple(tensor.size()), tuple(tensor.stride()))
             tensors = [each for each in self.run.results if isinstance(each, torch.Tensor)]
             requires_grad = any(each.requires_grad for each in tensors if memory(each) == memory(tensor))
-            self.owned.append(OwnedTensor(self.run.origins[id(tensor)], layout, requires_grad and tensor.requires_grad))
+            requires_grad = requires_grad and tensor.requires_grad
+            self.owned.append(OwnedTensor(self.run.origins[id(tensor)], layout, requires_grad, base))
         return self.roots[id(tensor)]
 
     def _checked(self, index: int, value, root, chain: tuple[ViewStep, ...]) -> tuple[ViewStep, ...]:
@@ -257,6 +236,16 @@ def _check_history(index: int, value: torch.Tensor) -> None:
         value.grad_fn  # noqa: B018 (asking raises)
     except RuntimeError as error:
         raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
+
+
+def _is_whole(value: torch.Tensor) -> bool:
+    """Whether `value` shows all of its memory, each element once."""
+    return value.untyped_storage().nbytes() == value.numel() * value.itemsize
+
+
+def _is_row_by_row(value: torch.Tensor, root: torch.Tensor) -> bool:
+    """Whether `value` and what it is a view of both show all of its memory in order."""
+    return all(_is_whole(each) and each.is_contiguous() for each in (value, root))
 
 
 def _fits(value: torch.Tensor, root: torch.Tensor, chain: tuple[ViewStep, ...]) -> bool:

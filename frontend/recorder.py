@@ -49,6 +49,7 @@ class Recorder(torch.fx.Interpreter):
             return super().run_node(node)
         given = [unwrapped(each) for each in plain_tensors(tree_leaves(self.fetch_args_kwargs_from_env(node)))]
         before = [(version(each), key(each)) for each in given]
+        required_grad = {id(each) for each in given if each.requires_grad}
         grad_mode = torch.is_grad_enabled()
         self.calls.clear()
         _check_as_strided(node, given)
@@ -56,7 +57,7 @@ class Recorder(torch.fx.Interpreter):
         returned = [unwrapped(each) for each in plain_tensors(tree_leaves(result))]
         self.run_facts.kept.append((result, returned))
         self._note_constants(node, given, returned)
-        self._note_writes(node, given, [old for old, _ in before], returned, grad_mode)
+        self._note_writes(node, given, [old for old, _ in before], returned, grad_mode, required_grad)
         keys = [each for _, each in before]
         mode = None if grad_mode == self.ambient else grad_mode
         for index, tensor in enumerate(returned):
@@ -99,7 +100,9 @@ class Recorder(torch.fx.Interpreter):
             return (ViewStep("aten.data.default", (), grad_mode=mode),)
         return chain_of_calls(self.calls.views, source_key, tensor, place, mode)
 
-    def _note_writes(self, node, given: list, versions: list[int], returned: list, grad_mode: bool) -> None:
+    def _note_writes(
+        self, node, given: list, versions: list[int], returned: list, grad_mode: bool, required_grad: set[int]
+    ) -> None:
         for index, argument in enumerate(self.run_facts.arguments if self.calls.reshaped else ()):
             self.run_facts.reshaped[index] += sum(each is argument for each in self.calls.reshaped)
         memories = {memory(each) for each in self.calls.written}
@@ -133,9 +136,9 @@ class Recorder(torch.fx.Interpreter):
                 elif written.requires_grad:
                     self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
             if grad_mode:
-                self._note_slice(node, tensor)
+                self._note_slice(node, tensor, id(tensor) in required_grad)
 
-    def _note_slice(self, node: torch.fx.Node, written: torch.Tensor) -> None:
+    def _note_slice(self, node: torch.fx.Node, written: torch.Tensor, required_grad: bool) -> None:
         """Notes what autograd saved where an in-place op was called on a view of a tensor that requires grad."""
         args, kwargs = self.fetch_args_kwargs_from_env(node)
         is_alone = {memory(each) for each in self.calls.written} == {memory(written)}
@@ -146,7 +149,7 @@ class Recorder(torch.fx.Interpreter):
             return
         call = partial(getattr(self, node.op), node.target)
         saved = self.run_facts.slices.setdefault(root(written).grad_fn, [])
-        saved.extend(saved_by_update(call, written, args, kwargs))
+        saved.extend(saved_by_update(call, written, required_grad, args, kwargs))
 
     def _targets(self, node, touched: list, returned: list) -> Iterator[torch.Tensor]:
         """The tensors that an in-place op was called on: what it returns, else what it was given first, else all."""

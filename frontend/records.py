@@ -74,6 +74,7 @@ class Input:
         number: set where it is no tensor: the graph holds for that one only.
         watched: for the gradients of which of the call's tensors (the owned ones, then the mutated arguments) eager
             needs it unchanged.
+        reached: from which of them a gradient flows to it, None where it is not known.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Input:
     touches: int = 0
     number: int | float | bool | None = None
     watched: tuple[int, ...] = ()
+    reached: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Owned:
     """Memory that the call makes and hands out, by itself or through views.
 
     `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `watched` is as an
-    argument's.
+    argument's; `base` are the sizes of what a custom autograd function has made it a view of.
     """
 
     node: torch.fx.Node
@@ -103,6 +105,7 @@ class Owned:
     requires_grad: bool
     tangent: torch.fx.Node | None
     watched: tuple[int, ...] = ()
+    base: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Capture:
         grad_mode: autograd's mode after the call, None where it stays.
         once: why the gradient can't be differentiated again, None where nothing is known against it.
         convention: the wrapper subclasses around inputs and results.
+        frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
     """
 
     graph: torch.fx.Graph
@@ -128,3 +132,4 @@ class Capture:
     grad_mode: bool | None
     once: str | None
     convention: Convention
+    frees: tuple[tuple[int, ...], ...] = ()

@@ -8,6 +8,7 @@ import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.alias_groups import AliasGroup
+from dovetail.frontend.watched import is_untracked_view
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class SharedMemory:
         device = primals[self.members[0].argument].device
         if all(each.is_contiguous and each.dtype == self.dtype for each in self.members):
             pieces = [self._piece(primals, device, *each) for each in self._pieces()]
+            # Of empty arguments there are no pieces, but gradients flow to all.
+            pieces = pieces or [primals[each.argument].reshape(-1) for each in self.members]
             return torch.cat(pieces) if len(pieces) > 1 else pieces[0].clone()
         memory = torch.zeros(self.size, dtype=self.dtype, device=device)
         # The attached ones last: where they overlap, gradients must reach them.
@@ -133,8 +136,8 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
 
 
 def _is_followed(tensor: torch.Tensor) -> bool:
-    """Whether gradients reach the tensor: a view made under `no_grad` says that it requires grad, as its base does."""
-    return tensor.requires_grad and not (tensor._base is not None and tensor.is_leaf)
+    """Whether gradients reach the tensor."""
+    return tensor.requires_grad and not is_untracked_view(tensor)
 
 
 def _room(member: Member) -> int:

@@ -7,13 +7,15 @@ from torch.utils._pytree import tree_map
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.alias_groups import memory, root
-from dovetail.frontend.watched import reachable, saved_on_the_way
+from dovetail.frontend.watched import nodes_on_the_way, reachable, saved_by
 
 Call = Callable[[tuple, dict], object]
 
 
-def saved_by_update(call: Call, written: torch.Tensor, args: tuple, kwargs: dict) -> Iterator[torch.Tensor]:
-    """What the in-place op `call` on `written`, one of its arguments, saved.
+def saved_by_update(
+    call: Call, written: torch.Tensor, required_grad: bool, args: tuple, kwargs: dict
+) -> Iterator[torch.Tensor]:
+    """What the in-place op `call` on `written`, one of its arguments, saved; `required_grad` says of it before the op.
 
     Runs it again on a tensor of its own memory: what it saves of that, it saved of `written`.
 
@@ -21,10 +23,12 @@ def saved_by_update(call: Call, written: torch.Tensor, args: tuple, kwargs: dict
         UnsupportedError: where it saved another part of what it wrote, so that eager's backward always raises.
     """
     with torch.enable_grad():
-        alone = written.detach().clone().requires_grad_() * 1
+        alone = written.detach().clone()
+        if required_grad:
+            alone = alone.requires_grad_() * 1
     known = reachable([alone])
     call(*tree_map(lambda each: alone if each is written else each, (args, kwargs)))
-    for saved in saved_on_the_way(alone, known):
+    for saved in saved_by(nodes_on_the_way([alone], known)):
         if memory(saved) == memory(alone):
             yield written
         elif root(saved) is root(written):

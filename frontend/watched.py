@@ -12,8 +12,11 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wra
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.alias_groups import memory
+from dovetail.frontend.alias_groups import memory, root
 from dovetail.frontend.transforms import unwrapped
+
+Edge = tuple[torch.autograd.graph.Node, int]
+"""A node of autograd's graph, and the number of one of its results."""
 
 
 def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
@@ -22,17 +25,42 @@ def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
     return {*_walk(pending, set())}
 
 
-def saved_on_the_way(
-    tensor: torch.Tensor, known: set[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})
-) -> list[torch.Tensor]:
-    """What the nodes that gave `tensor` its value saved, each sharing its version counter; `known` ones are not asked.
+def edges(value) -> set[Edge]:
+    """Where gradients of a tensor go, and once it is written, by way of what it is a view of; none for what has none."""
+    tensors = {value, root(value)} if isinstance(value, torch.Tensor) else set()
+    followed = (each for each in tensors if each.requires_grad and not is_untracked_view(each))
+    found = map(torch.autograd.graph.get_gradient_edge, followed)
+    return {(each.node, each.output_nr) for each in found}
+
+
+def is_untracked_view(tensor: torch.Tensor) -> bool:
+    """Whether it was made under `no_grad`: it says that it requires grad, as its base does, but has no history."""
+    return tensor._base is not None and tensor._base.requires_grad and tensor.is_leaf
+
+
+def nodes_on_the_way(
+    tensors: Iterable[torch.Tensor], known: set[torch.autograd.graph.Node]
+) -> list[torch.autograd.graph.Node]:
+    """The nodes that gave `tensors` their values, without those that are `known`."""
+    return [*_walk([each.grad_fn for each in tensors], known)]
+
+
+def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})) -> list[torch.Tensor]:
+    """What `nodes` saved, each sharing its version counter.
 
     What a slice's in-place update saved can't be asked for: `slices` has it, by node.
 
     Raises:
         UnsupportedError: where something saved was written later, so that eager's backward always raises.
     """
-    return [each for node in _walk([tensor.grad_fn], known) for each in (*_saved(node), *slices.get(node, ()))]
+    return [each for node in nodes for each in (*_saved(node), *slices.get(node, ()))]
+
+
+def frees(node: torch.autograd.graph.Node) -> bool:
+    """Whether `node` lets go of something when it has run, so that it can't run again."""
+    if node.name().endswith("CopySlices"):
+        return True
+    return any(_is_packed(node, name) or any(each is not None for each in _unpacked(node, name)) for name in _names(node))
 
 
 def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor]) -> set[int]:
@@ -63,19 +91,28 @@ def _walk(pending: list, known: set) -> Iterator[torch.autograd.graph.Node]:
 
 
 def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
-    names = [each for each in dir(node) if each.startswith("_raw_saved_")]
-    for name in names:
+    for name in _names(node):
         # A value that a hook has packed has no version to check; asking for it would run the hook.
-        if any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name))):
+        if _is_packed(node, name):
             continue
-        public = "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")
-        try:
-            values = tree_leaves(getattr(node, public))
-        except RuntimeError as error:
-            if "modified by an inplace operation" not in str(error):
-                raise
-            raise UnsupportedError(
-                f"autograd saved a value that is written later: {str(error).split(' Hint:')[0]}"
-            ) from error
-        found = [unwrapped(each) for each in values if isinstance(each, torch.Tensor)]
+        found = [unwrapped(each) for each in _unpacked(node, name) if isinstance(each, torch.Tensor)]
         yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
+
+
+def _names(node: torch.autograd.graph.Node) -> list[str]:
+    return [each for each in dir(node) if each.startswith("_raw_saved_")]
+
+
+def _is_packed(node: torch.autograd.graph.Node, name: str) -> bool:
+    return any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name)))
+
+
+def _unpacked(node: torch.autograd.graph.Node, name: str) -> list:
+    try:
+        return tree_leaves(getattr(node, "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")))
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        raise UnsupportedError(
+            f"autograd saved a value that is written later: {str(error).split(' Hint:')[0]}"
+        ) from error

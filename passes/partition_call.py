@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, VERSIONS, WATCHED
+from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, REACHED, VERSIONS, WATCHED
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
@@ -22,6 +22,7 @@ from dovetail.passes.partition_graph import JointGraph
 from dovetail.passes.partition_halves import Halves
 from dovetail.passes.partition_memory import SavedMemory
 
+_AUTOGRAD = (WATCHED, REACHED)
 _OBSERVED = (WriteOp, TouchOp, ViewOp, DetachOp, SetMetadataOp, SetGradModeOp)
 
 
@@ -34,13 +35,12 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
     if ONCE in graph.joint.attributes:
         apply.attributes[ONCE] = graph.joint.attributes[ONCE]
-    watched = [{WATCHED: each[WATCHED]} if WATCHED in each else {} for each in memory.facts]
-    if not any(watched):
-        return
-    for argument, versions in memory.moves().items():
+    facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
+    for argument, versions in memory.moves().items() if any(WATCHED in each for each in facts) else ():
         if versions:
-            watched[argument][VERSIONS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
-    apply.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in watched])
+            facts[argument][VERSIONS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
+    if any(facts):
+        apply.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
 
 
 def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Sequence[ir.Type]) -> None:
@@ -52,7 +52,7 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
     with ir.InsertionPoint.at_block_begin(graph.joint.operation.block):
         call = func.FuncOp("call", ir.TypeAttr(graph.joint.attributes["function_type"]).value)
     if "arg_attrs" in graph.joint.attributes:
-        kept = ({name: fact for name, fact in each.items() if name != WATCHED} for each in memory.facts)
+        kept = ({name: fact for name, fact in each.items() if name not in _AUTOGRAD} for each in memory.facts)
         call.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
     for name in (ARGUMENTS, RESULTS):
         if name in graph.joint.attributes:

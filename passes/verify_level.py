@@ -16,7 +16,7 @@ from dovetail.passes.check_guard import check_guard
 from dovetail.passes.check_ops import check_ops, check_region_ops
 from dovetail.passes.check_recompute import check_recompute
 from dovetail.passes.check_signature import check_signature
-from dovetail.passes.check_watched import check_watched
+from dovetail.passes.check_backward_facts import check_backward_facts
 from dovetail.passes.rewriting import bodies, functions
 from dovetail.passes.verify_in_place import broken_proofs
 
@@ -61,7 +61,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 self._check_host(name, function_op, ops[name])
         check_control_flow(module, found, ops, self.name)
         check_recompute(ops, self.name)
-        check_watched(found, ops, self.name)
+        check_backward_facts(found, ops, self.name)
         first = next(iter(LEVELS[self.level]))
         if first not in found:
             raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")

@@ -1,6 +1,6 @@
 """The border between a compiled program and PyTorch's autograd."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.aten import overload, with_strides
-from dovetail.dialects.calls import ONCE, donated
+from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, argument_facts, donated, numbers
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
 from dovetail.runtime.double_backward import Replay
@@ -48,6 +48,9 @@ class Border:
     `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
     with but is not. `watches` is what eager would have saved besides. `once` is why the gradient can't be
     differentiated, None where nothing is known against it. `donated` are the saved values that the backward overwrites.
+    `reached` are arguments with the owned results whose gradients flow to them, where that are not all; `frees` has for
+    owned results the groups of what eager saved that their backward frees. `bases` are the sizes of what the user sees
+    owned results as views of.
     """
 
     owned: int
@@ -59,6 +62,9 @@ class Border:
     tangents: tuple[Tangent, ...]
     once: str | None
     donated: tuple[int, ...]
+    reached: tuple[tuple[int, tuple[int, ...]], ...]
+    frees: tuple[tuple[int, frozenset[int]], ...]
+    bases: tuple[tuple[int, tuple[int, ...]], ...]
 
 
 def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
@@ -97,6 +103,15 @@ def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp
         ),
         once=ir.StringAttr(border.attributes[ONCE]).value if ONCE in border.attributes else None,
         donated=donated(backward),
+        reached=tuple(
+            (index, places)
+            for index, each in enumerate(argument_facts(border))
+            if (places := numbers(each, REACHED)) is not None
+        ),
+        frees=tuple((index, frozenset(numbers(op.attributes, FREES) or ())) for index, op in owns.items()),
+        bases=tuple(
+            (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
+        ),
     )
 
 
@@ -125,7 +140,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
 
     Both take one list, which they empty. Values that the user can reach are saved with a version check, so that an
     in-place change before the backward raises; the others die as soon as the backward has used them. A backward that
-    is to be differentiated runs `replay` instead.
+    is to be differentiated runs `replay` instead. An argument that no given gradient flows to gets none, as in eager.
     """
     owned, refusal = border.owned, border.once or replay.refusal
     kept, histories = (replay.arguments, tuple(replay.histories.values())) if refusal is None else ((), ())
@@ -136,6 +151,9 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
     order = [*checked, *border.watched, *private]
     visible, total = len(checked) + len(border.watched), len(order) + len(kept)
     positions = [order.index(place) for place in border.places]
+    bases = dict(border.bases)
+    # Where the program saves nothing, nothing tells that eager freed something.
+    frees = border.frees if not total else ()
 
     class Node(torch.autograd.Function):
         @staticmethod
@@ -146,6 +164,10 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 with torch.enable_grad():
                     ctx.histories = [Place.apply(arguments[index]) for index in histories]
             results = forward(list(arguments))
+            if bases:
+                results = tuple(
+                    _view_of(bases[index], each) if index in bases else each for index, each in enumerate(results)
+                )
             left = [results[place] for place in order]
             if kept:
                 tensors = [arguments[index] for index in kept]
@@ -156,6 +178,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             cut = total if has_hooks else visible
             ctx.save_for_backward(*left[:cut])
             ctx.stash = left[cut:]
+            ctx.freed = set()
             # Hooks may give other types back: eager saves no masks, so they may take all for floats.
             ctx.types = [each.dtype for each in left] if has_hooks else None
             # Of what hooks have packed eager checks no version.
@@ -172,6 +195,8 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 raise RuntimeError(
                     f"the saved values of {name}Backward were freed by its first run; call backward(retain_graph=True)"
                 )
+            if frees:
+                _free(ctx, {group for index, each in frees if gradients[index] is not None for group in each})
             modified = changed(border.watches, ctx.counters, gradients, replay.names) if ctx.counters else None
             if modified is not None:
                 raise RuntimeError(modified)
@@ -187,7 +212,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             if torch.is_grad_enabled():  # by create_graph=True
                 reason = reason or (None if is_checked else _changed(ctx, left[len(order) :]))
                 if reason is None:
-                    return _replay(ctx, left, tangents)
+                    return _flowing(gradients, _replay(ctx, left, tangents))
             values = [*(left[position] for position in positions), *tangents]
             # A graph that is kept may run again, and what went through hooks may be the user's.
             for place in border.donated if is_kept or ctx.types is not None else ():
@@ -196,7 +221,7 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             kept_arguments = left[len(order) :] if torch.is_grad_enabled() else []
             del left, tangents  # what was saved must not outlive its last use in the backward
             with torch.no_grad():
-                results = backward(values)
+                results = _flowing(gradients, backward(values))
             if torch.is_grad_enabled():
                 roots = ctx.roots or [each for each in kept_arguments if _requires_grad(each)]
                 return _Once.apply(reason, len(roots), *roots, *results)
@@ -211,6 +236,11 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 return f"argument {replay.names[index]} was modified in place after the call"
         return None
 
+    def _flowing(gradients: tuple, results: Sequence) -> Sequence:
+        """The `results` of the backward, without those that no given gradient flows to."""
+        idle = [index for index, places in border.reached if all(gradients[place] is None for place in places)]
+        return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
+
     def _replay(ctx, left: list, tangents: list) -> tuple:
         arguments: list = [None] * len(ctx.needs_input_grad)
         for index, tensor in zip(kept, left[len(order) :], strict=True):
@@ -223,6 +253,28 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
     # PyTorch names the node in the graph after its class.
     named: type[Node] = type(name, (Node,), {})
     return named.apply
+
+
+def _view_of(sizes: tuple[int, ...], tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor` as a view of one of `sizes`, which autograd does not take for a view of `tensor` in turn."""
+    with torch._C._AutoDispatchBelowADInplaceOrView():
+        base = tensor.view(sizes)
+    return base.view(tensor.size())
+
+
+def _free(ctx, groups: set[int]) -> None:
+    """Notes what eager frees of its saved values, by group.
+
+    Raises:
+        RuntimeError: as eager does, where it was freed before.
+    """
+    if ctx.freed & groups:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have"
+            " already been freed). Specify retain_graph=True if you need to backward through the graph a second time"
+        )
+    if not torch._C._autograd._get_current_graph_task_keep_graph():
+        ctx.freed |= groups
 
 
 def _versions(tensors: list[torch.Tensor]) -> list[int | None]:

@@ -7,7 +7,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import VERSIONS, watched
+from dovetail.dialects.calls import VERSIONS, WATCHED, argument_facts, numbers
 from dovetail.dialects.dovetail import OwnOp
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.
@@ -30,12 +30,10 @@ class Watch:
 
 def read_watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
     """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
-    stated = border.attributes
-    declared = stated["arg_attrs"] if "arg_attrs" in stated else ()  # noqa: SIM401 (not a Python dict)
-    facts = [ir.DictAttr(each) for each in declared]
+    facts = argument_facts(border)
     moves = {index: ir.IntegerAttr(each[VERSIONS]).value for index, each in enumerate(facts) if VERSIONS in each}
-    arguments = [Watch(True, index, watched(each), moves) for index, each in enumerate(facts)]
-    results = [Watch(False, index, watched(op.attributes), {}) for index, op in owns.items()]
+    arguments = [Watch(True, index, numbers(each, WATCHED) or (), moves) for index, each in enumerate(facts)]
+    results = [Watch(False, index, numbers(op.attributes, WATCHED) or (), {}) for index, op in owns.items()]
     return [each for each in [*arguments, *results] if each.results]
 
 

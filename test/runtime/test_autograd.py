@@ -44,10 +44,20 @@ def test_second_backward():
 def test_second_backward_without_saved_values():
     """Catches an error where eager has none: nothing was saved, so nothing was freed (J8)."""
     x = ones(4)
-    total = compiled(lambda x: x * 2)(x).sum()
+    total = compiled(lambda x: -x)(x).sum()
     total.backward()
     total.backward()
-    assert x.grad.tolist() == [4.0] * 4
+    assert x.grad.tolist() == [-2.0] * 4
+
+
+def test_second_backward_where_eager_has_saved():
+    """Catches a gradient that is added twice, though eager raises: it saved and freed the factor (J8)."""
+    for each in (lambda x: x * 2, compiled(lambda x: x * 2)):
+        total = each(ones(4)).sum()
+        total.backward(retain_graph=True)
+        total.backward()
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            total.backward()
 
 
 def test_gradient_with_graph_that_nobody_differentiates():

@@ -1,10 +1,12 @@
 """`dovetail.own`: a value becomes fresh memory of the user's."""
 
+import math
 from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
+from dovetail.dialects.calls import BASE
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
@@ -33,7 +35,17 @@ class OwnOp(Dovetail.Operation, name="own"):
             verify.knows_attributes(self, "requires_grad")
             and verify.has_sound_refs(self)
             and verify.same_tensor(self, self.value, self.ref)
+            and self._has_sound_base()
         )
+
+    def _has_sound_base(self) -> bool:
+        stated = self.attributes[BASE] if BASE in self.attributes else None
+        if stated is None:
+            return True
+        is_array = isinstance(stated, ir.DenseI64ArrayAttr)
+        if self.is_differentiable and is_array and math.prod(stated) == RefType(self.ref.type).info.numel:
+            return True
+        return verify.fail(self, f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}")
 
     @property
     def is_differentiable(self) -> bool:
