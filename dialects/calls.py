@@ -16,10 +16,11 @@ ONCE = "dovetail.once"
 WATCHED, VERSIONS = "dovetail.watched", "dovetail.versions"
 REACHED, FREES = "dovetail.reached", "dovetail.frees"
 BASE = "dovetail.base"
-"""On a differentiable `own`: the sizes of the tensor that the user sees it as a view of, row by row in the same memory."""
+"""On a differentiable `own`: the sizes of what it shows itself as a view of, row by row in the same memory."""
 MUTATED = "dovetail.mutated"
 GROUP, START = "dovetail.group", "dovetail.start"
 ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
+APART = "dovetail.apart"
 FALLBACK = "fallback: "
 DONATED = "dovetail.donated"
 """On an argument of `@backward`: it may be overwritten; who needs its value afterwards passes a copy."""
@@ -68,10 +69,10 @@ def argument_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
 def numbers(attributes: Mapping[str, ir.Attribute] | ir.DictAttr, name: str) -> tuple[int, ...] | None:
     """The array `name` of an argument or an `own`, None where it is not there.
 
-    `dovetail.watched` has the owned results for whose gradients eager needs that memory unchanged, `dovetail.reached`
-    those whose gradients flow to the argument, `dovetail.frees` the groups of eager's saved values that a backward from
-    the owned result frees. Owned results are numbered in order, from 0, among `@joint`'s `own`s and so among `@apply`'s
-    results.
+    `dovetail.watched` has the owned results for whose gradients eager needs that memory unchanged; `dovetail.reached`
+    those whose gradients flow to the argument, all if it is not there; `dovetail.frees` the groups of eager's saved
+    values that a backward from the owned result frees, group 0 if it is not there. Owned results are numbered in order,
+    from 0, among `@joint`'s `own`s and so among `@apply`'s results.
     """
     return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
 
@@ -94,7 +95,7 @@ def is_guard(op: ir.OpView) -> bool:
     one `dovetail.group` lie at fixed distances, their `dovetail.start` in bytes; they are views of one tensor where
     their `dovetail.root`, one object where their `dovetail.object` is equal. All others are independent. A
     `dovetail.offset` is a storage offset that the program relies on. `dovetail.tracked` ones are written in autograd's
-    sight.
+    sight. A `dovetail.apart` one is no view of what a written one is a view of: they would have one version counter.
     """
     return isinstance(op, func.FuncOp) and MUTATED in op.attributes
 

@@ -7,7 +7,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import AliasMismatch, EagerWarning
-from dovetail.frontend.alias_groups import alias_groups
+from dovetail.frontend.alias_groups import alias_groups, neighbours, retains_grad
 from dovetail.frontend.subclasses import plain_tensors
 from dovetail.runtime.stats import current
 
@@ -35,4 +35,5 @@ def flat(results) -> list:
 def _seen(arguments: Sequence) -> tuple:
     """What distinguishes calls beyond what Dynamo guards: shared memory, and whose gradient autograd shall keep."""
     tensors = [each for each in plain_tensors(arguments) if each.layout is torch.strided]
-    return alias_groups(tensors), tuple(index for index, each in enumerate(tensors) if each.retains_grad)
+    kept = tuple(index for index, each in enumerate(tensors) if retains_grad(each))
+    return alias_groups(tensors), neighbours(tensors), kept

@@ -38,6 +38,15 @@ def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     return tuple(sorted(groups, key=lambda group: group.members))
 
 
+def neighbours(values: Sequence) -> tuple[tuple[int, ...], ...]:
+    """The positions of two or more tensors in one storage: a write of one may move the version counter of all."""
+    storages: dict[int, list[int]] = {}
+    for index, value in enumerate(values):
+        if isinstance(value, torch.Tensor) and value.numel():
+            storages.setdefault(memory(value), []).append(index)
+    return tuple(tuple(each) for each in storages.values() if len(each) > 1)
+
+
 def _meeting(indices: list[int], values: Sequence) -> Iterator[list[int]]:
     """Splits arguments in one storage where nobody's span crosses."""
     together: list[int] = []
@@ -72,6 +81,11 @@ def _numbered(identities: list[int]) -> tuple[int, ...]:
 def root(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor that autograd takes `tensor` for a view of, itself if it is none."""
     return tensor if tensor._base is None else tensor._base
+
+
+def retains_grad(tensor: torch.Tensor) -> bool:
+    """Whether autograd shall keep the gradient of a non-leaf tensor, or of what it is a view of."""
+    return tensor.retains_grad or root(tensor).retains_grad
 
 
 def memory(tensor: torch.Tensor) -> int:

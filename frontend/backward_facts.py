@@ -65,6 +65,17 @@ def backward_facts(
     )
 
 
+def check_saved(run: EagerRun) -> None:
+    """Checks what autograd saved for the results and for the arguments that were written in its sight.
+
+    Raises:
+        UnsupportedError: where something saved was written later, so that eager's backward always raises.
+    """
+    values = [*run.results, *(run.arguments[index] for index in run.tracked)]
+    tensors = [each for each in values if isinstance(each, torch.Tensor) and each.requires_grad]
+    saved_by(nodes_on_the_way(tensors, run.history), run.slices)
+
+
 def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
     """By place, the groups of nodes that it frees; nodes on the way of the same places make one group."""
     places: dict[Node, list[int]] = {}

@@ -22,8 +22,9 @@ from torch.utils._pytree import tree_flatten
 from dovetail.dialects.torch_types import DTYPE_NAMES
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.alias_free import AliasFree
-from dovetail.frontend.alias_groups import AliasGroup, alias_groups, root, share_elements
+from dovetail.frontend.alias_groups import AliasGroup, alias_groups, neighbours, retains_grad, root, share_elements
 from dovetail.frontend.assertions import keep_assertions
+from dovetail.frontend.backward_facts import check_saved
 from dovetail.frontend.decompositions import decompositions
 from dovetail.frontend.eager_facts import EagerRun
 from dovetail.frontend.eager_run import eager_run
@@ -55,8 +56,8 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     names, inputs = list(arguments.names), list(arguments.values)
     _check_inputs(names, inputs)
     with _refusing("it can't be run on tensors without memory"):
-        run, groups = _eager_run(gm, arguments)
-    _check_retained(run, names, inputs)
+        run, groups, is_apart = _eager_run(gm, arguments)
+    _check_tracked(run, names, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
     static = arguments.positions(_static_inputs(gm))
@@ -75,7 +76,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         graph = exported.graph_module.graph
         _check_metadata(exported._aot_state.fw_metadata, names)
         _check_nodes(graph, inputs)
-        return _describe(gm, graph, names, inputs, static, run, seen, groups)
+        return _describe(gm, graph, names, inputs, static, run, seen, groups, is_apart)
 
 
 @contextmanager
@@ -96,15 +97,26 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
 
 
-def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
+def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...], bool]:
     """One run in which arguments share memory where one of their group is written, and those groups.
 
-    What is learned of the other groups must hold for independent arguments too: no guard tells them apart.
+    What is learned of the others must hold for independent arguments too: no guard tells them apart. The last result
+    says whether all arguments of one storage are in one group.
+
+    Raises:
+        UnsupportedError: where a write of an argument moves the version counter of another that autograd saved.
     """
     groups = alias_groups(arguments.values)
-    run = eager_run(gm, arguments, groups)
+    members = tuple(group.members for group in groups)
+    near = neighbours(arguments.values)
+    is_apart = set(near) <= set(members)
+    run = eager_run(gm, arguments, members if is_apart else near)
+    if not is_apart:
+        check_saved(run)
     written = tuple(group for group in groups if run.written.intersection(group.members))
-    return (run if written == groups else eager_run(gm, arguments, written)), written
+    together = tuple(group.members for group in written)
+    is_same = is_apart and together == members
+    return (run if is_same else eager_run(gm, arguments, together)), written, is_apart
 
 
 def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
@@ -191,12 +203,20 @@ def _check_inputs(names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
 
 
-def _check_retained(run: EagerRun, names: list[str], inputs: list) -> None:
-    """The gradient of what was written, on which results depend, is computed only as a part of that before it."""
+def _check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
+    """Checks what is written in autograd's sight.
+
+    Of such, the gradient after the write is computed only as a part of that before it; and a call without autograd
+    can't give it a history.
+    """
+    if run.tracked and not torch.is_grad_enabled():
+        raise UnsupportedError(
+            f"argument {names[min(run.tracked)]} is written under enable_grad in a call under no_grad"
+        )
     written = {id(root(run.arguments[index])) for index in run.tracked}
     for index, argument in enumerate(run.arguments):
         shares_history = isinstance(argument, torch.Tensor) and id(root(argument)) in written
-        if shares_history and inputs[index].retains_grad:
+        if shares_history and retains_grad(inputs[index]):
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
 
 
@@ -251,6 +271,7 @@ def _describe(
     run: EagerRun,
     seen: Observations,
     groups: tuple[AliasGroup, ...],
+    is_apart: bool,
 ) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
@@ -322,4 +343,5 @@ def _describe(
         next(iter(run.once), None),
         run.convention,
         seen.backward.frees,
+        is_apart,
     )

@@ -12,7 +12,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
-from dovetail.frontend.alias_groups import AliasGroup, memory
+from dovetail.frontend.alias_groups import memory
 from dovetail.frontend.calls import Calls
 from dovetail.frontend.eager_facts import EagerRun, Origin, version
 from dovetail.frontend.recorder import Recorder
@@ -22,10 +22,13 @@ from dovetail.frontend.subclasses import Arguments, rebuilt
 from dovetail.frontend.watched import edges, reachable
 
 
-def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, groups: Sequence[AliasGroup]) -> EagerRun:
-    """Runs `gm` on stand-ins for `inputs`, of which `groups` share memory; computes nothing, draws no random numbers."""
+def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tuple[int, ...]]) -> EagerRun:
+    """Runs `gm` on stand-ins for `inputs`, computes nothing, draws no random numbers.
+
+    Those that are `together`, by position, share memory as the inputs do.
+    """
     mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
-    arguments = stand_ins(mode, inputs.values, groups)
+    arguments = stand_ins(mode, inputs.values, together)
     run = EagerRun(mode, arguments, [_state(each) for each in arguments])
     run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
     before = [version(each) for each in arguments]

@@ -12,6 +12,7 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.calls import (
+    APART,
     BASE,
     FREES,
     GROUP,
@@ -123,6 +124,8 @@ class _Joint:
                 attributes |= {name: _integer(numbers[member]) for name, numbers in facts.items()}
         if argument.mutation is not None and argument.mutation.mode == "tracked":
             attributes[TRACKED] = ir.UnitAttr.get()
+        if self.capture.is_apart and argument.watched and argument.mutation is None:
+            attributes[APART] = ir.UnitAttr.get()
         if self.capture.fixes_offsets:
             attributes[OFFSET] = _integer(int(argument.node.meta["val"].storage_offset()))
         return ir.DictAttr.get(attributes)
@@ -145,16 +148,13 @@ class _Joint:
                 self.nodes.bind_node_value(argument.node, read(ref).value)
 
     def _own(self, owned: Owned, place: int) -> ir.Value:
-        has_backward = any(each.gradient is not None for each in self.capture.inputs)
-        if owned.requires_grad and not has_backward:
-            raise UnsupportedError(
-                f"{source_line(owned.node)}: a result requires grad, but no argument gets a gradient"
-            )
         return self._own_value(place, owned.node, owned.layout, owned.tangent, owned.requires_grad)
 
     def _own_value(
         self, place: int, node: torch.fx.Node, layout: Layout, tangent_node: torch.fx.Node | None, requires_grad: bool
     ) -> ir.Value:
+        if requires_grad and not any(each.gradient is not None for each in self.capture.inputs):
+            raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
         with self.types.get_node_location(node) or ir.Location.unknown():
             value = self.nodes.resolve_node_value(node)
             self.owns[place] = own(value, RefType.of(value.type, layout.stride), requires_grad)
@@ -186,12 +186,16 @@ class _Joint:
 
     def _results(self) -> list[ir.Value]:
         owned = [self._own(each, place) for place, each in enumerate(self.capture.owned)]
-        results: list[tuple[ir.Value, torch.Tensor | None]] = []
-        for index, result in enumerate(self.capture.results):
-            results.append(self._result(result, index, owned, results))
+        results: dict[int, tuple[ir.Value, torch.Tensor | None]] = {}
+        # First what others are views of, last what is the same object as others.
+        numbered = sorted(
+            enumerate(self.capture.results), key=lambda each: (each[1].same_as is not None, each[1].of is not None)
+        )
+        for index, result in numbered:
+            results[index] = self._result(result, index, owned, results)
         if self.capture.grad_mode is not None:
             set_grad_mode(self.capture.grad_mode)
-        return [ref for ref, _ in results]
+        return [results[index][0] for index in range(len(results))]
 
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
@@ -204,7 +208,7 @@ class _Joint:
         ]
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
         for place in differentiated:
-            if self.capture.frees[place]:
+            if self.capture.frees[place] != (0,):
                 self.owns[place].attributes[FREES] = ir.DenseI64ArrayAttr.get(self.capture.frees[place])
         for place, owned in enumerate(self.capture.owned):
             for name, attribute in _watched(owned, numbers).items():
@@ -212,7 +216,7 @@ class _Joint:
             if owned.base is not None:
                 self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
 
-    def _result(self, result: Result, index: int, owned: list[ir.Value], results: list) -> tuple:
+    def _result(self, result: Result, index: int, owned: list[ir.Value], results: dict) -> tuple:
         """The result, and a tensor without memory that looks like it."""
         if result.same_as is not None:
             return results[result.same_as]

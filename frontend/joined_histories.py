@@ -16,9 +16,10 @@ def check_histories(
     values, with gradients or without. What a buffer's next backward runs through again must not be freed by then.
 
     Raises:
-        UnsupportedError: where another result's history comes from arguments that a buffer's new history does not.
+        UnsupportedError: where another result's history comes from arguments that a buffer's new history does not, or
+            frees what that does not.
     """
-    reached = seen.backward.reached
+    reached, frees = seen.backward.reached, seen.backward.frees
     mutated = [index for index, mutation in enumerate(seen.mutations) if mutation is not None]
     tracked = [index for index in mutated if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
     sources = {
@@ -27,7 +28,8 @@ def check_histories(
     }
     together = {index: set(group.members) for group in groups for index in group.members}
     for index in tracked:
-        own = sources[len(seen.owned) + mutated.index(index)]
-        is_kept = not together.get(index, {index}).isdisjoint(static)
-        if own and is_kept and not own.issuperset(set().union(*sources.values())):
+        place = len(seen.owned) + mutated.index(index)
+        is_kept = sources[place] and not together.get(index, {index}).isdisjoint(static)
+        is_apart = any(not sources[place].issuperset(each) for each in sources.values())
+        if is_kept and (is_apart or any(not set(frees[place]).issuperset(each) for each in frees)):
             raise UnsupportedError(f"argument {names[index]} keeps a history apart from that of other results")

@@ -56,7 +56,9 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
     layouts = tuple(_layout(run, index) for index in range(len(run.arguments)))
     backward = backward_facts(run, results, sorted_results.tensors, groups)
     mutations, touches = _mutations(run, groups)
-    return Observations(tuple(owned), tuple(results), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward)
+    return Observations(
+        tuple(owned), tuple(results), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward
+    )
 
 
 def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
@@ -149,7 +151,7 @@ class _Results:
             if argument is value:
                 return Result(argument=number)
         _check_history(index, value)
-        detached = self._detached_base(index, value)
+        detached = self._detached_base(value)
         if detached is not None:
             base, chain = self.run.path(value, self.run.results[detached])
             return Result(of=detached, chain=self._checked(index, value, base, chain))
@@ -168,14 +170,14 @@ class _Results:
         seen = root if self.owned[number].requires_grad else root.detach()
         return Result(owned=number, chain=self._checked(index, value, seen, chain))
 
-    def _detached_base(self, index: int, value: torch.Tensor) -> int | None:
-        """The earlier result that is the base of `value` though it is detached from another tensor itself."""
+    def _detached_base(self, value: torch.Tensor) -> int | None:
+        """The result that is the base of `value` though it is detached from another tensor itself."""
         base = value._base
         if base is None or id(base) not in self.run.parents or self.run.path(value, base)[0] is not base:
             return None
         is_argument = any(base is argument for argument in self.run.arguments)
-        earlier = (place for place, each in enumerate(self.run.results[:index]) if each is base)
-        return None if is_argument else next(earlier, None)
+        places = (place for place, each in enumerate(self.run.results) if each is base)
+        return None if is_argument else next(places, None)
 
     def _view_of_argument(self, index: int, value: torch.Tensor) -> Result:
         root, chain = self.run.path(value)
@@ -222,6 +224,8 @@ class _Results:
             replayed = _replayed(root, chain)
             requires_grad, base = replayed.requires_grad, replayed._base
         if requires_grad and not value.requires_grad:
+            if value._base is not None:
+                raise UnsupportedError(f"result {index}: sizes were changed in place after a tensor was detached")
             return (*chain, _DETACH)
         if base is not None and not requires_grad and (value._base is None or value._base.size() != base.size()):
             raise UnsupportedError(f"result {index}: sizes were changed in place after a tensor was detached")

@@ -49,8 +49,8 @@ class Mutation:
 class Result:
     """One value that the call returns.
 
-    A tensor is argument `argument`, owned memory `owned` or the earlier result `of`, seen through `chain`; the result
-    `same_as` is the very same object. Anything else is the constant `value`.
+    A tensor is argument `argument`, owned memory `owned` or another result `of`, seen through `chain`; the earlier
+    result `same_as` is the very same object. Anything else is the constant `value`.
     """
 
     argument: int | None = None
@@ -120,6 +120,8 @@ class Capture:
         once: why the gradient can't be differentiated again, None where nothing is known against it.
         convention: the wrapper subclasses around inputs and results.
         frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
+        is_apart: whether it must be told if later arguments are views of one tensor but in no group: a write of one
+            would move the version counter of another.
     """
 
     graph: torch.fx.Graph
@@ -133,3 +135,4 @@ class Capture:
     once: str | None
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
+    is_apart: bool = False

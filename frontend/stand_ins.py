@@ -5,18 +5,15 @@ from collections.abc import Sequence
 import torch
 from torch._subclasses.fake_tensor import FakeTensorConverter, FakeTensorMode
 
-from dovetail.frontend.alias_groups import AliasGroup
 
-
-def stand_ins(mode: FakeTensorMode, values: Sequence, groups: Sequence[AliasGroup]) -> list:
-    """One for each tensor: same sizes, strides, place in autograd's graph. Those of one of `groups` share memory.
+def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[int, ...]]) -> list:
+    """One for each tensor: same sizes, strides, place in autograd's graph. Those that are `together` share memory.
 
     The others are independent even where the tensors lie in one storage: what is learned holds for any that don't
     overlap. Other values stay as they are.
     """
     found = list(values)
     seen: dict[int, torch.Tensor] = {}
-    together = [group.members for group in groups]
     alone = [(index,) for index in range(len(found)) if not any(index in group for group in together)]
     for members in [*together, *alone]:
         converter = FakeTensorConverter()

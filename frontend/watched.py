@@ -26,7 +26,7 @@ def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
 
 
 def edges(value) -> set[Edge]:
-    """Where gradients of a tensor go, and once it is written, by way of what it is a view of; none for what has none."""
+    """Where gradients of a tensor go, and by way of what it is a view of, once it is written."""
     tensors = {value, root(value)} if isinstance(value, torch.Tensor) else set()
     followed = (each for each in tensors if each.requires_grad and not is_untracked_view(each))
     found = map(torch.autograd.graph.get_gradient_edge, followed)
@@ -60,7 +60,9 @@ def frees(node: torch.autograd.graph.Node) -> bool:
     """Whether `node` lets go of something when it has run, so that it can't run again."""
     if node.name().endswith("CopySlices"):
         return True
-    return any(_is_packed(node, name) or any(each is not None for each in _unpacked(node, name)) for name in _names(node))
+    return any(
+        _is_packed(node, name) or any(each is not None for each in _unpacked(node, name)) for name in _names(node)
+    )
 
 
 def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor]) -> set[int]:
@@ -109,7 +111,9 @@ def _is_packed(node: torch.autograd.graph.Node, name: str) -> bool:
 
 def _unpacked(node: torch.autograd.graph.Node, name: str) -> list:
     try:
-        return tree_leaves(getattr(node, "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")))
+        return tree_leaves(
+            getattr(node, "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw"))
+        )
     except RuntimeError as error:
         if "modified by an inplace operation" not in str(error):
             raise

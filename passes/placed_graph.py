@@ -12,8 +12,8 @@ from dovetail.passes.base import fail
 from dovetail.passes.place_ops import PLACEMENT
 from dovetail.passes.rewriting import body
 
-# Views that see memory, not values, or that IREE does not know: they stay on the host. With a `diagonal` IREE fuses what
-# computes its operand, and then computes nothing beside the diagonal, though that may be needed elsewhere.
+# Views that see memory, not values, or that IREE does not know: they stay on the host. Of what computes the operand of
+# a `diagonal` IREE computes the diagonal alone, though all of it may be needed elsewhere.
 _HOST_VIEWS = ("torch.operator", "torch.aten.as_strided", "torch.aten.diagonal")
 
 

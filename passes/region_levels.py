@@ -66,7 +66,7 @@ def _latest(graph: PlacedGraph, earliest: list[int], is_backward: bool) -> list[
 
     In the backward, host calls that need no tangent are recomputed, or were left for it: they move too.
     """
-    level = list(earliest)
+    level, on_host = list(earliest), _on_host(graph)
     stays = _from_arguments(graph) if is_backward else [True] * len(graph)
     for number in reversed(range(len(graph))):
         placement = graph.placement[number]
@@ -74,21 +74,21 @@ def _latest(graph: PlacedGraph, earliest: list[int], is_backward: bool) -> list[
             placement == "host" and not stays[number] and not graph.is_effect[number]
         )
         if moves:
-            bounds = (_before(graph, user, number, level, earliest) for user in graph.users[number])
+            bounds = (_before(graph, user, number, level, earliest, on_host) for user in graph.users[number])
             level[number] = max(earliest[number], min(bounds, default=0))
     return level
 
 
-def _before(graph: PlacedGraph, user: int, op: int, level: list[int], earliest: list[int]) -> int:
+def _before(graph: PlacedGraph, user: int, op: int, level: list[int], earliest: list[int], on_host: list[bool]) -> int:
     """The greatest level at which `op` can run for `user` to run at its own."""
     if graph.placement[user] in ("own", "end"):
         return earliest[op]
     if graph.placement[op] == "host":
         if graph.placement[user] != "view":
             return level[user] - (graph.placement[user] == "region")
-        further = (_before(graph, each, op, level, earliest) for each in graph.users[user])
+        further = (_before(graph, each, op, level, earliest, on_host) for each in graph.users[user])
         return min(further, default=earliest[op])
-    waits = graph.placement[op] == "view" and not graph.compiles[op] and graph.placement[user] == "region"
+    waits = graph.placement[op] == "view" and on_host[op] and graph.placement[user] == "region"
     return level[user] - waits
 
 

@@ -10,13 +10,13 @@ from dovetail.dialects.calls import is_border, is_guard, is_region
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.check_backward_facts import check_backward_facts
 from dovetail.passes.check_border import check_border
 from dovetail.passes.check_control_flow import check_control_flow
 from dovetail.passes.check_guard import check_guard
 from dovetail.passes.check_ops import check_ops, check_region_ops
 from dovetail.passes.check_recompute import check_recompute
 from dovetail.passes.check_signature import check_signature
-from dovetail.passes.check_backward_facts import check_backward_facts
 from dovetail.passes.rewriting import bodies, functions
 from dovetail.passes.verify_in_place import broken_proofs
 

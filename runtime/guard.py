@@ -7,7 +7,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import GROUP, MUTATED, OBJECT, OFFSET, ROOT, START, TRACKED
+from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail import RefType
 from dovetail.errors import AliasMismatch
 
@@ -34,7 +34,8 @@ class Guard:
     `names` and `extents` (bytes) are the arguments'; the first `mutated` ones are written. `groups` lie together in the
     way they say, and nothing else that is written overlaps anything. `offsets` are (position, storage offset) of
     arguments for which that counts. `tracked` arguments, written in autograd's sight or views
-    of such, must not retain a gradient: theirs is not computed by itself.
+    of such, must not retain a gradient, nor what they are views of: theirs is not computed by itself. `apart` ones are
+    no views of what a written one is a view of.
     """
 
     names: tuple[str, ...]
@@ -43,6 +44,7 @@ class Guard:
     groups: tuple[tuple[Member, ...], ...] = ()
     offsets: tuple[tuple[int, int], ...] = ()
     tracked: tuple[int, ...] = ()
+    apart: tuple[int, ...] = ()
 
     def check(self, *tensors: torch.Tensor) -> None:
         """Returns if the arguments lie as assumed; compares spans of addresses, sorted.
@@ -52,8 +54,11 @@ class Guard:
         """
         starts = [_data_ptr(tensor) for tensor in tensors]
         for index in self.tracked:
-            if tensors[index].retains_grad:
+            base = tensors[index]._base
+            if tensors[index].retains_grad or (base is not None and base.retains_grad):
                 raise AliasMismatch(f"argument {self.names[index]} retains its gradient")
+        if self.apart:
+            self._check_apart(tensors)
         extents: tuple[int, ...] | list[int] = self.extents
         mutated = self.mutated
         written = None
@@ -73,6 +78,12 @@ class Guard:
                 end_of_any, any_index = start + extent, index
             if is_mutated and start + extent > end_of_mutated:
                 end_of_mutated, mutated_index = start + extent, index
+
+    def _check_apart(self, tensors: tuple[torch.Tensor, ...]) -> None:
+        bases = {id(base): index for index in range(self.mutated) if (base := tensors[index]._base) is not None}
+        for index in self.apart if bases else ():
+            if id(tensors[index]._base) in bases:
+                raise self._mismatch(index, bases[id(tensors[index]._base)])
 
     def arranged(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """These tensors, lying in memory as the guard expects; where they overlap, the later ones' values stay."""
@@ -151,7 +162,9 @@ def read_guard(declared: func.FuncOp) -> Guard:
     # Views of one tensor have one history.
     roots = {(group, each.root) for group in joined for each in group if each.index in written}
     tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
-    return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked)
+    grouped = {each.index for group in joined for each in group}
+    apart = tuple(index for index, each in enumerate(facts) if APART in each and index not in grouped)
+    return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked, apart)
 
 
 def _extent(type_: RefType) -> int:

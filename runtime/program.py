@@ -10,7 +10,8 @@ from dovetail.backends.aten import WRITES, with_strides
 from dovetail.backends.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.runtime.autograd import make_border, read_border
+from dovetail.runtime.autograd import make_border
+from dovetail.runtime.border import read_border
 from dovetail.runtime.double_backward import Replay
 from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare

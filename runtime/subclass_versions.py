@@ -13,7 +13,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import FORWARD, is_border, referred
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.subclasses import Convention, Wrapped
-from dovetail.runtime.autograd import memory
+from dovetail.runtime.border import memory
 
 
 @dataclass(frozen=True)

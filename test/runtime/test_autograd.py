@@ -227,3 +227,40 @@ def test_calls_without_grad(mode):
 def test_name_in_the_graph():
     """Catches errors and graph drawings that speak of a nameless node."""
     assert type(compiled(wave)(ones(4)).grad_fn).__name__ == "DovetailBackward"
+
+
+def test_backward_of_each_result_by_itself():
+    """Catches an error, or another gradient, where eager's second backward runs through what the first did not (J8)."""
+    for each in (lambda x, y: (x.sin() * 2, y.exp()), compiled(lambda x, y: (x.sin() * 2, y.exp()))):
+        x, y = ones(4), ones(4)
+        first, second = (result.sum() for result in each(x, y))
+        first.backward()
+        assert y.grad is None
+        second.backward()
+        torch.testing.assert_close(y.grad, y.detach().exp())
+        for again in (first, second):
+            with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+                again.backward()
+
+
+def test_second_backward_through_what_the_first_has_freed():
+    """Catches a gradient where eager raises: both results need what the first backward has freed (J8)."""
+    for each in (lambda x: (x.sin() * 2, x.sin().sin()), compiled(lambda x: (x.sin() * 2, x.sin().sin()))):
+        x = ones(4)
+        wave = x.sin()
+        first, second = each(wave)
+        first.sum().backward()
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            second.sum().backward()
+
+
+def test_version_is_checked_of_what_a_gradient_needs():
+    """Catches "modified in place" for a result that needs none of what was changed, and its loss for one that does."""
+    for each in (lambda x, y: (x.sin(), y.sin()), compiled(lambda x, y: (x.sin(), y.sin()))):
+        x, y = ones(4) * 1, ones(4) * 1
+        first, second = (result.sum() for result in each(x, y))
+        with torch.no_grad():
+            y.add_(1)
+        first.backward()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            second.backward()

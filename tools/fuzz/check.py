@@ -9,9 +9,10 @@ import torch
 
 from dovetail.tools.fuzz.backends import compiled, refusal, working
 from dovetail.tools.fuzz.compare import Difference, differences
-from dovetail.tools.fuzz.observe import observe
+from dovetail.tools.fuzz.observe import Observed, observe
 from dovetail.tools.fuzz.program import Program
 from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.rounding import ROUNDING, is_rounding
 from dovetail.tools.fuzz.unseen_writes import UNSEEN_WRITE, copying_saved_values, is_gradient_only
 from dovetail.tools.fuzz.world import World
 
@@ -22,12 +23,14 @@ class Outcome:
 
     Attributes:
         status: "same", "different", "Dynamo" (its graphs, run as they are, differ too), "unseen write" (only gradients
-            differ, and eager's are others once it copies what it saves: `unseen_writes`), "refused", "eager raised" (no
-            call came through, compiled or not).
+            differ, and eager's are others once it copies what it saves: `unseen_writes`), "rounding" (values are no
+            further from those in double precision than eager's: `rounding`), "refused", "eager raised" (no call came
+            through, compiled or not).
         refused: the reason, where Dovetail refused a call; later calls did not run.
         graphs: how many graphs Dovetail compiled.
         checks: modules whose passes were checked by running (True), or could not be (False).
         eager: reasons why Dovetail ran parts eagerly, counted.
+        seen: what eager and compiled code show of the call that differs.
     """
 
     status: str
@@ -36,12 +39,14 @@ class Outcome:
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
+    seen: tuple[Observed, Observed] | None = None
 
 
 def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     """The program's outcome on `backend`, one of `backends.BACKENDS`; stops at the first call that differs."""
     outcome = _check(program, backend, iree)
-    if not outcome.found or backend == "eager-check":
+    seen, outcome = outcome.seen, replace(outcome, seen=None)  # which stays in its process
+    if seen is None or backend == "eager-check":
         return outcome
     by_dynamo = {each.family for each in _check(program, "eager-check", False).found}
     if by_dynamo.issuperset(each.family for each in outcome.found):
@@ -49,6 +54,8 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     # What eager shows of the program is not what it shows of itself with copies of what it saves.
     if is_gradient_only(outcome.found) and _check(program, "eager-check", False, copying_saved_values).found:
         return replace(outcome, status=UNSEEN_WRITE, found=())
+    if is_rounding(program, outcome.found, *seen):
+        return replace(outcome, status=ROUNDING, found=())
     return outcome
 
 
@@ -80,7 +87,7 @@ def run(
 ) -> Outcome:
     """Compares the calls with those of `eager`, in order; `modes` has each call's mode and kind of backward."""
     eager_world, compiled_world = worlds
-    status, found, refused = "eager raised", [], ""
+    status, found, refused, seen = "eager raised", [], "", None
     with working(backend, iree) as work:
         fn = compiled(compiled_world.fn, backend)
         for number, (mode, backward) in enumerate(modes):
@@ -93,9 +100,9 @@ def run(
                 break
             found = differences(number, expected, actual)
             if found:
-                status = "different"
+                status, seen = "different", (expected, actual)
                 break
             if expected.raised is not None:
                 break
             status = "same"
-    return Outcome(status, tuple(found), refused, work.graphs, work.checks, work.eager)
+    return Outcome(status, tuple(found), refused, work.graphs, work.checks, work.eager, seen)

@@ -25,7 +25,7 @@ KINDS = (
 )
 
 # Relative to the largest element, since sums run in other orders.
-_TOLERANCES = {
+TOLERANCES = {
     torch.float64: 1e-10,
     torch.float32: 1e-5,
     torch.complex64: 1e-5,
@@ -98,7 +98,7 @@ def _values(call: int, eager: Observed, compiled: Observed) -> Iterator[Differen
 
 def is_close(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     """Equal up to rounding; whole numbers and truth values exactly; NaN and infinities at the same places."""
-    tolerance = _TOLERANCES.get(expected.dtype)
+    tolerance = TOLERANCES.get(expected.dtype)
     if tolerance is None or not expected.numel():
         return torch.equal(actual, expected)
     finite = expected[expected.isfinite()].abs()

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import KINDS
 from dovetail.tools.fuzz.generate import GENERATOR
+from dovetail.tools.fuzz.rounding import ROUNDING
 from dovetail.tools.fuzz.unseen_writes import UNSEEN_WRITE
 
 _SEEDS = 20  # named of each kind of difference
@@ -76,6 +77,7 @@ _ROWS: dict[str, Callable[[Tally], object]] = {
     "eager raised in the first call, compiled code too": lambda tally: tally.statuses["eager raised"],
     "different without a backend too: Dynamo's own": lambda tally: tally.statuses["Dynamo"],
     "eager's gradient is of values it never had: `.data` was written": lambda tally: tally.statuses[UNSEEN_WRITE],
+    "no further from double precision than eager, which rounds more": lambda tally: tally.statuses[ROUNDING],
     "refused": lambda tally: tally.statuses["refused"],
     "different": lambda tally: tally.statuses["different"],
 }

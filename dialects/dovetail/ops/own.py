@@ -39,13 +39,15 @@ class OwnOp(Dovetail.Operation, name="own"):
         )
 
     def _has_sound_base(self) -> bool:
-        stated = self.attributes[BASE] if BASE in self.attributes else None
-        if stated is None:
+        if BASE not in self.attributes:
             return True
+        stated = self.attributes[BASE]
         is_array = isinstance(stated, ir.DenseI64ArrayAttr)
         if self.is_differentiable and is_array and math.prod(stated) == RefType(self.ref.type).info.numel:
             return True
-        return verify.fail(self, f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}")
+        return verify.fail(
+            self, f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
+        )
 
     @property
     def is_differentiable(self) -> bool:
