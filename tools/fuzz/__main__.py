@@ -3,7 +3,6 @@
 import argparse
 import logging
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from dovetail.tools.fuzz.backends import BACKENDS
 from dovetail.tools.fuzz.check import Outcome, check
 from dovetail.tools.fuzz.generate import generate
 from dovetail.tools.fuzz.minimise import minimise, shows
+from dovetail.tools.fuzz.record import Record
 from dovetail.tools.fuzz.render import script
 from dovetail.tools.fuzz.report import Tally, report
 from dovetail.tools.fuzz.workers import Job, Workers
@@ -23,10 +23,11 @@ from dovetail.tools.fuzz.workers import Job, Workers
 def main(arguments: list[str] | None = None) -> int:
     """Returns 1 if what `--backend` compiles shows anything differently, else 0."""
     options = _parser().parse_args(arguments)
-    tally, different = _run(options.backend, options.seeds, options)
+    record = Record(options.record)
+    tally, different = _run(options.backend, options.seeds, options, record)
     tallies = [tally]
     if options.inductor:
-        tallies.append(_run("inductor", options.inductor, options)[0])
+        tallies.append(_run("inductor", options.inductor, options, record)[0])
     for text in _minimal(different, options.minimise):
         print(text, flush=True)
     text = report(tallies)
@@ -36,24 +37,30 @@ def main(arguments: list[str] | None = None) -> int:
     return int(bool(different))
 
 
-def _run(backend: str, seeds: tuple[int, int], options: argparse.Namespace) -> tuple[Tally, list[tuple[Job, Outcome]]]:
-    """Runs the seeds, with progress; returns the counts, and the outcomes that differ."""
+def _run(
+    backend: str, seeds: tuple[int, int], options: argparse.Namespace, record: Record
+) -> tuple[Tally, list[tuple[Job, Outcome]]]:
+    """Runs the seeds that `record` has not settled, with progress; returns the counts, and the outcomes that differ."""
     every = options.iree_every if backend == "dovetail" else 0
     jobs = [Job(seed, backend, every > 0 and seed % every == 0) for seed in range(*seeds)]
     tally = Tally(backend, seeds)
+    settled = {job: outcome for job in jobs if (outcome := record.settled(job)) is not None}
+    for job, outcome in settled.items():
+        tally.add(job.seed, outcome, job.iree)
+    jobs = [job for job in jobs if job not in settled]
     different: list[tuple[Job, Outcome]] = []
-    started = time.perf_counter()
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(jobs))
         for job, outcome in Workers(options.jobs).run(jobs):
             tally.add(job.seed, outcome, job.iree)
+            record.add(job, outcome)
             if outcome.found:
                 different.append((job, outcome))
                 console.print(f"{backend}, seed {job.seed}: {outcome.found[0]}"[:300], markup=False, highlight=False)
             progress.update(task, advance=1, description=f"{backend}: {len(different)} different")
-    tally.seconds = time.perf_counter() - started
+    tally.again = sum(job.backend == backend and seeds[0] <= job.seed < seeds[1] for job in record.again)
     return tally, different
 
 
@@ -106,6 +113,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--inductor", type=_seeds, metavar="FIRST:END", help="run these seeds through inductor too, for the report"
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="append each outcome; programs that have one there, and did not differ, are not run again",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the report, as Markdown")
     return parser

@@ -41,11 +41,11 @@ class Tally:
         kinds: seeds by kind of difference; a program with several counts in each.
         refused, eager: programs by the reason why Dovetail refused a call, or left something to eager.
         partly_eager: programs of which Dovetail left something to eager.
+        again: programs that differed, now or in an earlier run of the same record.
     """
 
     backend: str
     seeds: tuple[int, int]
-    seconds: float = 0.0
     through_iree: int = 0
     statuses: Counter = field(default_factory=Counter)
     kinds: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -54,6 +54,7 @@ class Tally:
     partly_eager: int = 0
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
+    again: int = 0
 
     def add(self, seed: int, outcome: Outcome, iree: bool) -> None:
         """Counts one program."""
@@ -71,7 +72,6 @@ class Tally:
 
 _ROWS: dict[str, Callable[[Tally], object]] = {
     "seeds": lambda tally: f"{tally.seeds[0]} to {tally.seeds[1] - 1}",
-    "minutes": lambda tally: f"{tally.seconds / 60:.0f}",
     "programs": lambda tally: sum(tally.statuses.values()),
     "without a difference": lambda tally: tally.statuses["same"],
     "eager raised in the first call, compiled code too": lambda tally: tally.statuses["eager raised"],
@@ -80,6 +80,7 @@ _ROWS: dict[str, Callable[[Tally], object]] = {
     "no further from double precision than eager, which rounds more": lambda tally: tally.statuses[ROUNDING],
     "refused": lambda tally: tally.statuses["refused"],
     "different": lambda tally: tally.statuses["different"],
+    "different once, run again after a mend": lambda tally: tally.again - tally.statuses["different"],
 }
 # Known of Dovetail only.
 _OWN_ROWS: dict[str, Callable[[Tally], object]] = {

@@ -1,0 +1,35 @@
+"""A run that goes on where an earlier one stopped shows what both have found, and runs again what differed."""
+
+from collections import Counter
+from pathlib import Path
+
+from dovetail.tools.fuzz.check import Outcome
+from dovetail.tools.fuzz.compare import Difference
+from dovetail.tools.fuzz.record import Record
+from dovetail.tools.fuzz.workers import Job
+
+SAME = Outcome("same", graphs=2, checks=Counter({True: 3}), eager=Counter(["a reason"]))
+DIFFERENT = Outcome("different", (Difference("value", 1, "output 0", "[1.0]", "[2.0]"),))
+
+
+def test_settled_outcomes_survive(tmp_path: Path) -> None:
+    """Catches an outcome that comes back changed, and a difference that is never looked at again."""
+    first, second, other = Job(1, "dovetail", False), Job(2, "dovetail", True), Job(2, "dovetail", False)
+    record = Record(tmp_path / "record")
+    record.add(first, SAME)
+    record.add(second, DIFFERENT)
+    again = Record(tmp_path / "record")
+    assert again.settled(first) == SAME
+    assert again.settled(second) is None
+    assert again.settled(other) is None
+    again.add(second, SAME)
+    assert Record(tmp_path / "record").settled(second) == SAME
+    assert Record(tmp_path / "record").again == {second}
+
+
+def test_other_programs_are_not_taken_for_these(tmp_path: Path) -> None:
+    """Catches outcomes of an older generator's programs, which had the same seeds."""
+    path = tmp_path / "record"
+    Record(path).add(Job(1, "dovetail", False), SAME)
+    path.write_text(path.read_text(encoding="utf-8").replace('"generator": ', '"generator": 1'), encoding="utf-8")
+    assert Record(path).settled(Job(1, "dovetail", False)) is None
