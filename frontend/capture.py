@@ -28,7 +28,7 @@ from dovetail.frontend.backward_facts import check_saved
 from dovetail.frontend.decompositions import decompositions
 from dovetail.frontend.eager_facts import EagerRun
 from dovetail.frontend.eager_run import eager_run
-from dovetail.frontend.idle_dropout import remove_idle_dropout
+from dovetail.frontend.idle_dropout import replace_idle_dropout
 from dovetail.frontend.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.joined_histories import check_histories
 from dovetail.frontend.node_importer import source_line
@@ -49,7 +49,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     """
     inline_subgraphs(gm)
     keep_assertions(gm)
-    remove_idle_dropout(gm)
+    replace_idle_dropout(gm)
     with _refusing("its arguments can't be described"):
         _fix_sizes(gm)
         arguments = flatten_arguments(_input_names(gm), [_fixed(value) for value in example_inputs])

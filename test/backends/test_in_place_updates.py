@@ -75,3 +75,19 @@ def test_each_update_is_one_dispatch(updated):
     reads = [name for call in re.findall(r"flow.dispatch \S+\((.*?)\) :", main) for name in call.split(", ")]
     assert len(memory) == updated
     assert sorted(name for name in reads if name in memory) == sorted(memory)
+
+
+def test_operand_of_a_diagonal():
+    """Catches uninitialised elements: IREE fused the diagonal with what computes its operand, which is a result too."""
+
+    def fn(x):
+        normal = torch.nn.functional.layer_norm(x, x.shape[-1:])
+        diagonal = x.diagonal()
+        x[:, 1] = 2
+        return normal.sub_(diagonal)
+
+    x = torch.arange(4.0).view(2, 2)
+    expected = fn(x)
+    actual = torch.arange(4.0).view(2, 2)
+    torch.testing.assert_close(torch.compile(fn, backend="dovetail", fullgraph=True)(actual), expected)
+    torch.testing.assert_close(actual, x)

@@ -193,3 +193,32 @@ def test_nested_in_one_another():
 def test_without_gradients():
     """Catches a function that is only right where something requires a gradient."""
     assert_same(lambda x: Scaled.apply(x, 2.0, True), torch.rand(3))
+
+
+class Flat(torch.autograd.Function):
+    """A view, whose gradient is three times that of one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.size = x.size()
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 3 * gradient.view(ctx.size)
+
+
+def test_base_of_a_view():
+    """Catches a view without `_base`, and one that may be written in place, which eager forbids (O8)."""
+
+    def fn(x, y):
+        return Flat.apply(x.sin()), Flat.apply(y.exp())
+
+    assert_same(fn, leaf(2, 3), torch.ones(2, 2))
+    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        followed, plain = each(leaf(2, 3), torch.ones(2, 2))
+        assert (followed._base.size(), plain._base.size()) == ((2, 3), (2, 2))
+        with pytest.raises(RuntimeError, match="created inside a custom Function"):
+            followed.add_(1)
+        plain.add_(1)
+        torch.testing.assert_close(plain._base.view(-1), plain)

@@ -378,3 +378,52 @@ def test_view_of_an_inference_tensor(view):
 def test_complex_element_type(dtype):
     """Catches the next wider complex type: torch-mlir numbers them otherwise than PyTorch."""
     assert_same(lambda x: torch.view_as_real(x.to(dtype) + torch.zeros(4, dtype=dtype)), vector(), train=False)
+
+
+def test_offset_of_a_detached_part():
+    """Catches a result in memory of its own where eager's starts in the midst of larger memory (O3, O13)."""
+    assert_same(lambda x: (x * 2)[:, 1:].detach(), torch.arange(6.0).view(2, 3))
+    assert_same(lambda x: (x * 2)[:, 1:].detach(), torch.arange(6.0).view(2, 3).requires_grad_())
+
+
+def test_detached_expansion():
+    """Catches a write of the same element more than once: the expanded memory is laid out anew."""
+    assert_same(lambda x: (x * 2).expand(3, 2).detach(), torch.ones(2))
+
+
+def test_view_that_is_returned_before_its_detached_base():
+    """Catches a base of its own: sizes of the base that change later show in the view's `_base` (O9)."""
+
+    def fn(x):
+        detached = x.detach()
+        return detached.transpose(0, 1), detached
+
+    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        view, base = each(torch.ones(2, 3))
+        assert view._base is base
+
+
+def test_part_of_what_was_detached_and_reshaped():
+    """Catches a part that has no `_base`: its base's sizes were changed in place."""
+
+    def fn(x):
+        detached = x.detach()
+        detached.t_()
+        return detached[::2]
+
+    with pytest.warns(EagerWarning, match="sizes were changed in place after a tensor was detached"):
+        assert_same(fn, torch.ones(2, 3).requires_grad_(), eager=True, graphs=0)
+
+
+def test_as_strided_of_a_copy_of_a_part():
+    """Catches the argument's offset in a copy of it: scatters into strided memory keep it (O13)."""
+
+    def fn(x):
+        copy = x.clone()
+        part = copy.as_strided((2,), (2,), 1)
+        part.add_(5)
+        return part, copy
+
+    assert_same(
+        fn, torch.arange(8.0), prepare=lambda x: (x[4:].view(2, 2),), then=lambda results, _: results[0].add_(1)
+    )

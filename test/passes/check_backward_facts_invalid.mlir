@@ -1,6 +1,6 @@
 // RUN: dovetail-opt %s --pass-pipeline='verify-level{level=joint}' --split-input-file --verify-diagnostics
 //
-// Catches a version check that is numbered by a result that there is none of.
+// Catches a version check or a gradient that is numbered by a result that there is none of, and a base of other size.
 
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -22,6 +22,45 @@ module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r {dovetail.watched = "0"}) -> !r {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op expects 'dovetail.reached' to number some of 1 owned results, got array<i64: 0, 1>}}
+  func.func @joint(%x: !r {dovetail.reached = array<i64: 0, 1>}) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    // expected-error @below {{'dovetail.own' op expects 'dovetail.frees' to number groups of saved values, got 0}}
+    %o = "dovetail.own"(%0) {requires_grad = true, dovetail.frees = 0 : i64} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) -> !r {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    // expected-error @below {{'dovetail.own' op expects 'dovetail.base' to be sizes of as many elements, of what requires grad, got array<i64: 2, 3>}}
+    %o = "dovetail.own"(%0) {requires_grad = true, dovetail.base = array<i64: 2, 3>} : (!v) -> !r
     return %o : !r
   }
 }

@@ -1,8 +1,11 @@
 """The check before a call: arguments that share memory in another way than before get a program of their own."""
 
+import pytest
 import torch
 
 import dovetail
+from dovetail.errors import AliasMismatch, EagerWarning
+from dovetail.runtime.guard import Guard
 
 
 def doubled_sum(x, y):
@@ -54,3 +57,30 @@ def test_readers_may_overlap_beside_a_mutated_argument():
     base.fill_(1)
     assert compiled(base[4:6], base[:8], base[2:4]).tolist() == [11.0, 11.0]
     assert dovetail.stats().variants == before + 1
+
+
+def test_neighbours_where_autograd_counts_versions():
+    """Catches a program for independent arguments that runs on views of one tensor: eager raises in the backward."""
+
+    def fn(x, y):
+        made = x.sin()
+        y.add_(1)
+        return made
+
+    compiled = torch.compile(fn, backend="dovetail")
+    compiled(torch.ones(2, requires_grad=True) * 1, torch.ones(4)[2:])
+    base = torch.ones(4, requires_grad=True) * 1
+    with pytest.warns(EagerWarning, match="autograd saved a value that is written later"):
+        result = compiled(base[:2], base[2:])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+def test_views_of_what_a_written_argument_is_a_view_of():
+    """Catches a shared version counter that the guard lets through, and tensors that it takes for having one."""
+    guard = Guard(("x", "y"), (8, 8), 1, apart=(1,))
+    base = torch.ones(8)
+    guard.check(base[:2], torch.ones(8)[2:4])
+    guard.check(torch.ones(2), base[2:4])
+    with pytest.raises(AliasMismatch, match="arguments x and y"):
+        guard.check(base[:2], base[2:4])

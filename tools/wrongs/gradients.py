@@ -80,6 +80,23 @@ def retained_gradient(function) -> Facts:
     return {"retained": gradient_of(x)}
 
 
+def two_losses(x, weight):
+    return x * 3, (weight * 2).exp()
+
+
+def gradient_of_the_other(function) -> Facts:
+    x, weight = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    function(x, weight)[0].sum().backward()
+    return {"gradient": gradient_of(weight)}
+
+
+def one_after_the_other(function) -> Facts:
+    x, weight = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    for result in function(x, weight):
+        result.sum().backward()
+    return {"gradient": gradient_of(weight)}
+
+
 CASES = [
     Case("double_backward", "the gradient of the gradient of `x**3`", cube, (second_derivative,), upstream=91469),
     Case(
@@ -114,5 +131,17 @@ CASES = [
         "`x.mul_(2); return x.sum()`, after `x.retain_grad()`",
         double_and_sum,
         (retained_gradient,),
+    ),
+    Case(
+        "gradient_of_another_result",
+        "`return x * 3, (weight * 2).exp()`, a backward from the first: gradient of `weight`",
+        two_losses,
+        (gradient_of_the_other,),
+    ),
+    Case(
+        "backward_of_each_result",
+        "the same, a backward from the first, then one from the second",
+        two_losses,
+        (one_after_the_other,),
     ),
 ]

@@ -50,6 +50,17 @@ def others_are_kept(function) -> Facts:
     return {"x": x.tolist()}
 
 
+def double_behind_idle_dropout(x):
+    y = torch.nn.functional.dropout(x, training=False)
+    y.mul_(2)
+    return x + 1
+
+
+def argument_itself(function) -> Facts:
+    x = torch.ones(2)
+    return {"result": function(x).tolist(), "x": x.tolist()}
+
+
 CASES = [
     Case("shifted_write", f"`x[1:].copy_(x[:-1].clone())` on {SIZE} elements", shift, (shifted_by_one,)),
     Case(
@@ -72,5 +83,11 @@ CASES = [
         double_every_other,
         (others_are_kept,),
         upstream=198102,
+    ),
+    Case(
+        "write_behind_idle_dropout",
+        "`y = dropout(x, training=False); y.mul_(2); return x + 1`",
+        double_behind_idle_dropout,
+        (argument_itself,),
     ),
 ]
