@@ -33,9 +33,9 @@ docs: $(INSTALLED)
 sweep: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.sweep -o docs/op-sweep.md
 
-# Random programs against eager, and a part of them against inductor: docs/fuzzing.md; about two hours on two cores.
+# Random programs against eager, and a part of them against inductor: docs/fuzzing.md; about an hour on two cores.
 fuzz: $(INSTALLED)
-	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 -o docs/fuzzing.md
+	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 --record build/fuzz.jsonl -o docs/fuzzing.md
 
 # Small programs that mutate, alias and differentiate: eager, inductor and Dovetail; about ten minutes.
 wrongs: $(INSTALLED)

@@ -28,7 +28,7 @@ class EagerRun:
         arguments, results: in the graph's order; `before` is the arguments' memory, its bytes, their sizes, strides and
             offsets before the run, `versions` by how much their counters moved.
         parents: for a tensor, by identity, the one that it is a view of, and the steps between.
-        origins: where tensors were first seen.
+        origins: where tensors were first seen; `born` the version that they had then.
         written: the arguments that an in-place op was called on, directly or through views; `tracked` those of them
             where autograd recorded it; `memories` all memory that was written.
         reshaped: how often each argument was given other sizes or strides in place.
@@ -47,6 +47,7 @@ class EagerRun:
     memories: set[int] = field(default_factory=set)
     parents: dict[int, tuple[torch.Tensor, tuple[ViewStep, ...]]] = field(default_factory=dict)
     origins: dict[int, Origin] = field(default_factory=dict)
+    born: dict[int, int] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     tracked: set[int] = field(default_factory=set)
     versions: list[int] = field(default_factory=list)

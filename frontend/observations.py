@@ -214,10 +214,17 @@ class _Results:
             self.owned.append(OwnedTensor(self.run.origins[id(tensor)], layout, requires_grad, base))
         return self.roots[id(tensor)]
 
+    def _is_regenerated(self, value: torch.Tensor) -> bool:
+        """Whether autograd makes an empty view's node anew, since its base was written: that one ends double backward.
+
+        On tensors without memory it is another one.
+        """
+        return not value.numel() and value.requires_grad and version(value) > self.run.born.get(id(value), 0)
+
     def _checked(self, index: int, value, root, chain: tuple[ViewStep, ...]) -> tuple[ViewStep, ...]:
         """`chain` if replaying it on how its root ends gives a tensor like `value`; else the nearest that does."""
         with self.run.mode:
-            if not _fits(value, root, chain):
+            if not _fits(value, root, chain) or self._is_regenerated(value):
                 if value.dtype != root.dtype:
                     raise UnsupportedError(f"result {index}: its view functions can't be replayed")
                 chain = (as_strided(key(root), value, None),)

@@ -79,7 +79,7 @@ class Recorder(torch.fx.Interpreter):
 
     def _note_origin(self, node: torch.fx.Node, index: int, tensor, given: list, grad_mode: bool | None) -> None:
         run = self.run_facts
-        run.origins[id(tensor)] = Origin(node.name, index, False)
+        run.origins[id(tensor)], run.born[id(tensor)] = Origin(node.name, index, False), version(tensor)
         if node.target is torch.ops.higher_order.autograd_function_apply:
             run.barriers.add(id(tensor))
         for source, source_key in given:

@@ -45,3 +45,17 @@ def test_same_tensor_twice():
         return x, x
 
     assert_same(fn, torch.ones(0, 3).requires_grad_(), prepare=prepare)
+
+
+def test_double_backward_through_a_view_whose_base_was_written():
+    """Catches a gradient of a gradient where eager has none: autograd makes the view's node anew as `as_strided`."""
+
+    def fn(x):
+        view = x.narrow(0, 2, 0)
+        view.detach().fill_(2)
+        return view
+
+    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        x = torch.ones(4, requires_grad=True)
+        (gradient,) = torch.autograd.grad(each(x).sum(), x, create_graph=True)
+        assert not gradient.requires_grad

@@ -54,6 +54,7 @@ class Record:
             "checks": [outcome.checks[False], outcome.checks[True]],
             "eager": list(map(str, outcome.eager)),
         }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(stated) + "\n")
 

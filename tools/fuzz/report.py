@@ -26,7 +26,13 @@ eagerly and compiled, in equal worlds. Compared are values, strides, shared memo
 after the caller wrote to what it got back; and gradients, now and then those of gradients too. "not raised" means that
 eager raises, mostly because a saved value was changed before the backward, and compiled code computes on.
 
-`python -m dovetail.tools.fuzz --seeds 7` runs one seed again, and prints the smallest program that shows the same.
+`python -m dovetail.tools.fuzz --seeds 7` runs one seed again, and prints the smallest program that shows the same. A
+run with a record (`--record`) goes on where an earlier one stopped, and runs again what differed then.
+
+Three kinds of difference are counted by themselves, since eager's word is not the last there: what Dynamo's own graphs
+show without a backend; gradients of values that were written through `.data`, which eager takes for others than its
+forward had; and values no further from the same program's in double precision than three times what eager's are (a
+division by a deviation of nearly zero, or bfloat16 that a compiled region keeps in float32 between two ops).
 """
 
 
