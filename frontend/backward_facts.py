@@ -51,11 +51,7 @@ def backward_facts(
     reached = _reached(run, tensors, nodes, groups)
     # The last one asked: it moves version counters.
     saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
-    shared = {place: sharing([*arguments, *owned], each) for place, each in saved.items()}
-    places = [
-        tuple(place for place, found in sorted(shared.items()) if number in found)
-        for number in range(len(arguments) + len(owned))
-    ]
+    places = sharing([*arguments, *owned], saved)
     count = len(owned) + len(run.written)
     return BackwardFacts(
         tuple(places[: len(arguments)]),
@@ -81,9 +77,8 @@ def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
     places: dict[Node, list[int]] = {}
     for place, each in nodes.items():
         for node in each:
-            if frees(node):
-                places.setdefault(node, []).append(place)
-    groups = sorted({tuple(each) for each in places.values()})
+            places.setdefault(node, []).append(place)
+    groups = sorted({tuple(each) for node, each in places.items() if frees(node)})
     return {place: tuple(number for number, each in enumerate(groups) if place in each) for place in nodes}
 
 

@@ -65,20 +65,25 @@ def frees(node: torch.autograd.graph.Node) -> bool:
     )
 
 
-def sharing(counted: Sequence[torch.Tensor | None], saved: Sequence[torch.Tensor]) -> set[int]:
-    """Which of the tensors `counted`, by place, have a version counter that one of `saved` has too.
+def sharing(
+    counted: Sequence[torch.Tensor | None], saved: Mapping[int, Sequence[torch.Tensor]]
+) -> list[tuple[int, ...]]:
+    """For each of the tensors `counted`, the places where one of those `saved` has the same version counter.
 
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """
-    found: set[int] = set()
-    for place, tensor in enumerate(counted):
-        near = [each for each in saved if tensor is not None and memory(each) == memory(tensor)]
-        if not near or tensor is None or tensor.is_inference():
-            continue
-        before = [each._version for each in near]
-        torch.autograd.graph.increment_version(tensor)
-        if any(each._version > old for each, old in zip(near, before, strict=True)):
-            found.add(place)
+    by_memory: dict[int, list[tuple[int, torch.Tensor]]] = {}
+    for place, tensors in saved.items():
+        for tensor in tensors:
+            by_memory.setdefault(memory(tensor), []).append((place, tensor))
+    found: list[tuple[int, ...]] = []
+    for each in counted:
+        near = [] if each is None or each.is_inference() else by_memory.get(memory(each), [])
+        before = [tensor._version for _, tensor in near]
+        if each is not None and near:
+            torch.autograd.graph.increment_version(each)
+        moved = {place for (place, tensor), old in zip(near, before, strict=True) if tensor._version > old}
+        found.append(tuple(sorted(moved)))
     return found
 
 
