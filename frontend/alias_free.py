@@ -11,10 +11,11 @@ import torch
 from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.eager_facts import Origin
+from dovetail.frontend.eager_facts import EagerRun, Origin
 from dovetail.frontend.observations import Observations
 from dovetail.frontend.shared_memory import SharedMemory
 from dovetail.frontend.subclasses import Arguments, checked_gradients, differentiable_tensors, rebuilt
+from dovetail.frontend.traced_memory import differing_node
 from dovetail.frontend.transforms import unwrapped
 
 
@@ -27,6 +28,7 @@ class AliasFree(torch.nn.Module):
         shared: the alias groups' memory, where something in them is mutated.
         ambient: autograd's mode of the call.
         inputs: the call's arguments; the graph gets wrapper subclasses around some of them.
+        run: the eager run.
 
     Attributes:
         refusals: why the gradient that was traced can't be had.
@@ -39,11 +41,13 @@ class AliasFree(torch.nn.Module):
         shared: Sequence[SharedMemory],
         ambient: bool,
         inputs: Arguments,
+        run: EagerRun,
     ):
         super().__init__()
         # In a tuple, so that the graph's own modules don't become submodules with parameters to be captured.
         self.graph_module = (gm,)
         self.seen, self.shared, self.ambient, self.inputs = seen, tuple(shared), ambient, inputs
+        self.run = run
         self.refusals: list[str] = []
 
     def forward(self, *primals):
@@ -57,6 +61,9 @@ class AliasFree(torch.nn.Module):
         with preserve_node_meta():
             interpreter.run(*rebuilt(self.inputs.passed, arguments))
         values = {node.name: value for node, value in interpreter.env.items()}
+        differing = differing_node(self.run, arguments, values)
+        if differing is not None:
+            self.refusals.append(f"node {differing}: PyTorch's tracing gives its result other memory than eager")
         with torch.set_grad_enabled(self.ambient):
             owned = [_copy(_find(each.origin, values), each.requires_grad) for each in self.seen.owned]
             return owned + [

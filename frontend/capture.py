@@ -63,7 +63,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     static = arguments.positions(_static_inputs(gm))
     check_histories(seen, static, groups, names)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
-    function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments)
+    function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
     mode = FakeTensorMode(shape_env=ShapeEnv())

@@ -30,7 +30,7 @@ class EagerRun:
         parents: for a tensor, by identity, the one that it is a view of, and the steps between.
         origins: where tensors were first seen; `born` the version that they had then.
         written: the arguments that an in-place op was called on, directly or through views; `tracked` those of them
-            where autograd recorded it; `memories` all memory that was written.
+            where autograd recorded it; `memories` all memory that was written, `memories_of` that of nodes' results.
         reshaped: how often each argument was given other sizes or strides in place.
         barriers: tensors that a custom autograd function returned.
         once: why the traced operations can't be differentiated twice.
@@ -45,6 +45,7 @@ class EagerRun:
     before: list
     results: list = field(default_factory=list)
     memories: set[int] = field(default_factory=set)
+    memories_of: dict[str, tuple[int, ...]] = field(default_factory=dict)
     parents: dict[int, tuple[torch.Tensor, tuple[ViewStep, ...]]] = field(default_factory=dict)
     origins: dict[int, Origin] = field(default_factory=dict)
     born: dict[int, int] = field(default_factory=dict)

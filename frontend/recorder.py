@@ -56,6 +56,7 @@ class Recorder(torch.fx.Interpreter):
         result = super().run_node(node)
         returned = [unwrapped(each) for each in plain_tensors(tree_leaves(result))]
         self.run_facts.kept.append((result, returned))
+        self.run_facts.memories_of[node.name] = tuple(map(memory, returned))
         self._note_constants(node, given, returned)
         self._note_writes(node, given, [old for old, _ in before], returned, grad_mode, required_grad)
         keys = [each for _, each in before]
