@@ -95,7 +95,8 @@ def is_guard(op: ir.OpView) -> bool:
     one `dovetail.group` lie at fixed distances, their `dovetail.start` in bytes; they are views of one tensor where
     their `dovetail.root`, one object where their `dovetail.object` is equal. All others are independent. A
     `dovetail.offset` is a storage offset that the program relies on. `dovetail.tracked` ones are written in autograd's
-    sight. A `dovetail.apart` one is no view of what a written one is a view of: they would have one version counter.
+    sight. Those with another `dovetail.apart` are no views of one tensor that is written: they would have one version
+    counter.
     """
     return isinstance(op, func.FuncOp) and MUTATED in op.attributes
 

@@ -96,3 +96,8 @@ def require_tensor_info(type_: ir.Type) -> TensorInfo:
     if info is None:
         raise ValueError(f"expected a ranked torch tensor type with static sizes, got '{type_}'")
     return info
+
+
+def is_memory(value: ir.Value) -> bool:
+    """Whether `value` is a buffer that is written, `!torch.tensor`, rather than a tensor's value."""
+    return str(value.type).startswith("!torch.tensor<")

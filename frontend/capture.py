@@ -56,7 +56,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     names, inputs = list(arguments.names), list(arguments.values)
     _check_inputs(names, inputs)
     with _refusing("it can't be run on tensors without memory"):
-        run, groups, is_apart = _eager_run(gm, arguments)
+        run, groups = _eager_run(gm, arguments)
     _check_tracked(run, names, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
@@ -76,7 +76,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
         graph = exported.graph_module.graph
         _check_metadata(exported._aot_state.fw_metadata, names)
         _check_nodes(graph, inputs)
-        return _describe(gm, graph, names, inputs, static, run, seen, groups, is_apart)
+        return _describe(gm, graph, names, inputs, static, run, seen, groups)
 
 
 @contextmanager
@@ -97,11 +97,10 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
 
 
-def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...], bool]:
+def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
     """One run in which arguments share memory where one of their group is written, and those groups.
 
-    What is learned of the others must hold for independent arguments too: no guard tells them apart. The last result
-    says whether all arguments of one storage are in one group.
+    What is learned of the others must hold for independent arguments too: no guard tells them apart.
 
     Raises:
         UnsupportedError: where a write of an argument moves the version counter of another that autograd saved.
@@ -116,7 +115,7 @@ def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun
     written = tuple(group for group in groups if run.written.intersection(group.members))
     together = tuple(group.members for group in written)
     is_same = is_apart and together == members
-    return (run if is_same else eager_run(gm, arguments, together)), written, is_apart
+    return (run if is_same else eager_run(gm, arguments, together)), written
 
 
 def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
@@ -271,7 +270,6 @@ def _describe(
     run: EagerRun,
     seen: Observations,
     groups: tuple[AliasGroup, ...],
-    is_apart: bool,
 ) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
@@ -343,5 +341,5 @@ def _describe(
         next(iter(run.once), None),
         run.convention,
         seen.backward.frees,
-        is_apart,
+        neighbours(values),
     )

@@ -2,6 +2,13 @@
 
 import torch
 
+_DROPOUTS = (
+    torch.nn.functional.dropout,
+    torch.dropout,
+    torch.ops.aten.dropout,
+    torch.ops.aten.dropout.default,
+)
+
 
 def replace_idle_dropout(gm: torch.fx.GraphModule) -> None:
     """Replaces each in `gm`, and in the graphs inside of it, by its argument, or by 0 times that; in place.
@@ -12,13 +19,13 @@ def replace_idle_dropout(gm: torch.fx.GraphModule) -> None:
         if not isinstance(module, torch.fx.GraphModule):
             continue
         for node in list(module.graph.nodes):
-            if node.target in (torch.nn.functional.dropout, torch.dropout):
+            if node.target in _DROPOUTS:
                 _replace(node, *node.args, **node.kwargs)
         module.recompile()
 
 
 def _replace(node: torch.fx.Node, input, p=0.5, training=True, inplace=False, train=True) -> None:
-    """The parameters are those of both functions."""
+    """The parameters are those of all these functions."""
     value = input.meta.get("example_value")
     is_empty = isinstance(value, torch.Tensor) and value.numel() == 0
     if inplace or not 0 <= p <= 1:
@@ -27,4 +34,6 @@ def _replace(node: torch.fx.Node, input, p=0.5, training=True, inplace=False, tr
         node.replace_all_uses_with(input)
         node.graph.erase_node(node)
     elif p == 1:
-        node.target, node.args, node.kwargs = torch.mul, (input, 0.0), {}
+        with node.graph.inserting_before(node):
+            zero = node.graph.call_method("new_zeros", (input, ()))
+        node.target, node.args, node.kwargs = torch.mul, (input, zero), {}

@@ -124,11 +124,18 @@ class _Joint:
                 attributes |= {name: _integer(numbers[member]) for name, numbers in facts.items()}
         if argument.mutation is not None and argument.mutation.mode == "tracked":
             attributes[TRACKED] = ir.UnitAttr.get()
-        if self.capture.is_apart and argument.watched and argument.mutation is None:
-            attributes[APART] = ir.UnitAttr.get()
+        if self._counts_versions(argument):
+            near = (number for number, members in enumerate(self.capture.neighbours) if place in members)
+            attributes[APART] = _integer(next(near, len(self.capture.neighbours) + place))
         if self.capture.fixes_offsets:
             attributes[OFFSET] = _integer(int(argument.node.meta["val"].storage_offset()))
         return ir.DictAttr.get(attributes)
+
+    def _counts_versions(self, argument: Input) -> bool:
+        """Whether it may share a version counter only with those of now: autograd saved some, and some are written."""
+        is_concerned = bool(argument.watched) or argument.mutation is not None
+        is_watched = any(each.watched for each in self.capture.inputs)
+        return is_concerned and is_watched and argument.node.meta["val"].numel() > 0
 
     def _argument_type(self, argument: Input) -> ir.Type:
         if argument.number is None:

@@ -120,8 +120,7 @@ class Capture:
         once: why the gradient can't be differentiated again, None where nothing is known against it.
         convention: the wrapper subclasses around inputs and results.
         frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
-        is_apart: whether it must be told if later arguments are views of one tensor but in no group: a write of one
-            would move the version counter of another.
+        neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
     """
 
     graph: torch.fx.Graph
@@ -135,4 +134,4 @@ class Capture:
     once: str | None
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
-    is_apart: bool = False
+    neighbours: tuple[tuple[int, ...], ...] = ()

@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.torch_ops import Kind, is_constant, kind
+from dovetail.dialects.torch_types import is_memory
 from dovetail.passes.in_place_regions import LOAD, STORE
 from dovetail.passes.rewriting import ancestors, body, operand_ops
 
@@ -92,8 +93,4 @@ def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tupl
     produced = {result for op in ordered for result in op.results}
     needed = (value for op in ordered for value in op.operands if value not in produced)
     inputs = (value for value in needed if isinstance(value.owner, ir.Block) or not is_constant(value.owner.operation))
-    return Part(ordered, tuple(sorted(dict.fromkeys(inputs), key=_is_memory)), crossing)
-
-
-def _is_memory(value: ir.Value) -> bool:
-    return str(value.type).startswith("!torch.tensor<")
+    return Part(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)

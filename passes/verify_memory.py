@@ -12,6 +12,7 @@ from dovetail.dialects.buffers import host_buffers
 from dovetail.dialects.calls import DONATED, donated
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory_use import held_bytes, host_functions, private_arguments
+from dovetail.dialects.torch_types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.donation import Donors
 from dovetail.passes.rewriting import functions
@@ -106,7 +107,7 @@ class _Checker:
         used = [(value, self.buffers.by_value[value]) for value in op.operands if value in self.buffers.by_value]
         takers = Counter(each for _, buffer in used for each in buffer.memory)
         for place, (value, buffer) in enumerate(used):
-            if _is_memory(value) and any(takers[each] > 1 for each in buffer.memory):
+            if is_memory(value) and any(takers[each] > 1 for each in buffer.memory):
                 yield op, f"is given memory to overwrite (argument {place}) that another argument may lie in"
 
     def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:
@@ -114,7 +115,3 @@ class _Checker:
             has = self.sizes.get(buffer, 0)
             if buffer.origin is Origin.ALLOCATED and has != buffer.nbytes:
                 yield terminator, f"hands out {buffer.nbytes} bytes in memory of {has}, expected memory of its own size"
-
-
-def _is_memory(value: ir.Value) -> bool:
-    return str(value.type).startswith("!torch.tensor<")

@@ -9,7 +9,7 @@ from dovetail.runtime.border import Border
 from dovetail.runtime.double_backward import Replay
 from dovetail.runtime.history import AtPlace, Place
 from dovetail.runtime.stats import count_copy
-from dovetail.runtime.version_checks import changed, counters
+from dovetail.runtime.version_checks import changed, counters, expected
 
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _version = attrgetter("_version")
@@ -37,12 +37,9 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
     visible, total = len(checked) + len(border.watched), len(order) + len(kept)
     positions = [order.index(place) for place in border.places]
     bases = dict(border.bases)
-    # Where the program saves nothing, nothing tells that eager freed something; and where several results have
-    # gradients, a backward from some of them must leave what one from the others needs, and checks only its own.
-    is_partial = border.checks is not None
+    # With several results to differentiate, a backward from some must leave what one from others needs.
+    checks, is_partial = border.checks or (), border.checks is not None
     frees = border.frees if is_partial or not total else ()
-    everything = frozenset().union(*(freed for _, freed in frees))
-    watches = (*border.watches, *(border.checks or ()))
 
     class Node(torch.autograd.Function):
         @staticmethod
@@ -67,13 +64,16 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
             cut = total if has_hooks else visible
             ctx.save_for_backward(*left[:cut])
             ctx.stash = left[cut:]
-            # Autograd lets go of what it saved after the first run, and checks all of it each time.
-            ctx.shared = [each.detach() for each in left[:cut]] if is_partial and not has_hooks else None
-            ctx.freed = set()
             # Hooks may give other types back: eager saves no masks, so they may take all for floats.
             ctx.types = [each.dtype for each in left] if has_hooks else None
             # Of what hooks have packed eager checks no version.
-            ctx.counters = () if has_hooks else counters(watches, arguments, results)
+            ctx.counters = () if has_hooks else counters(border.watches, arguments, results)
+            # Autograd lets go of what it saved after the first run, and checks all of it each time.
+            ctx.shared = [each.detach() for each in left[:cut]] if is_partial and not has_hooks else None
+            if ctx.shared:
+                ctx.checks = [expected(*each, arguments) for each in zip(checks, ctx.shared, strict=True)]
+            if frees:
+                ctx.freed = set()
             # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
             ctx.roots = [each for each in arguments if _requires_grad(each)] if refusal is not None else []
             ctx.set_materialize_grads(False)
@@ -82,22 +82,21 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
 
         @staticmethod
         def backward(ctx, *gradients):
-            if ctx.stash is None:
-                raise RuntimeError(_FREED)
-            if frees:
-                _free(ctx, {group for index, each in frees if gradients[index] is not None for group in each})
-            modified = changed(watches, ctx.counters, gradients, replay.names) if ctx.counters else None
+            modified = changed(border.watches, ctx.counters, gradients, replay.names) if ctx.counters else None
+            if ctx.shared and modified is None:
+                modified = changed(checks, ctx.checks, gradients, replay.names)
             if modified is not None:
                 raise RuntimeError(modified)
-            shared = None if torch.is_grad_enabled() else ctx.shared
-            shared = (ctx.saved_tensors if len(ctx.stash) < total else ()) if shared is None else shared
-            left = [*shared, *ctx.stash]
+            if frees:
+                _free(ctx, frees, gradients)
+            left = _left(ctx, gradients)
             if ctx.types is not None:
                 left = [each.to(dtype) for each, dtype in zip(left, ctx.types, strict=True)]
             is_checked = not ctx.stash
-            is_kept = torch._C._autograd._get_current_graph_task_keep_graph()
-            # Whether this may run again: not all that eager saved is freed.
-            is_kept = is_kept or (ctx.shared is not None and not (everything and ctx.freed >= everything))
+            # It may run again for results of which nothing was freed.
+            is_kept = torch._C._autograd._get_current_graph_task_keep_graph() or (
+                ctx.shared is not None and any(groups and ctx.freed.isdisjoint(groups) for _, groups in frees)
+            )
             if (ctx.stash or ctx.shared) and not is_kept:
                 ctx.stash = ctx.shared = None
             tangents = [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
@@ -112,13 +111,30 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 count_copy("saved value that the backward overwrites")
                 values[place] = values[place].clone()
             kept_arguments = left[len(order) :] if torch.is_grad_enabled() else []
-            del left, shared, tangents  # what was saved must not outlive its last use in the backward
+            del left, tangents  # what was saved must not outlive its last use in the backward
             with torch.no_grad():
                 results = _flowing(gradients, backward(values))
             if torch.is_grad_enabled():
                 roots = ctx.roots or [each for each in kept_arguments if _requires_grad(each)]
                 return _Once.apply(reason, len(roots), *roots, *results)
             return results
+
+    def _left(ctx, gradients: tuple) -> list:
+        """What the forward left, in `order`, then the kept arguments.
+
+        Raises:
+            RuntimeError: where it is freed and a given gradient needs it, in eager's words.
+        """
+        if ctx.stash is None:
+            given = {index for index, each in enumerate(gradients) if each is not None}
+            if torch.is_grad_enabled() or any(not given.isdisjoint(each) for each in border.used):
+                raise RuntimeError(_FREED)
+            # Whatever is multiplied with gradients that are absent.
+            saved = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in border.saved_types]
+            return [saved[positions.index(place)] if place in positions else None for place in range(len(order))]
+        if ctx.shared is not None and not torch.is_grad_enabled():
+            return [*ctx.shared, *ctx.stash]
+        return [*(ctx.saved_tensors if len(ctx.stash) < total else ()), *ctx.stash]
 
     def _changed(ctx, tensors: list) -> str | None:
         """Whether kept arguments may have changed since the forward; autograd checks what it saved itself."""
@@ -155,13 +171,14 @@ def _view_of(sizes: tuple[int, ...], tensor: torch.Tensor) -> torch.Tensor:
     return base.view(tensor.size())
 
 
-def _free(ctx, groups: set[int]) -> None:
+def _free(ctx, frees: Sequence[tuple[int, frozenset[int]]], gradients: tuple) -> None:
     """Notes what eager frees of its saved values, by group.
 
     Raises:
         RuntimeError: as eager does, where it was freed before.
     """
-    if ctx.freed & groups:
+    groups = {group for index, each in frees if gradients[index] is not None for group in each}
+    if not ctx.freed.isdisjoint(groups):
         raise RuntimeError(_FREED)
     if not torch._C._autograd._get_current_graph_task_keep_graph():
         ctx.freed |= groups

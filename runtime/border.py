@@ -1,7 +1,7 @@
 """What the IR says of a differentiable call: the border between a compiled program and PyTorch's autograd."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch_mlir import ir
@@ -11,6 +11,8 @@ from dovetail.backends.aten import overload, with_strides
 from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, argument_facts, donated, numbers
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_ops import Kind, aten_name, kind
+from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
+from dovetail.runtime.saved_uses import saved_uses
 from dovetail.runtime.stats import count_copy
 from dovetail.runtime.version_checks import Watch, read_watches
 
@@ -45,7 +47,8 @@ class Border:
     `reached` are arguments with the owned results whose gradients flow to them, where that are not all; `frees` has for
     those with gradients the groups of what eager saved that their backward frees. `bases` are the sizes of what owned
     results show themselves as views of. Where several results have gradients, `checks` tells for each checked saved
-    value, then for the `watched` results, for which of them eager needs it unchanged; None where not known of all.
+    value, then for the `watched` results, for which of them it must be unchanged; None where the memory is not known.
+    `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks like.
     """
 
     owned: int
@@ -61,10 +64,14 @@ class Border:
     frees: tuple[tuple[int, frozenset[int]], ...]
     bases: tuple[tuple[int, tuple[int, ...]], ...]
     checks: tuple[Watch, ...] | None
+    saved_types: tuple[TensorInfo, ...]
+    used: tuple[frozenset[int], ...]
 
 
-def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
-    """Reads a border's facts from its three functions."""
+def read_border(
+    border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, functions: Mapping[str, func.FuncOp]
+) -> Border:
+    """Reads a border's facts from its three functions; `functions` are those that they call."""
     owned = len(border.type.results)
     returned = list(list(forward.body.blocks[0].operations)[-1].operation.operands)
     owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in returned[:owned]]
@@ -86,8 +93,14 @@ def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp
         _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)["dovetail.tangent_of"]).value)
         for type_, attributes in list(arguments)[len(saved) :]
     )
-    roots = [memory(value) for value, check in zip(returned[owned:], saved, strict=True) if check == "checked"]
-    roots += [memory(owns[index].value) for index in shared]
+    used = [
+        frozenset(tangents[number].result for number in each) for each in saved_uses(backward, len(saved), functions)
+    ]
+    roots = [memory(value) for value in returned[owned:]]
+    needed = [(root, results) for root, results, check in zip(roots, used, saved, strict=True) if check == "checked"]
+    for index in shared:
+        same = (results for root, results in needed if root == memory(owns[index].value))
+        needed.append((memory(owns[index].value), frozenset().union(*same)))
     stated = read_watches(border, owns)
     is_partial = len(tangents) > 1
     return Border(
@@ -113,7 +126,9 @@ def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp
         bases=tuple(
             (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
         ),
-        checks=_checks(stated, list(forward.arguments), owns, roots) if is_partial else None,
+        checks=_checks(stated, list(forward.arguments), owns, needed) if is_partial else None,
+        saved_types=tuple(require_tensor_info(each) for each in backward.type.inputs[: len(saved)]),
+        used=tuple(used),
     )
 
 
@@ -123,17 +138,28 @@ def _freed(op: OwnOp) -> frozenset[int]:
 
 
 def _checks(
-    stated: Sequence[Watch], arguments: list[ir.Value], owns: Mapping[int, OwnOp], roots: Sequence[ir.Value]
+    stated: Sequence[Watch],
+    arguments: list[ir.Value],
+    owns: Mapping[int, OwnOp],
+    needed: Sequence[tuple[ir.Value, frozenset[int]]],
 ) -> tuple[Watch, ...] | None:
-    """The one of the `stated` watches for each of `roots`, which are an argument's or an owned result's memory."""
-    of_arguments = {each.place: each for each in stated if each.is_argument}
-    of_memory = {memory(owns[each.place].value): each for each in stated if not each.is_argument}
+    """What must be unchanged for which results: those that eager needs it for, as `stated`, and those that we do.
+
+    `needed` has values whose memory is an argument's or an owned result's, each with the results that we need it for.
+    """
+    memories = {memory(op.value): index for index, op in owns.items()}
     found = []
-    for root in roots:
+    for root, results in needed:
         op = None if isinstance(root.owner, ir.Block) else root.owner.operation.opview
-        place = arguments.index(op.ref) if isinstance(op, ReadOp) and op.ref in arguments else None
-        found.append(of_memory.get(root) if place is None else of_arguments.get(place))
-    return tuple(each for each in found if each is not None) if None not in found else None
+        ref = op.ref if isinstance(op, ReadOp) else None
+        is_argument = ref in arguments
+        place = arguments.index(ref) if is_argument else memories.get(root)
+        if place is None:
+            return None
+        eager = next((each for each in stated if (each.is_argument, each.place) == (is_argument, place)), None)
+        told = Watch(is_argument, place, (), {}) if eager is None else eager
+        found.append(replace(told, results=tuple({*told.results, *results})))
+    return tuple(found)
 
 
 def _makers(values: Iterable[ir.Value]) -> list[ir.Operation]:

@@ -30,7 +30,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.torch_ops import aten_name
-from dovetail.dialects.torch_types import require_tensor_info
+from dovetail.dialects.torch_types import is_memory, require_tensor_info
 
 Functions = Mapping[str, func.FuncOp]
 
@@ -162,12 +162,12 @@ def _inline(function_op: func.FuncOp, arguments: list, functions: Functions) -> 
     for op in _ops(function_op):
         match op.opview:
             case func.ReturnOp():
-                returned = [values[each] for each in parameters if _is_memory(each)]
+                returned = [values[each] for each in parameters if is_memory(each)]
                 returned += [values.get(each) for each in op.operands]
             case func.CallOp():
                 given = [values.get(each) for each in op.operands]
                 results = _inline(functions[referred(op.opview, "callee")], given, functions)
-                into = [*(each for each in op.operands if _is_memory(each)), *op.results]
+                into = [*(each for each in op.operands if is_memory(each)), *op.results]
                 values.update(zip(into, results, strict=True))
             case OwnOp() | AllocOp() | ReuseOp() | FreeOp():
                 continue
@@ -219,10 +219,6 @@ def _read_through_copies(value: ir.Value) -> ir.Value | None:
 def _is_differentiable(value: ir.Value) -> bool:
     dtype = getattr(torch, require_tensor_info(value.type).dtype)
     return dtype.is_floating_point or dtype.is_complex
-
-
-def _is_memory(value: ir.Value) -> bool:
-    return str(value.type).startswith("!torch.tensor<")
 
 
 def _ops(function_op: func.FuncOp) -> Iterator[ir.Operation]:

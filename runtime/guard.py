@@ -34,8 +34,8 @@ class Guard:
     `names` and `extents` (bytes) are the arguments'; the first `mutated` ones are written. `groups` lie together in the
     way they say, and nothing else that is written overlaps anything. `offsets` are (position, storage offset) of
     arguments for which that counts. `tracked` arguments, written in autograd's sight or views
-    of such, must not retain a gradient, nor what they are views of: theirs is not computed by itself. `apart` ones are
-    no views of what a written one is a view of.
+    of such, must not retain a gradient, nor what they are views of: theirs is not computed by itself. `apart` are
+    (position, number) of arguments that are views of one tensor, if it is written, only where their numbers are equal.
     """
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Guard:
     groups: tuple[tuple[Member, ...], ...] = ()
     offsets: tuple[tuple[int, int], ...] = ()
     tracked: tuple[int, ...] = ()
-    apart: tuple[int, ...] = ()
+    apart: tuple[tuple[int, int], ...] = ()
 
     def check(self, *tensors: torch.Tensor) -> None:
         """Returns if the arguments lie as assumed; compares spans of addresses, sorted.
@@ -80,10 +80,12 @@ class Guard:
                 end_of_mutated, mutated_index = start + extent, index
 
     def _check_apart(self, tensors: tuple[torch.Tensor, ...]) -> None:
-        bases = {id(base): index for index in range(self.mutated) if (base := tensors[index]._base) is not None}
-        for index in self.apart if bases else ():
-            if id(tensors[index]._base) in bases:
-                raise self._mismatch(index, bases[id(tensors[index]._base)])
+        written = {id(base) for index in range(self.mutated) if (base := tensors[index]._base) is not None}
+        places: dict[int, tuple[int, int]] = {}
+        for index, number in self.apart if written else ():
+            viewed = id(tensors[index]._base)
+            if viewed in written and places.setdefault(viewed, (index, number))[1] != number:
+                raise self._mismatch(index, places[viewed][0])
 
     def arranged(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """These tensors, lying in memory as the guard expects; where they overlap, the later ones' values stay."""
@@ -162,8 +164,7 @@ def read_guard(declared: func.FuncOp) -> Guard:
     # Views of one tensor have one history.
     roots = {(group, each.root) for group in joined for each in group if each.index in written}
     tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
-    grouped = {each.index for group in joined for each in group}
-    apart = tuple(index for index, each in enumerate(facts) if APART in each and index not in grouped)
+    apart = tuple((index, ir.IntegerAttr(each[APART]).value) for index, each in enumerate(facts) if APART in each)
     return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked, apart)
 
 

@@ -55,7 +55,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     for name, op in found.items():
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
-            facts = read_border(op, found[forward], found[backward])
+            facts = read_border(op, found[forward], found[backward], found)
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
             bindings[name] = make_border(facts, bindings[forward], bindings[backward], replay, "Dovetail")
     return emit("call", False), sources

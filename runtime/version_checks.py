@@ -51,6 +51,15 @@ def counters(watches: Sequence[Watch], arguments: Sequence, results: Sequence) -
     return found
 
 
+def expected(watch: Watch, shared: torch.Tensor, arguments: Sequence) -> Counter | None:
+    """Like `counters`, of one tensor, of which `shared` is an alias that is kept anyway."""
+    if shared.is_inference():
+        return None
+    if not watch.moves:
+        return shared, (shared._version,)
+    return shared, _unchanged(watch, arguments[watch.place], arguments)
+
+
 def _unchanged(watch: Watch, tensor: torch.Tensor, arguments: Sequence) -> tuple[int, ...]:
     """The version after the call.
 

@@ -10,6 +10,7 @@ IDLE = {
     "with probability 0": lambda x: dropout(x, 0.0),
     "torch's own": lambda x: torch.dropout(x, 0.5, False),
     "by name": lambda x: dropout(input=x, p=0.5, training=False),
+    "overload": lambda x: torch.ops.aten.dropout(x, 0.5, False),
     "module": torch.nn.Dropout(0.5).eval(),
 }
 
@@ -53,3 +54,4 @@ def test_empty():
 def test_dropout_that_drops():
     """Catches one that is taken for idle, and numbers that are drawn where all is dropped (J12)."""
     assert_same(lambda x: dropout(x, 0.5) + dropout(x, 1.0), torch.ones(64).requires_grad_())
+    assert_same(lambda x: dropout(x, 1.0), torch.ones(4, dtype=torch.int64))

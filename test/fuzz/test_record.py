@@ -3,6 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from dovetail.tools.fuzz import record
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.record import Record
@@ -33,3 +36,17 @@ def test_other_programs_are_not_taken_for_these(tmp_path: Path) -> None:
     Record(path).add(Job(1, "dovetail", False), SAME)
     path.write_text(path.read_text(encoding="utf-8").replace('"generator": ', '"generator": 1'), encoding="utf-8")
     assert Record(path).settled(Job(1, "dovetail", False)) is None
+
+
+def test_outcomes_of_other_sources_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a page that says of today's sources what yesterday's did, and a record that a killed run left torn."""
+    path, job = tmp_path / "record", Job(1, "dovetail", False)
+    Record(path).add(job, SAME)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"generator": 1, "se')
+    assert Record(path).earlier == set()
+    monkeypatch.setattr(record, "sources", lambda: "others")
+    again = Record(path)
+    assert again.earlier == {job}
+    again.add(job, SAME)
+    assert again.earlier == Record(path).earlier == set()

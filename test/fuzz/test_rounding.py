@@ -31,6 +31,11 @@ def test_further_value_is_a_difference():
     assert not judged([0.33333334, 1.0], [float("nan"), 1.0], "{0} / 3")
 
 
+def test_each_element_is_judged():
+    """Catches one element that eager rounds much, as an excuse for all others."""
+    assert not judged([0.34, 1.0], [0.33333334, 0.981], "{0} / 3")
+
+
 def test_other_value_in_double_precision_decides_nothing():
-    """Catches random numbers, which are others in double precision, that excuse any value."""
+    """Catches programs that do something else in double precision, where random numbers are others, as excuses."""
     assert not judged([0.1, 1.0], [0.2, 1.0], "{0} / 3")

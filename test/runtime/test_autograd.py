@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from contextlib import suppress
 
 import pytest
 import torch
@@ -264,3 +265,60 @@ def test_version_is_checked_of_what_a_gradient_needs():
         first.backward()
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             second.backward()
+
+
+CHANGED_BETWEEN = {
+    "by an optimizer": (lambda w, v: (w * w, w.sigmoid() * v), lambda results, w, v: w.sub_(w.grad)),
+    "an argument": (lambda w, v: (w * v, w * v.exp()), lambda results, w, v: v.zero_()),
+    "a result": (lambda w, v: (v.exp(), v.exp() * w), lambda results, w, v: results[0].add_(1)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_BETWEEN)
+def test_change_between_two_backwards(name):
+    """Catches the gradient at a changed value: the program may save another value than eager, or share one."""
+    fn, change = CHANGED_BETWEEN[name]
+
+    def run(each):
+        w, v = (torch.tensor(values, requires_grad=True) for values in ([1.0, 2.0], [3.0, 4.0]))
+        results = each(w, v)
+        results[0].sum().backward()
+        with torch.no_grad():
+            change(results, w, v)
+        w.grad = v.grad = None
+        results[1].sum().backward()
+        return w.grad, v.grad
+
+    expected = run(fn)
+    with suppress(RuntimeError):
+        torch.testing.assert_close(run(compiled(fn)), expected)
+        return
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        run(compiled(fn))
+
+
+def test_result_that_needs_nothing_after_another():
+    """Catches an error where the second result's backward needs none of what the first has freed (J8)."""
+    for each in (lambda x, y: (x * y, x + y), compiled(lambda x, y: (x * y, x + y))):
+        x, y = ones(4), torch.full((4,), 3.0, requires_grad=True)
+        first, second = each(x, y)
+        first.sum().backward()
+        for _ in range(2):
+            second.sum().backward()
+        assert x.grad.tolist() == [5.0] * 4
+
+
+def test_saved_values_die_once_nothing_can_use_them():
+    """Catches memory that is held for a result whose backward would raise: it needs what another's has freed."""
+
+    def fn(x, w):
+        hidden = (x * w).sin()
+        return hidden, (hidden * w).tanh()
+
+    x, w = ones(4), ones(4)
+    hidden, head = compiled(fn)(x, w)
+    node = hidden.grad_fn
+    hidden.sum().backward()
+    assert (node.stash, node.shared) == (None, None)
+    with pytest.raises(RuntimeError, match="a second time"):
+        head.sum().backward()

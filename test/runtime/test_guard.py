@@ -78,9 +78,9 @@ def test_neighbours_where_autograd_counts_versions():
 
 def test_views_of_what_a_written_argument_is_a_view_of():
     """Catches a shared version counter that the guard lets through, and tensors that it takes for having one."""
-    guard = Guard(("x", "y"), (8, 8), 1, apart=(1,))
+    guard = Guard(("x", "y", "z"), (8, 8, 8), 1, apart=((0, 0), (1, 1), (2, 0)))
     base = torch.ones(8)
-    guard.check(base[:2], torch.ones(8)[2:4])
-    guard.check(torch.ones(2), base[2:4])
+    guard.check(base[:2], torch.ones(8)[2:4], base[4:6])
+    guard.check(torch.ones(2), base[2:4], base[4:6])
     with pytest.raises(AliasMismatch, match="arguments x and y"):
-        guard.check(base[:2], base[2:4])
+        guard.check(base[:2], base[2:4], torch.ones(2))

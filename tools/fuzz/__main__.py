@@ -60,7 +60,10 @@ def _run(
                 different.append((job, outcome))
                 console.print(f"{backend}, seed {job.seed}: {outcome.found[0]}"[:300], markup=False, highlight=False)
             progress.update(task, advance=1, description=f"{backend}: {len(different)} different")
-    tally.again = sum(job.backend == backend and seeds[0] <= job.seed < seeds[1] for job in record.again)
+    tally.again, tally.earlier = (
+        sum(job.backend == backend and seeds[0] <= job.seed < seeds[1] for job in each)
+        for each in (record.again, record.earlier)
+    )
     return tally, different
 
 

@@ -1,10 +1,15 @@
 """Outcomes kept in a file, so that a run of hours can go on where it stopped, and runs what differed again."""
 
+import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
+import dovetail
+from dovetail import backends, dialects, frontend, passes, runtime
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.generate import GENERATOR
@@ -16,21 +21,28 @@ class Record:
     """A file with one JSON object a line, later ones of a program in place of earlier ones.
 
     Attributes:
-        outcomes: the last one of each job that this generator's programs had.
+        outcomes: the last one of each job that this generator's programs had with this PyTorch.
+        earlier: of these, those that an earlier state of Dovetail's sources had.
         again: jobs that differed once.
     """
 
     path: Path | None
     outcomes: dict[Job, Outcome] = field(default_factory=dict)
+    earlier: set[Job] = field(default_factory=set)
     again: set[Job] = field(default_factory=set)
 
     def __post_init__(self):
         if self.path is None or not self.path.exists():
             return
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        text = self.path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:  # the last line of a run that was killed
+            self.path.write_text(whole, encoding="utf-8")
+        for line in whole.splitlines():
             stated = json.loads(line)
-            if stated["generator"] == GENERATOR:
-                self._note(Job(stated["seed"], stated["backend"], stated["iree"]), _outcome(stated))
+            if (stated.get("generator"), stated.get("torch")) == (GENERATOR, version("torch")):
+                job = Job(stated["seed"], stated["backend"], stated["iree"])
+                self._note(job, _outcome(stated), stated["sources"])
 
     def settled(self, job: Job) -> Outcome | None:
         """The job's outcome, unless it is still to be had, or was a difference."""
@@ -39,11 +51,13 @@ class Record:
 
     def add(self, job: Job, outcome: Outcome) -> None:
         """Appends one outcome."""
-        self._note(job, outcome)
+        self._note(job, outcome, sources())
         if self.path is None:
             return
         stated = {
             "generator": GENERATOR,
+            "torch": version("torch"),
+            "sources": sources(),
             "seed": job.seed,
             "backend": job.backend,
             "iree": job.iree,
@@ -58,10 +72,23 @@ class Record:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(stated) + "\n")
 
-    def _note(self, job: Job, outcome: Outcome) -> None:
+    def _note(self, job: Job, outcome: Outcome, source: str) -> None:
         self.outcomes[job] = outcome
+        self.earlier.discard(job)
+        if source != sources():
+            self.earlier.add(job)
         if outcome.found:
             self.again.add(job)
+
+
+@cache
+def sources() -> str:
+    """A digest of what compiles and runs programs."""
+    digest = hashlib.sha256()
+    for package in (dovetail, backends, dialects, frontend, passes, runtime):
+        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _outcome(stated: dict) -> Outcome:

@@ -48,6 +48,7 @@ class Tally:
         refused, eager: programs by the reason why Dovetail refused a call, or left something to eager.
         partly_eager: programs of which Dovetail left something to eager.
         again: programs that differed, now or in an earlier run of the same record.
+        earlier: programs whose outcomes in it are of an earlier state of the sources.
     """
 
     backend: str
@@ -61,6 +62,7 @@ class Tally:
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
     again: int = 0
+    earlier: int = 0
 
     def add(self, seed: int, outcome: Outcome, iree: bool) -> None:
         """Counts one program."""
@@ -87,6 +89,7 @@ _ROWS: dict[str, Callable[[Tally], object]] = {
     "refused": lambda tally: tally.statuses["refused"],
     "different": lambda tally: tally.statuses["different"],
     "different once, run again after a mend": lambda tally: tally.again - tally.statuses["different"],
+    "not run again since the sources changed": lambda tally: tally.earlier,
 }
 # Known of Dovetail only.
 _OWN_ROWS: dict[str, Callable[[Tally], object]] = {

@@ -37,16 +37,16 @@ def _in_double_precision(program: Program, call: int) -> Observed:
     source = render(program)
     for dtype, wider in _WIDER.items():
         source = source.replace(dtype, wider)
-    torch.set_default_dtype(torch.float64)
-    world = World(source)
     names = [each.name for each in program.parameters]
+    torch.set_default_dtype(torch.float64)
     try:
+        world = World(source)
         seen = [
             observe(world, world.fn, number, names, each.mode, each.backward)
             for number, each in enumerate(program.calls[: call + 1])
         ]
-    finally:
         world.close()
+    finally:
         torch.set_default_dtype(torch.float32)
     return seen[-1]
 
@@ -55,11 +55,11 @@ def _is_near(compiled: torch.Tensor, eager: torch.Tensor, precise: torch.Tensor)
     tolerance = TOLERANCES.get(eager.dtype)
     if tolerance is None or precise.shape != eager.shape or not torch.equal(compiled.isfinite(), eager.isfinite()):
         return False
-    scale = max(_largest(precise), 1.0)
-    theirs, ours = (_largest(each.to(precise.dtype) - precise) for each in (eager, compiled))
-    return theirs <= _AT_MOST * scale and ours <= _MORE * theirs + tolerance * scale
-
-
-def _largest(tensor: torch.Tensor) -> float:
-    finite = tensor[tensor.isfinite()].abs()
-    return float(finite.max()) if finite.numel() else 0.0
+    finite = eager.isfinite() & precise.isfinite()
+    if not finite.any():
+        return True
+    scale = max(float(precise[finite].abs().max()), 1.0)
+    theirs, ours = ((each.to(precise.dtype) - precise)[finite].abs() for each in (eager, compiled))
+    # Where eager was lucky, compiled code may be as far off as eager is elsewhere.
+    allowed = _MORE * theirs.clamp(min=float(theirs.median())) + tolerance * scale
+    return bool((theirs <= _AT_MOST * scale).all() and (ours <= allowed).all())
