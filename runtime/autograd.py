@@ -8,6 +8,7 @@ import torch
 from dovetail.runtime.border import Border
 from dovetail.runtime.double_backward import Replay
 from dovetail.runtime.history import AtPlace, Place
+from dovetail.runtime.partial_backward import PartialBackward
 from dovetail.runtime.stats import count_copy
 from dovetail.runtime.version_checks import changed, counters, expected
 
@@ -20,12 +21,15 @@ _FREED = (
 )
 
 
-def make_border(border: Border, forward: Callable, backward: Callable, replay: Replay, name: str) -> Callable:
+def make_border(
+    border: Border, forward: Callable, backward: Callable, partial: PartialBackward, replay: Replay, name: str
+) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
     Both take one list, which they empty. Values that the user can reach are saved with a version check, so that an
-    in-place change before the backward raises; the others die as soon as the backward has used them. A backward that
-    is to be differentiated runs `replay` instead. An argument that no given gradient flows to gets none, as in eager.
+    in-place change before the backward raises; the others die as soon as the backward has used them. An argument that
+    no given gradient flows to gets none, as in eager. A backward that is to be differentiated runs `replay` instead,
+    one whose zeros for absent gradients make no number runs `partial` after it.
     """
     owned, refusal = border.owned, border.once or replay.refusal
     kept, histories = (replay.arguments, tuple(replay.histories.values())) if refusal is None else ((), ())
@@ -106,14 +110,19 @@ def make_border(border: Border, forward: Callable, backward: Callable, replay: R
                 if reason is None:
                     return _flowing(gradients, _replay(ctx, left, tangents))
             values = [*(left[position] for position in positions), *tangents]
+            absent = frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
+            again = list(values) if absent and partial.is_possible else None
             # A graph that is kept may run again, and what went through hooks may be the user's.
-            for place in border.donated if is_kept or ctx.types is not None else ():
+            for place in border.donated if again or is_kept or ctx.types is not None else ():
                 count_copy("saved value that the backward overwrites")
                 values[place] = values[place].clone()
             kept_arguments = left[len(order) :] if torch.is_grad_enabled() else []
             del left, tangents  # what was saved must not outlive its last use in the backward
             with torch.no_grad():
-                results = _flowing(gradients, backward(values))
+                results = backward(values)
+                if again and not all(map(_is_finite, results)):
+                    results = partial(again, absent)
+                results = _flowing(gradients, results)
             if torch.is_grad_enabled():
                 roots = ctx.roots or [each for each in kept_arguments if _requires_grad(each)]
                 return _Once.apply(reason, len(roots), *roots, *results)
@@ -189,6 +198,10 @@ def _versions(tensors: list[torch.Tensor]) -> list[int | None]:
         return [*map(_version, tensors)]
     except RuntimeError:  # an inference tensor has none; asking each first would cost every call
         return [None if each.is_inference() else each._version for each in tensors]
+
+
+def _is_finite(gradient) -> bool:
+    return gradient is None or bool(gradient.isfinite().all())
 
 
 def _requires_grad(value) -> bool:

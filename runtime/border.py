@@ -152,7 +152,7 @@ def _checks(
     for root, results in needed:
         op = None if isinstance(root.owner, ir.Block) else root.owner.operation.opview
         ref = op.ref if isinstance(op, ReadOp) else None
-        is_argument = ref in arguments
+        is_argument = ref is not None and ref in arguments
         place = arguments.index(ref) if is_argument else memories.get(root)
         if place is None:
             return None

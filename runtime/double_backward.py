@@ -4,7 +4,7 @@
 no gradient depends on. It runs op by op through ATen under autograd, so its results have a history like any other.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import torch
@@ -14,25 +14,19 @@ from torch_mlir.dialects import func
 from dovetail.backends.aten import overload
 from dovetail.backends.emitter import Emitter
 from dovetail.dialects.aliases import with_aliases
-from dovetail.dialects.calls import is_extern, referred
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import (
-    AllocOp,
-    DestinationOp,
     DetachOp,
-    FreeOp,
     OwnOp,
     ReadOp,
-    ReuseOp,
     SetMetadataOp,
     ViewOp,
     WriteOp,
 )
-from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.torch_ops import aten_name
-from dovetail.dialects.torch_types import is_memory, require_tensor_info
-
-Functions = Mapping[str, func.FuncOp]
+from dovetail.dialects.torch_types import require_tensor_info
+from dovetail.runtime.inlining import Functions, inlined, ops_of
 
 
 class Replay:
@@ -69,8 +63,8 @@ class Replay:
                 return f"'{control_flow_name(op)}' runs a branch or a loop ({op.location}), not supported there"
             if is_extern(op) and overload(aten_name(op))._schema.is_mutable:
                 return f"'{aten_name(op)}' mutates memory ({op.location}), so it can't run again"
-        for op in _ops(backward):
-            if is_extern(op) and _has_effect(op):
+        for op in ops_of(backward):
+            if is_extern(op) and has_effect(op):
                 return f"'{aten_name(op)}' in the backward has an effect ({op.location})"
         return None
 
@@ -117,16 +111,16 @@ class _Joined:
             self.taken: dict[int, ir.Value] = {}
             self.copied: dict[int, int] = {}
             with ir.InsertionPoint(self._block):
-                values = _inline(forward, self.arguments, functions)[owned:]
+                values = inlined(forward, self.arguments, functions)[owned:]
                 results = _differentiable_results(forward, owned)
                 for number, value in enumerate(values):
                     is_checked = ir.StringAttr(checks[owned + number]["dovetail.saved"]).value == "checked"
                     values[number] = self._take(number, value, number in results, is_checked)
-                func.ReturnOp(_inline(backward, [*values, *parameters[count:]], functions))
+                func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
         _prune(list(self.ops()))
 
     def ops(self) -> Iterator[ir.Operation]:
-        return _ops(self._function)
+        return ops_of(self._function)
 
     def function(self, saved: tuple[int, ...]) -> func.FuncOp:
         """The function, its parameters for saved values being those of `saved`."""
@@ -151,45 +145,6 @@ class _Joined:
         return parameter
 
 
-def _inline(function_op: func.FuncOp, arguments: list, functions: Functions) -> list:
-    """Clones a function's ops to the insertion point; returns what it returns, None for owned memory.
-
-    Memory that a region writes is followed as the value that it then holds.
-    """
-    parameters = function_op.body.blocks[0].arguments
-    values: dict[ir.Value, ir.Value | None] = dict(zip(parameters, arguments, strict=True))
-    returned: list = []
-    for op in _ops(function_op):
-        match op.opview:
-            case func.ReturnOp():
-                returned = [values[each] for each in parameters if is_memory(each)]
-                returned += [values.get(each) for each in op.operands]
-            case func.CallOp():
-                given = [values.get(each) for each in op.operands]
-                results = _inline(functions[referred(op.opview, "callee")], given, functions)
-                into = [*(each for each in op.operands if is_memory(each)), *op.results]
-                values.update(zip(into, results, strict=True))
-            case OwnOp() | AllocOp() | ReuseOp() | FreeOp():
-                continue
-            case DestinationOp():
-                values[op.opview.memory] = read(values[op.opview.ref]).value
-            case _ if op.name == "torch.overwrite.tensor.contents":
-                values[op.operands[1]] = values[op.operands[0]]
-            case _ if op.name == "torch.copy.to_vtensor":
-                values[op.results[0]] = values[op.operands[0]]
-            case _:
-                values.update(zip(op.results, _clone(op, values).results, strict=True))
-    return returned
-
-
-def _clone(op: ir.Operation, values: Mapping) -> ir.Operation:
-    with op.location:
-        new = op.clone()
-    for index, operand in enumerate(op.operands):
-        new.operands[index] = values[operand]
-    return new
-
-
 def _prune(ops: list[ir.Operation]) -> None:
     """Erases what no gradient depends on. A draw stays while one after it does: it moves the generator on."""
     is_drawn_after = False
@@ -202,7 +157,7 @@ def _prune(ops: list[ir.Operation]) -> None:
 
 def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
     """Numbers of the saved values that the program hands out as differentiable results."""
-    returned = list(list(_ops(forward))[-1].operands)
+    returned = list(list(ops_of(forward))[-1].operands)
     owns = [value.owner.operation.opview for value in returned[:owned] if not isinstance(value.owner, ir.Block)]
     handed_out = [op.value for op in owns if isinstance(op, OwnOp) and op.is_differentiable]
     return {number for number, value in enumerate(returned[owned:]) if value in handed_out}
@@ -221,10 +176,6 @@ def _is_differentiable(value: ir.Value) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-def _ops(function_op: func.FuncOp) -> Iterator[ir.Operation]:
-    return (op.operation for op in function_op.body.blocks[0].operations)
-
-
 def _is_random(op: ir.Operation) -> bool:
     is_kernel = is_extern(op) and not control_flow_name(op)
     return is_kernel and torch.Tag.nondeterministic_seeded in overload(aten_name(op)).tags
@@ -234,7 +185,7 @@ def _mutates(op: ir.Operation) -> bool:
     return is_extern(op) and not control_flow_name(op) and overload(aten_name(op))._schema.is_mutable
 
 
-def _has_effect(op: ir.Operation) -> bool:
+def has_effect(op: ir.Operation) -> bool:
     if control_flow_name(op):
         return True
     return _is_random(op) or _mutates(op) or not overload(aten_name(op))._schema.returns

@@ -15,6 +15,7 @@ from dovetail.runtime.border import read_border
 from dovetail.runtime.double_backward import Replay
 from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare
+from dovetail.runtime.partial_backward import PartialBackward
 from dovetail.runtime.stats import count_copy
 from dovetail.runtime.subclasses import with_subclasses
 
@@ -57,7 +58,8 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
             facts = read_border(op, found[forward], found[backward], found)
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
-            bindings[name] = make_border(facts, bindings[forward], bindings[backward], replay, "Dovetail")
+            partial = PartialBackward(found[backward], len(facts.saved), found)
+            bindings[name] = make_border(facts, bindings[forward], bindings[backward], partial, replay, "Dovetail")
     return emit("call", False), sources
 
 

@@ -322,3 +322,25 @@ def test_saved_values_die_once_nothing_can_use_them():
     assert (node.stash, node.shared) == (None, None)
     with pytest.raises(RuntimeError, match="a second time"):
         head.sum().backward()
+
+
+AT_ZERO = {
+    "a logarithm": lambda x: (x.sin(), x.log()),
+    "a root of a sum": lambda x: ((x * 2).sin(), (x * 2 + x).sqrt()),
+    "both, one by one": lambda x: (x.sin(), x.log(), x.sqrt()),
+}
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_absent_gradient_is_no_zero(name):
+    """Catches NaN: 0 for a gradient that is not there, times an infinite derivative, where eager has a number."""
+    found = []
+    for each in (AT_ZERO[name], compiled(AT_ZERO[name])):
+        x = torch.tensor([0.0, 1.0], requires_grad=True)
+        results = each(x)
+        results[0].sum().backward(retain_graph=True)
+        found.append([x.grad.clone()])
+        x.grad = None
+        (results[0].sum() + results[1].sum()).backward()
+        found[-1].append(x.grad)
+    torch.testing.assert_close(found[1], found[0], equal_nan=True)
