@@ -97,6 +97,16 @@ def one_after_the_other(function) -> Facts:
     return {"gradient": gradient_of(weight)}
 
 
+def wave_and_logarithm(x):
+    return x.sin(), x.log()
+
+
+def gradient_of_the_wave(function) -> Facts:
+    x = torch.zeros(2, requires_grad=True)
+    function(x)[0].sum().backward()
+    return {"gradient": gradient_of(x)}
+
+
 CASES = [
     Case("double_backward", "the gradient of the gradient of `x**3`", cube, (second_derivative,), upstream=91469),
     Case(
@@ -143,5 +153,11 @@ CASES = [
         "the same, a backward from the first, then one from the second",
         two_losses,
         (one_after_the_other,),
+    ),
+    Case(
+        "absent_gradient_times_infinity",
+        "`return x.sin(), x.log()` at 0, a backward from the first",
+        wave_and_logarithm,
+        (gradient_of_the_wave,),
     ),
 ]
