@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.capture import capture
+from dovetail.frontend.dynamo_graph import lift_attributes
 from dovetail.frontend.records import Capture
 from dovetail.tools.demo.tasks import ALL_TASKS, Task
 

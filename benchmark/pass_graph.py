@@ -4,7 +4,8 @@ import torch
 import transformers
 
 from dovetail.dialects.context import make_context
-from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.capture import capture
+from dovetail.frontend.dynamo_graph import lift_attributes
 from dovetail.frontend.importer import import_capture
 from dovetail.tools.demo.tasks import LossOf
 

@@ -17,7 +17,8 @@ from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.eager_path import eager_variant, flat
 from dovetail.errors import AliasMismatch, OptionError, PassError, UnsupportedError
-from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.capture import capture
+from dovetail.frontend.dynamo_graph import lift_attributes
 from dovetail.frontend.eager_checkpoints import with_checkpoints
 from dovetail.frontend.importer import import_capture
 from dovetail.options import Options

@@ -20,7 +20,7 @@ from dovetail.explanation_program import read_program
 from dovetail.explanation_records import Eager, Program
 from dovetail.explanation_stages import stage
 from dovetail.explanation_text import text
-from dovetail.frontend.capture import lift_attributes
+from dovetail.frontend.dynamo_graph import lift_attributes
 from dovetail.options import Options
 from dovetail.pictures.page import page
 

@@ -12,19 +12,10 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.calls import (
-    APART,
     BASE,
     FREES,
-    GROUP,
     MUTATED,
-    OBJECT,
-    OFFSET,
     ONCE,
-    REACHED,
-    ROOT,
-    START,
-    TRACKED,
-    WATCHED,
 )
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -38,6 +29,7 @@ from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
 from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.argument_facts import guarded, integer, reached, stated, watched
 from dovetail.frontend.node_importer import NodeImporter
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
 from dovetail.frontend.source_lines import source_line
@@ -108,34 +100,10 @@ class _Joint:
         refs = [ref for _, ref in checked]
         with ir.InsertionPoint(self.func):
             guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
-        guard.attributes[MUTATED] = _integer(len(mutated))
-        attributes = [self._guarded(argument) for argument, _ in checked]
+        guard.attributes[MUTATED] = integer(len(mutated))
+        attributes = [guarded(argument, self.capture) for argument, _ in checked]
         guard.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         func.CallOp([], "guard", refs)
-
-    def _guarded(self, argument: Input) -> ir.DictAttr:
-        attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
-        place = self.capture.inputs.index(argument)
-        for number, group in enumerate(self.capture.groups):
-            if place in group.members:
-                attributes[GROUP] = _integer(number)
-                member = group.members.index(place)
-                facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
-                attributes |= {name: _integer(numbers[member]) for name, numbers in facts.items()}
-        if argument.mutation is not None and argument.mutation.mode == "tracked":
-            attributes[TRACKED] = ir.UnitAttr.get()
-        if self._counts_versions(argument):
-            near = (number for number, members in enumerate(self.capture.neighbours) if place in members)
-            attributes[APART] = _integer(next(near, len(self.capture.neighbours) + place))
-        if self.capture.fixes_offsets:
-            attributes[OFFSET] = _integer(int(argument.node.meta["val"].storage_offset()))
-        return ir.DictAttr.get(attributes)
-
-    def _counts_versions(self, argument: Input) -> bool:
-        """Whether it may share a version counter only with those of now: autograd saved some, and some are written."""
-        is_concerned = bool(argument.watched) or argument.mutation is not None
-        is_watched = any(each.watched for each in self.capture.inputs)
-        return is_concerned and is_watched and argument.node.meta["val"].numel() > 0
 
     def _argument_type(self, argument: Input) -> ir.Type:
         if argument.number is None:
@@ -210,7 +178,7 @@ class _Joint:
         delivered = [ref for _, ref in self.tangents]
         differentiated = [place for place, each in self.owns.items() if each.ref in delivered]
         facts = [
-            _attributes(argument) | _watched(argument, numbers) | _reached(argument, differentiated, numbers)
+            stated(argument) | watched(argument, numbers) | reached(argument, differentiated, numbers)
             for argument in self.capture.inputs
         ]
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
@@ -218,7 +186,7 @@ class _Joint:
             if self.capture.frees[place] != (0,):
                 self.owns[place].attributes[FREES] = ir.DenseI64ArrayAttr.get(self.capture.frees[place])
         for place, owned in enumerate(self.capture.owned):
-            for name, attribute in _watched(owned, numbers).items():
+            for name, attribute in watched(owned, numbers).items():
                 self.owns[place].attributes[name] = attribute
             if owned.base is not None:
                 self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
@@ -266,28 +234,6 @@ class _Joint:
                 gradient(self.nodes.resolve_node_value(argument.gradient), ref)
 
 
-def _attributes(argument: Input) -> dict[str, ir.Attribute]:
-    attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
-    if argument.requires_grad:
-        attributes["dovetail.requires_grad"] = ir.UnitAttr.get()
-    if argument.static:
-        attributes["dovetail.static"] = ir.UnitAttr.get()
-    return attributes
-
-
-def _watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    watched = sorted(numbers[place] for place in each.watched if place in numbers)
-    return {WATCHED: ir.DenseI64ArrayAttr.get(watched)} if watched else {}
-
-
-def _reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    """Nothing where a gradient flows from all that has one, as mostly."""
-    if argument.gradient is None or argument.reached is None or set(differentiated) <= set(argument.reached):
-        return {}
-    reached = sorted(numbers[place] for place in differentiated if place in argument.reached)
-    return {REACHED: ir.DenseI64ArrayAttr.get(reached)}
-
-
 def _meta(tensor: torch.Tensor, layout: Layout | None) -> torch.Tensor:
     """A tensor without memory that looks like `tensor`, laid out as `layout` says if it is given."""
     size, stride = (layout.size, layout.stride) if layout else (tensor.size(), tensor.stride())
@@ -300,10 +246,6 @@ def _layout_of(node: torch.fx.Node) -> Layout:
 
 def _as_strided(layout: Layout) -> ViewStep:
     return ViewStep("aten.as_strided.default", ([*layout.size], [*layout.stride], layout.offset))
-
-
-def _integer(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def _dependents(roots: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:

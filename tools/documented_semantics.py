@@ -17,7 +17,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context
 from dovetail.errors import DovetailError
-from dovetail.frontend.capture import capture, lift_attributes
+from dovetail.frontend.capture import capture
+from dovetail.frontend.dynamo_graph import lift_attributes
 from dovetail.frontend.importer import import_capture
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.runner import Runner

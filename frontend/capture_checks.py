@@ -1,0 +1,72 @@
+"""What a capture refuses before anything ran: arguments, writes, metadata and nodes that the IR can't say."""
+
+import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
+from torch.utils._pytree import tree_flatten
+
+from dovetail.dialects.torch_types import DTYPE_NAMES
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.alias_groups import retains_grad, root
+from dovetail.frontend.eager_facts import EagerRun
+from dovetail.frontend.source_lines import source_line
+
+
+def check_inputs(names: list[str], inputs: list) -> None:
+    """Raises UnsupportedError for an argument that is no strided tensor of a known type, and no number."""
+    for name, value in zip(names, inputs, strict=True):
+        if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+            raise UnsupportedError(f"argument {name}: layout {value.layout} is not supported, expected torch.strided")
+        if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
+            raise UnsupportedError(f"argument {name}: element type {value.dtype} is not supported")
+        if not isinstance(value, torch.Tensor | int | float | bool):
+            raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
+
+
+def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
+    """Checks what is written in autograd's sight.
+
+    Of such, the gradient after the write is computed only as a part of that before it; and a call without autograd
+    can't give it a history.
+    """
+    if run.tracked and not torch.is_grad_enabled():
+        raise UnsupportedError(
+            f"argument {names[min(run.tracked)]} is written under enable_grad in a call under no_grad"
+        )
+    written = {id(root(run.arguments[index])) for index in run.tracked}
+    for index, argument in enumerate(run.arguments):
+        shares_history = isinstance(argument, torch.Tensor) and id(root(argument)) in written
+        if shares_history and retains_grad(inputs[index]):
+            raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
+
+
+def check_metadata(metadata, names: list[str]) -> None:
+    """Raises for every fact that the metadata states and the IR can't yet."""
+    if metadata.num_graphsafe_rng_states or metadata.is_rng_op_functionalized:
+        raise UnsupportedError("functionalized random number generators are not supported yet")
+    for name, info in zip(names, metadata.input_info, strict=True):
+        if info.mutates_data or info.mutates_metadata:
+            raise UnsupportedError(f"argument {name}: is mutated by an op that doesn't say so in its schema")
+    for index in metadata.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
+        raise UnsupportedError(f"argument {names[index]}: mutation in the backward is not supported yet")
+
+
+def check_nodes(graph: torch.fx.Graph, inputs: list) -> None:
+    """Raises for a tensor inside of the graph that the IR can't say: its types know neither device nor layout."""
+    devices = {value.device.type for value in inputs if isinstance(value, torch.Tensor)} or {"cpu"}
+    for node in graph.nodes:
+        if isinstance(node.meta.get("val"), torch.SymFloat | torch.SymBool):
+            raise DataDependentOutputException(node.target)
+        for value in tree_flatten(node.meta.get("val"))[0]:
+            if not isinstance(value, torch.Tensor):
+                continue
+            if value.device.type not in devices:
+                expected = ", ".join(sorted(devices))
+                raise UnsupportedError(
+                    f"{source_line(node)}: a tensor on {value.device} is not supported, expected {expected}"
+                )
+            if value.layout != torch.strided:
+                raise UnsupportedError(
+                    f"{source_line(node)}: layout {value.layout} is not supported, expected torch.strided"
+                )
+            if str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
+                raise UnsupportedError(f"{source_line(node)}: element type {value.dtype} is not supported")

@@ -1,0 +1,79 @@
+"""What a Dynamo graph says beside its nodes: the user's names, sizes that were left open, tensors stored in it."""
+
+import copy
+import functools
+
+import torch
+
+
+def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
+    """Makes the tensors that Dynamo stored in the graph (an optimizer's parameters and moments) its first arguments.
+
+    Returns the graph with those placeholders, and the tensors; Dynamo guards that they stay the same objects.
+    """
+    graph = copy.deepcopy(gm.graph)
+    first = next(iter(graph.nodes))
+    placeholders: dict[str, torch.fx.Node] = {}
+    for node in graph.find_nodes(op="get_attr"):
+        if not isinstance(_attribute(gm, node.target), torch.Tensor):
+            continue
+        if node.target not in placeholders:
+            with graph.inserting_before(first):
+                placeholders[node.target] = graph.placeholder(node.name)
+            placeholders[node.target].meta = {**node.meta, "dovetail_name": node.target}
+        node.replace_all_uses_with(placeholders[node.target])
+        graph.erase_node(node)
+    return torch.fx.GraphModule(gm, graph), [_attribute(gm, target) for target in placeholders]
+
+
+def _attribute(module: torch.nn.Module, target: str):
+    return functools.reduce(getattr, target.split("."), module)
+
+
+def input_names(gm: torch.fx.GraphModule) -> list[str]:
+    """The user's own names ("L['self'].weight") for the placeholders, in order."""
+    names = []
+    for node in gm.graph.find_nodes(op="placeholder"):
+        argument = node.meta.get("grapharg")
+        if "dovetail_name" in node.meta:
+            names.append(node.meta["dovetail_name"])
+            continue
+        names.append(argument.source.name if argument is not None and argument.source is not None else node.name)
+    return [name() if callable(name) else name for name in names]
+
+
+def fix_sizes(gm: torch.fx.GraphModule) -> None:
+    """Fixes sizes that Dynamo would leave open to those of now; it guards on them and captures anew for others."""
+    for node in gm.graph.find_nodes(op="placeholder"):
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor):
+            for number in (*value.size(), *value.stride(), value.storage_offset()):
+                fixed(number)
+        fixed(value)
+
+
+def fixed(value):
+    """A number of now in place of one that Dynamo left open."""
+    match value:
+        case torch.SymInt():
+            return int(value)
+        case torch.SymFloat():
+            return float(value)
+        case torch.SymBool():
+            return bool(value)
+    return value
+
+
+def static_inputs(gm: torch.fx.GraphModule) -> set[int]:
+    """Parameters and buffers: what Dynamo marks as static, by position."""
+    return {
+        index
+        for index, node in enumerate(gm.graph.find_nodes(op="placeholder"))
+        if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {}) or "dovetail_name" in node.meta
+    }
+
+
+def fixes_offsets(gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph addresses memory by its place in the storage, which Dynamo does not guard."""
+    named = {getattr(node.target, "__name__", str(node.target)) for node in gm.graph.nodes}
+    return any(name.startswith("as_strided") for name in named)
