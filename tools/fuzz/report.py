@@ -1,6 +1,7 @@
 """What runs found, as docs/fuzzing.md."""
 
 import platform
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -145,9 +146,12 @@ def _reasons(tally: Tally) -> list[str]:
 
 
 def _general(reason: str) -> str:
-    """Without the names of one program, so that equal reasons are counted together."""
-    words = reason.strip().partition("\n")[0].split(" ")
-    return " ".join("..." if any(mark in word for mark in ("L[", "G[", "<fuzz")) else word for word in words)
+    """Without the names, numbers and sizes of one program, so that equal reasons are counted together."""
+    line = reason.strip().partition("\n")[0].partition(": one of the variables needed")[0]
+    line = re.sub(r"\bnode \w+", "node ...", line)
+    line = re.sub(r"\bresult \d+", "result ...", line)
+    line = re.sub(r"(loc\(\")?<fuzz \d+>\"?(:\d+)+\)?", "...", line)
+    return " ".join("..." if any(mark in word for mark in ("L[", "G[")) else word for word in line.split(" "))
 
 
 def _cell(text: str) -> str:
