@@ -15,6 +15,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
 from dovetail.runtime.double_backward import has_effect
 from dovetail.runtime.inlining import Functions, inlined, ops_of
+from dovetail.runtime.stats import current
 
 
 class PartialBackward:
@@ -43,6 +44,7 @@ class PartialBackward:
         if absent not in self._loaded:
             self._loaded[absent] = self._load(absent)
         function, zeros = self._loaded[absent]
+        current().eager["a backward from some results met infinite values, and ran again op by op"] += 1
         made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in zeros]
         with torch.no_grad(), torch._C._DisableAutocast():
             return function([*values, *made])

@@ -344,3 +344,4 @@ def test_absent_gradient_is_no_zero(name):
         (results[0].sum() + results[1].sum()).backward()
         found[-1].append(x.grad)
     torch.testing.assert_close(found[1], found[0], equal_nan=True)
+    assert any("ran again op by op" in reason for reason in dovetail.stats(reset=True).eager)
