@@ -4,6 +4,7 @@ Zeros in place of absent gradients give the same numbers, but for what is infini
 never runs those ops. Here they are left out of `@backward`, which then runs op by op through ATen.
 """
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -13,9 +14,12 @@ from torch_mlir.dialects import func
 from dovetail.backends.emitter import Emitter
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
+from dovetail.errors import EagerWarning
 from dovetail.runtime.double_backward import has_effect
 from dovetail.runtime.inlining import Functions, inlined, ops_of
 from dovetail.runtime.stats import current
+
+_REASON = "a backward from some results met infinite values, and ran again op by op"
 
 
 class PartialBackward:
@@ -44,7 +48,8 @@ class PartialBackward:
         if absent not in self._loaded:
             self._loaded[absent] = self._load(absent)
         function, zeros = self._loaded[absent]
-        current().eager["a backward from some results met infinite values, and ran again op by op"] += 1
+        current().eager[_REASON] += 1
+        warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
         made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in zeros]
         with torch.no_grad(), torch._C._DisableAutocast():
             return function([*values, *made])
