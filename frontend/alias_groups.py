@@ -27,13 +27,11 @@ ALIGNMENT = 16
 
 def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     """The groups of two or more among `values`, in the order of their first members; other values don't count."""
-    storages: dict[int, list[int]] = {}
     empty: dict[int, list[int]] = {}
     for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor):
-            found, where = (storages, memory(value)) if value.numel() else (empty, id(root(value)))
-            found.setdefault(where, []).append(index)
-    together = [*empty.values(), *(members for each in storages.values() for members in _meeting(each, values))]
+        if isinstance(value, torch.Tensor) and not value.numel():
+            empty.setdefault(id(root(value)), []).append(index)
+    together = [*empty.values(), *(members for each in neighbours(values) for members in _meeting(each, values))]
     groups = [_group(members, values) for members in together if len(members) > 1]
     return tuple(sorted(groups, key=lambda group: group.members))
 
@@ -47,7 +45,7 @@ def neighbours(values: Sequence) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(each) for each in storages.values() if len(each) > 1)
 
 
-def _meeting(indices: list[int], values: Sequence) -> Iterator[list[int]]:
+def _meeting(indices: Sequence[int], values: Sequence) -> Iterator[list[int]]:
     """Splits arguments in one storage where nobody's span crosses."""
     together: list[int] = []
     end = 0

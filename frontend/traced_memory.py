@@ -1,5 +1,6 @@
 """Whether tracing gives the user's tensors the memory that eager gives them: one write must change the same ones."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
@@ -30,9 +31,9 @@ def differing_node(run: EagerRun, arguments: Sequence, values: Mapping[str, obje
 
 def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> Iterator[tuple[str, int, int]]:
     """Node by node, the memory of each tensor in the eager and in the traced run."""
-    held = [each for each in run.arguments if isinstance(each, torch.Tensor)]
-    # Arguments that share memory between which nothing is shared are independent in the traced run.
-    several = {memory(each) for each in held if sum(memory(each) == memory(other) for other in held) > 1}
+    held = Counter(memory(each) for each in run.arguments if isinstance(each, torch.Tensor))
+    # Arguments of one storage that have no element in common are independent in the traced run.
+    several = {each for each, count in held.items() if count > 1}
     for seen, found in zip(run.arguments, arguments, strict=True):
         if isinstance(seen, torch.Tensor) and memory(seen) not in several:
             yield "", memory(seen), memory(found)

@@ -81,3 +81,16 @@ module attributes {dovetail.level = "joint"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op expects 'dovetail.apart' of argument 0 to be a number, got unit}}
+  func.func private @guard(!r {dovetail.name = "x", dovetail.apart}) attributes {dovetail.mutated = 1}
+  func.func @joint(%x: !r) {
+    call @guard(%x) : (!r) -> ()
+    return
+  }
+}
