@@ -56,7 +56,7 @@ format: $(INSTALLED)
 typing:
 	rm -rf build/typing
 	mkdir -p build/typing/dovetail
-	ln -s $(addprefix $(CURDIR)/,$(wildcard dovetail/*.py) dovetail/pictures $(SUBPACKAGES)) build/typing/dovetail
+	ln -s $(addprefix $(CURDIR)/,$(wildcard dovetail/*.py) dovetail/explanation dovetail/tuning $(SUBPACKAGES)) build/typing/dovetail
 
 # torch goes first, at the version that development uses: pyproject.toml allows several.
 $(INSTALLED): pyproject.toml

@@ -13,13 +13,13 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_ops import Kind, kind, kind_of_name
-from dovetail.dialects.torch_types import tensor_info
-from dovetail.frontend.importer import import_capture
+from dovetail.dialects.torch_facts.ops import Kind, kind, kind_of_name
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.frontend.records import Capture
-from dovetail.passes.partition import PartitionPass
+from dovetail.frontend.to_ir.importer import import_capture
+from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.rewriting import body, function, functions, has_argument_attribute
+from dovetail.passes.rewriting.cloning import body, function, functions, has_argument_attribute
 
 BUDGETS = (0.75, 0.5, 0.25, 0.0)
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dovetail.frontend.capture import capture
-from dovetail.frontend.dynamo_graph import lift_attributes
+from dovetail.frontend.dynamo.graph import lift_attributes
 from dovetail.frontend.records import Capture
 from dovetail.tools.demo.tasks import ALL_TASKS, Task
 

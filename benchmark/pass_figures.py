@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 
 
 @dataclass

@@ -5,8 +5,8 @@ import transformers
 
 from dovetail.dialects.context import make_context
 from dovetail.frontend.capture import capture
-from dovetail.frontend.dynamo_graph import lift_attributes
-from dovetail.frontend.importer import import_capture
+from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.tools.demo.tasks import LossOf
 
 BATCH, LENGTH = 2, 128

@@ -5,7 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import REGION, is_region, symbol
 from dovetail.dialects.context import make_context
-from dovetail.dialects.torch_types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_tensor_info
 
 VARIANT, DRIVER, MEASURED = "dovetail.variant", "dovetail.driver", "dovetail.measured"
 CHOICE = (VARIANT, DRIVER, MEASURED)

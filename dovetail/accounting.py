@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from torch.utils.flop_counter import flop_registry
 from torch_mlir import ir
 
-from dovetail.backends.aten import overload
+from dovetail.backends.python.aten import overload
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.regions import regions
-from dovetail.dialects.torch_ops import Kind, aten_name, kind
-from dovetail.dialects.torch_types import tensor_info
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.runtime.stats import Stats
 
 

@@ -13,8 +13,8 @@ from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, reg
 from dovetail.errors import StrictError
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, split_pipeline
-from dovetail.passes.region_halves import halves, work_count
-from dovetail.passes.runner import Runner
+from dovetail.passes.regions.halves import halves, work_count
+from dovetail.passes.running.runner import Runner
 from dovetail.runtime.launch import Executable, choose_driver
 from dovetail.runtime.stats import current
 from dovetail.timed import timed

@@ -18,12 +18,12 @@ from dovetail.dialects.context import make_context
 from dovetail.eager_path import eager_variant, flat
 from dovetail.errors import AliasMismatch, OptionError, PassError, UnsupportedError
 from dovetail.frontend.capture import capture
-from dovetail.frontend.dynamo_graph import lift_attributes
-from dovetail.frontend.eager_checkpoints import with_checkpoints
-from dovetail.frontend.importer import import_capture
+from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
+from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
 from dovetail.timed import timed

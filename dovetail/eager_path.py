@@ -7,8 +7,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import AliasMismatch, EagerWarning
-from dovetail.frontend.alias_groups import alias_groups, neighbours, retains_grad
-from dovetail.frontend.subclasses import plain_tensors
+from dovetail.frontend.observe.alias_groups import alias_groups, neighbours, retains_grad
+from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
 
 

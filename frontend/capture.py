@@ -17,24 +17,24 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
-from dovetail.frontend.alias_free import AliasFree
-from dovetail.frontend.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
-from dovetail.frontend.assertions import keep_assertions
-from dovetail.frontend.backward_facts import check_saved
 from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_tracked
-from dovetail.frontend.decompositions import decompositions
-from dovetail.frontend.dynamo_graph import fix_sizes, fixed, fixes_offsets, input_names, static_inputs
-from dovetail.frontend.eager_facts import EagerRun
-from dovetail.frontend.eager_run import eager_run
-from dovetail.frontend.idle_dropout import replace_idle_dropout
-from dovetail.frontend.inline_subgraphs import inline_subgraphs
-from dovetail.frontend.joined_histories import check_histories
-from dovetail.frontend.observations import Observations, observe
+from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.dynamo.assertions import keep_assertions
+from dovetail.frontend.dynamo.graph import fix_sizes, fixed, fixes_offsets, input_names, static_inputs
+from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
+from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
+from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
+from dovetail.frontend.observe.backward_facts import check_saved
+from dovetail.frontend.observe.eager_run import eager_run
+from dovetail.frontend.observe.joined_histories import check_histories
+from dovetail.frontend.observe.observations import Observations, observe
+from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.stand_ins import independent
+from dovetail.frontend.observe.transforms import closing_transforms
+from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
 from dovetail.frontend.records import Capture, Input, Owned
-from dovetail.frontend.shared_memory import shared_memory
-from dovetail.frontend.stand_ins import independent
-from dovetail.frontend.subclasses import Arguments, flatten_arguments
-from dovetail.frontend.transforms import closing_transforms
+from dovetail.frontend.trace.alias_free import AliasFree
+from dovetail.frontend.trace.shared_memory import shared_memory
 
 
 @closing_transforms()

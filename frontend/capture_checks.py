@@ -4,11 +4,11 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.utils._pytree import tree_flatten
 
-from dovetail.dialects.torch_types import DTYPE_NAMES
+from dovetail.dialects.torch_facts.types import DTYPE_NAMES
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.alias_groups import retains_grad, root
-from dovetail.frontend.eager_facts import EagerRun
-from dovetail.frontend.source_lines import source_line
+from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.observe.alias_groups import retains_grad, root
+from dovetail.frontend.observe.run_facts import EagerRun
 
 
 def check_inputs(names: list[str], inputs: list) -> None:

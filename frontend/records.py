@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from dovetail.dialects.subclasses import Convention
-from dovetail.frontend.alias_groups import AliasGroup
+from dovetail.frontend.observe.alias_groups import AliasGroup
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.aten import WRITES, with_strides
-from dovetail.backends.emitter import Emitter, Source
+from dovetail.backends.python.aten import WRITES, with_strides
+from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.runtime.autograd import make_border
-from dovetail.runtime.border import read_border
-from dovetail.runtime.double_backward import Replay
+from dovetail.runtime.autograd.border import read_border
+from dovetail.runtime.autograd.node import make_border
+from dovetail.runtime.autograd.partial_backward import PartialBackward
+from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare
-from dovetail.runtime.partial_backward import PartialBackward
 from dovetail.runtime.stats import count_copy
-from dovetail.runtime.subclasses import with_subclasses
+from dovetail.runtime.subclasses.boundary import with_subclasses
 
 
 def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:

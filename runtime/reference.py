@@ -11,7 +11,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.emitter import Emitter
+from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp

@@ -14,10 +14,10 @@ from dovetail.build import build
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
-from dovetail.passes.partition import PartitionPass
+from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
-from dovetail.passes.stages import since
+from dovetail.passes.running.runner import Runner
+from dovetail.passes.running.stages import since
 from dovetail.runtime.artifact import save_artifact
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.module_files import error_text, read_source, writing

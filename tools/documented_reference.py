@@ -15,9 +15,9 @@ from dovetail.dialects.dovetail import RefType, ops, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
 from dovetail.options import Options
 from dovetail.passes.base import Pass, registry
-from dovetail.passes.cost_model import COSTS, CostModel
+from dovetail.passes.levels.verify_level import LEVELS
 from dovetail.passes.pipeline import PIPELINES
-from dovetail.passes.verify_level import LEVELS
+from dovetail.passes.placement.cost_model import COSTS, CostModel
 from dovetail.runtime.stats import Stats
 from dovetail.tools.documented_attributes import documented_attributes
 
@@ -150,7 +150,7 @@ def _error_classes() -> list[type]:
 def _unsupported() -> list[str]:
     """The messages of `UnsupportedError` in the frontend, without repetition and without those that say nothing."""
     found: dict[str, None] = {}
-    for path in sorted(Path(dovetail.frontend.__file__).parent.glob("*.py")):
+    for path in sorted(Path(dovetail.frontend.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "UnsupportedError":
                 found[_message(node.args[0])] = None

@@ -18,10 +18,10 @@ from torch_mlir import ir
 from dovetail.dialects.context import make_context
 from dovetail.errors import DovetailError
 from dovetail.frontend.capture import capture
-from dovetail.frontend.dynamo_graph import lift_attributes
-from dovetail.frontend.importer import import_capture
+from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.passes.pipeline import Pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 from dovetail.tools.documented_walk import shortened, stages
 
 ROOT = Path(__file__).resolve().parents[1]

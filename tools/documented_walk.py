@@ -12,11 +12,11 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_file
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.torch_types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import PassError
-from dovetail.passes.partition import PartitionPass
+from dovetail.passes.levels.verify_level import VerifyLevelPass
+from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import Pipeline, compile_pipeline
-from dovetail.passes.verify_level import VerifyLevelPass
 
 _TENSOR = r"!torch\.v?tensor<\[[0-9,]*\],[A-Za-z0-9]+>"
 _LONG_TYPE = re.compile(rf"!dovetail\.ref<{_TENSOR}, strided<\[[0-9, ]*\]>>|{_TENSOR}")

@@ -1,4 +1,4 @@
-"""`python -m dovetail.tools.measure_costs`: measures the constants of `passes/cost_model.py` on this machine."""
+"""`python -m dovetail.tools.measure_costs`: measures this machine's constants for `passes/placement/cost_model.py`."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ import torch
 
 from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.backends.target import Target
-from dovetail.passes.cost_model import CostModel
+from dovetail.passes.placement.cost_model import CostModel
 from dovetail.runtime.launch import Executable, prepare
 
 _SMALL, _LARGE, _MANY = 16, 1 << 22, 17
@@ -22,7 +22,7 @@ _COUNTS = (64, 128, 256, 512, 1024)
 
 _DESCRIPTION = """\
 Measures what a region and a library call cost on one core of this machine, and prints it as a CostModel, which goes
-into COSTS in passes/cost_model.py. Takes about a minute on an idle machine."""
+into COSTS in passes/placement/cost_model.py. Takes about a minute on an idle machine."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -3,7 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_types import TensorInfo, is_tensor, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, require_tensor_info
 
 
 class RefType(Dovetail.Type, name="ref"):

@@ -8,7 +8,7 @@ import torch
 
 from dovetail.backends.iree import CompiledRegion, compile_regions, compiler_executable
 from dovetail.backends.target import Target
-from dovetail.passes.in_place_plan import MAX_INPUTS
+from dovetail.passes.in_place.plan import MAX_INPUTS
 from dovetail.runtime.launch import Executable
 
 ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}

@@ -3,8 +3,8 @@
 import pytest
 from torch_mlir import ir
 
-from dovetail.passes.merge_equal_values import MergeEqualValuesPass
-from dovetail.passes.rewriting import bodies, functions
+from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
+from dovetail.passes.rewriting.cloning import bodies, functions
 from dovetail.tools.fuzz.check import check
 from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
 

@@ -5,9 +5,9 @@ import torch
 from partition_models import MODELS, joint_graph
 
 from dovetail.dialects.context import make_context
-from dovetail.frontend.importer import import_capture
+from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 from dovetail.tools.opt.run_check import RunCheck
 
 

@@ -110,7 +110,8 @@ def test_wrong_way_is_reported(tmp_path: Path, file: str, code: str, message: st
 
 def test_runtime_lives_without_frontend_and_passes(repository: Path) -> None:
     """Catches an artifact that can't run alone, because something on the way pulls the compiler in."""
-    modules = sorted(f"dovetail.runtime.{path.stem}" for path in (repository / "runtime").glob("[!_]*.py"))
+    files = (repository / "runtime").rglob("[!_]*.py")
+    modules = sorted(".".join(["dovetail", *path.relative_to(repository).with_suffix("").parts]) for path in files)
     script = f"""
 import importlib, sys
 sys.modules["dovetail.frontend"] = sys.modules["dovetail.passes"] = None

@@ -15,7 +15,7 @@ import pytest
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 
 _OWN = tuple(str(Path(__file__).resolve().parents[2] / folder) for folder in ("passes", "dialects"))
 # Between linear and the least that a square could be: doubling the module twice makes a square's second step four

@@ -18,7 +18,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ArtifactError
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 from dovetail.runtime import artifact
 from dovetail.runtime.artifact import load_artifact, save_artifact
 from dovetail.runtime.program import load_program

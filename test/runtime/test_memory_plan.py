@@ -8,7 +8,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import dovetail
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.passes.memory_reuse import Scan
+from dovetail.passes.memory.reuse import Scan
 from dovetail.runtime.reference import random_inputs, run_reference
 
 SIZE = 256  # so large that IREE gets the regions, which smaller ones are not worth

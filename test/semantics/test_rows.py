@@ -18,8 +18,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import EagerWarning, PassError, UnsupportedError
-from dovetail.passes.runner import Runner
-from dovetail.passes.verify_level import VerifyLevelPass
+from dovetail.passes.levels.verify_level import VerifyLevelPass
+from dovetail.passes.running.runner import Runner
 from dovetail.runtime.reference import random_inputs, run_reference
 from dovetail.tools.documented_semantics import Row, captured, lowered, passes_to, rows
 from dovetail.tools.documented_walk import shortened

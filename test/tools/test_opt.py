@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting import body, function
+from dovetail.passes.rewriting.cloning import body, function
 from dovetail.tools.opt.command import main
 
 MODULE = """

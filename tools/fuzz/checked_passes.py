@@ -7,7 +7,7 @@ from torch_mlir import ir
 
 from dovetail.errors import PassError
 from dovetail.passes.pipeline import Pipeline
-from dovetail.passes.runner import Runner
+from dovetail.passes.running.runner import Runner
 from dovetail.tools.opt.run_check import RunCheck
 
 

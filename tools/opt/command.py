@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.memory_use import memory_remarks
+from dovetail.dialects.memory.memory_use import memory_remarks
 from dovetail.errors import DovetailError
-from dovetail.passes.parse import parse_pipeline
+from dovetail.passes.in_place.prove_in_place import in_place_remarks
 from dovetail.passes.pipeline import Pipeline
-from dovetail.passes.prove_in_place import in_place_remarks
-from dovetail.passes.stages import until
+from dovetail.passes.running.parse import parse_pipeline
+from dovetail.passes.running.stages import until
 from dovetail.tools.module_files import error_text, read_source, write_output
 from dovetail.tools.opt.command_line import SEPARATOR, parse_arguments
 from dovetail.tools.opt.diagnostics import differences

@@ -5,9 +5,9 @@ import re
 import sys
 
 from dovetail.passes.base import registry
-from dovetail.passes.parse import MLIR_PASSES
+from dovetail.passes.levels.verify_level import LEVELS
 from dovetail.passes.pipeline import PIPELINES
-from dovetail.passes.verify_level import LEVELS
+from dovetail.passes.running.parse import MLIR_PASSES
 from dovetail.tools.opt.unknown_argument import has_single_dash, refusal
 
 SEPARATOR = "// -----"

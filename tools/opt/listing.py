@@ -4,8 +4,8 @@ import inspect
 from textwrap import indent
 
 from dovetail.passes.base import registry
-from dovetail.passes.parse import MLIR_PASSES
 from dovetail.passes.pipeline import PIPELINES
+from dovetail.passes.running.parse import MLIR_PASSES
 
 
 def listing() -> str:

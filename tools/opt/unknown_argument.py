@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dovetail.dialects.context import make_context
 from dovetail.errors import OptionError
-from dovetail.passes.mlir import MlirPass
+from dovetail.passes.running.mlir import MlirPass
 
 
 def has_single_dash(argument: str, known: Sequence[str]) -> bool:

@@ -74,7 +74,7 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
     # The compiler, which an artifact runs without.
     from dovetail.build import build
     from dovetail.options import Options
-    from dovetail.passes.runner import Runner
+    from dovetail.passes.running.runner import Runner
     from dovetail.tools.compile import lower
 
     module, runner = parse_module(read_source(options.file), make_context()), Runner()

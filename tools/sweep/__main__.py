@@ -7,8 +7,8 @@ import warnings
 from collections import defaultdict
 from pathlib import Path
 
-from dovetail.frontend.decompositions import decompositions
-from dovetail.frontend.replacements import REPLACEMENTS
+from dovetail.frontend.decompose.replacements import REPLACEMENTS
+from dovetail.frontend.decompose.table import decompositions
 from dovetail.tools.sweep.cases import Case, all_cases
 from dovetail.tools.sweep.check import Outcome, check, runs_in_eager
 from dovetail.tools.sweep.report import report

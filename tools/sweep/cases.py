@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.dialects.torch_ops import CREATION, MOVEMENT, POINTWISE, REDUCTIONS, VIEWS, Kind, kind_of_name
+from dovetail.dialects.torch_facts.ops import CREATION, MOVEMENT, POINTWISE, REDUCTIONS, VIEWS, Kind, kind_of_name
 from dovetail.tools.sweep.values import DTYPES
 
 aten = torch.ops.aten

@@ -14,11 +14,11 @@ from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import REGION
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_texts
-from dovetail.dialects.torch_ops import Kind, aten_name, kind_of_name
-from dovetail.dialects.torch_types import TensorInfo, require_tensor_info
-from dovetail.frontend.decompositions import decompositions
-from dovetail.passes.lower_regions import LowerRegionsPass
-from dovetail.passes.place_ops import PLACEMENT, PLACEMENT_REASON, PlaceOpsPass
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.frontend.decompose.table import decompositions
+from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON, PlaceOpsPass
+from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.runtime.launch import Executable, prepare
 from dovetail.tools.sweep.cases import Case, Slot
 from dovetail.tools.sweep.values import CLASSES, tensor

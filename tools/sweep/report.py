@@ -15,9 +15,10 @@ int32, int16, int8, uint8, bool), on full, broadcast, odd, one-element, 0-dim an
 values, on special ones (NaN, infinities, both zeros, extremes) and on subnormal ones. The result is compared with ATen:
 whole numbers and truth values exactly, float32 to 32 epsilon, float64 to 4096, float16 and bfloat16 to 4 (of the result
 or of 1, for reductions of the largest input); NaN must be at the same places. "As it is" means the op by itself, as
-`passes/iree_support.py` decides on it; "decomposed" means through `frontend/decompositions.py`, as a model's ops go.
+`passes/placement/iree_support.py` decides on it; "decomposed" means through `frontend/decompose/table.py`, as a model's
+ops go.
 Ops that PyTorch's own decompositions always replace are swept decomposed only, ops that nothing replaces as they are.
-What is wrong as it is must be right decomposed: `frontend/replacements.py` keeps it from the regions.
+What is wrong as it is must be right decomposed: `frontend/decompose/replacements.py` keeps it from the regions.
 
 Subnormal numbers count as 0 inside of a region, and the sign of a zero is not compared.
 """

@@ -7,7 +7,7 @@ from torch_mlir.dialects.ext import Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_types import tensor_info
+from dovetail.dialects.torch_facts.types import tensor_info
 
 
 class AllocOp(Dovetail.Operation, name="alloc"):

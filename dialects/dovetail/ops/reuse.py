@@ -8,7 +8,7 @@ from torch_mlir.dialects.ext import Operand, Result
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_types import tensor_info
+from dovetail.dialects.torch_facts.types import tensor_info
 
 
 class ReuseOp(Dovetail.Operation, name="reuse"):

@@ -51,7 +51,7 @@ ROWS = [
         Malformed(r'not_in_place = "[^"]*"', 'in_place = "pointwise"', "'dovetail.write' op"),
         trained=(),
         level="regions",
-        tests=("frontend/test_mutated_inputs.py::test_write_overlapping_its_read",),
+        tests=("semantics/test_mutated_inputs.py::test_write_overlapping_its_read",),
     ),
     Row(
         "H2",
@@ -88,7 +88,7 @@ ROWS = [
         ),
         prepare=lambda x: (x[1:9],),
         level="regions",
-        tests=("frontend/test_inputs.py::test_copy_for_layout_is_counted",),
+        tests=("semantics/test_inputs.py::test_copy_for_layout_is_counted",),
     ),
     Row(
         "H4",
@@ -105,7 +105,7 @@ ROWS = [
             "'dovetail.own' op has no place in a region, which IREE compiles",
         ),
         level="regions",
-        tests=("frontend/test_inputs.py::test_float_types",),
+        tests=("semantics/test_inputs.py::test_float_types",),
     ),
     Row(
         "H5",
@@ -114,17 +114,17 @@ ROWS = [
         lambda: [numbers()[:5].clone(), numbers()[:16].reshape(1, 1, 4, 4).clone()],
         """
             CHECK: torch.operator "torch.aten.logcumsumexp"(
-            CHECK-SAME: dovetail.reason = "fallback: no entry in dialects/torch_ops.py"
+            CHECK-SAME: dovetail.reason = "fallback: no entry in dialects/torch_facts/ops.py"
             CHECK: torch.operator "torch.aten.index.Tensor"(
             CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
         """,
         Malformed(
-            r' {dovetail.reason = "fallback: no entry in dialects/torch_ops.py"}',
+            r' {dovetail.reason = "fallback: no entry in dialects/torch_facts/ops.py"}',
             "",
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
         level="program",
-        tests=("passes/test_iree_support.py::test_refused",),
+        tests=("passes/placement/test_iree_support.py::test_refused",),
     ),
     Row(
         "H6",
@@ -142,6 +142,6 @@ ROWS = [
         ),
         prepare=lambda x: (x[::2],),
         level="regions",
-        tests=("frontend/test_inputs.py::test_layout",),
+        tests=("semantics/test_inputs.py::test_layout",),
     ),
 ]

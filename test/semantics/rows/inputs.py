@@ -190,7 +190,7 @@ ROWS = [
             CHECK-COUNT-1: "dovetail.tangent"
         """,
         Malformed(' {mode = "no_grad"}', "", 'attribute "mode" is expected but not provided'),
-        tests=("frontend/test_mutated_inputs.py::test_mutation_through_detach",),
+        tests=("semantics/test_mutated_inputs.py::test_mutation_through_detach",),
     ),
     Row(
         "I4",
@@ -219,7 +219,7 @@ ROWS = [
             CHECK-COUNT-1: "dovetail.tangent"
         """,
         Malformed('"hidden"', '"hidden", versions = 2 : i64', "expects no 'versions' in mode 'hidden'"),
-        tests=("frontend/test_mutated_inputs.py::test_version_counter_of_data",),
+        tests=("semantics/test_mutated_inputs.py::test_version_counter_of_data",),
     ),
     Row(
         "I6",
@@ -234,7 +234,7 @@ ROWS = [
         Malformed(r"stride = \[1, 3\]", "stride = [1]", "expects one stride a size, got 2 sizes and 1 strides"),
         prepare=cloned,
         plain_trace=True,
-        tests=("frontend/test_mutated_inputs.py::test_metadata_mutation",),
+        tests=("semantics/test_mutated_inputs.py::test_metadata_mutation",),
     ),
     Row(
         "I7",
@@ -262,7 +262,7 @@ ROWS = [
         trained=(1,),
         plain_trace=True,
         eager="argument x: `set_`, which gives it other memory, is not supported yet",
-        tests=("frontend/test_eager_path.py::test_storage_changes",),
+        tests=("semantics/test_eager_path.py::test_storage_changes",),
     ),
     Row(
         "I9",
@@ -281,7 +281,7 @@ ROWS = [
         trained=(1,),
         plain_trace=True,
         eager="argument x: resizing its memory is not supported yet",
-        tests=("frontend/test_eager_path.py::test_storage_changes",),
+        tests=("semantics/test_eager_path.py::test_storage_changes",),
     ),
     Row(
         "I11",
@@ -298,7 +298,7 @@ ROWS = [
             'write"(%arg1, %arg0) {mode = "no_grad"} : (!ref3, !ref0d)',
             "'dovetail.write' op expects a value of type '!torch.vtensor<[],f32>' to match",
         ),
-        tests=("frontend/test_inputs.py::test_buffers", "frontend/test_inputs.py::test_tied_parameters"),
+        tests=("semantics/test_inputs.py::test_buffers", "semantics/test_inputs.py::test_tied_parameters"),
     ),
     Row(
         "I12",
@@ -319,7 +319,7 @@ ROWS = [
         ),
         prepare=twice,
         plain_trace=True,
-        tests=("frontend/test_inputs.py::test_same_tensor_in_one_call_only",),
+        tests=("semantics/test_inputs.py::test_same_tensor_in_one_call_only",),
     ),
     Row(
         "I13",
@@ -375,7 +375,7 @@ ROWS = [
         ),
         prepare=cloned,
         level="split",
-        tests=("frontend/test_inputs.py::test_argument_without_gradient",),
+        tests=("semantics/test_inputs.py::test_argument_without_gradient",),
     ),
     Row(
         "I16",
@@ -400,7 +400,7 @@ ROWS = [
         Malformed(r"parts = \[1\]", "parts = [0]", "'dovetail.arguments' expects each position from 0 to 1 once, got"),
         prepare=wrappers,
         trained=(1,),
-        tests=("frontend/test_subclasses.py::test_mutated", "frontend/test_subclasses.py::test_sharing_a_part"),
+        tests=("semantics/test_subclasses.py::test_mutated", "semantics/test_subclasses.py::test_sharing_a_part"),
     ),
     Row(
         "I18",
@@ -417,6 +417,6 @@ ROWS = [
             "expects a ref to a static '!torch.vtensor' with one stride a dimension",
         ),
         prepare=odd_layouts,
-        tests=("frontend/test_inputs.py::test_layout", "frontend/test_inputs.py::test_copy_for_layout_is_counted"),
+        tests=("semantics/test_inputs.py::test_layout", "semantics/test_inputs.py::test_copy_for_layout_is_counted"),
     ),
 ]

@@ -133,7 +133,7 @@ ROWS = [
             r"\1, %4) : (!value4x4, !ref4x4_strides1x4)",
             "'dovetail.gradient' op expects an argument of the function, got the result of 'dovetail.own'",
         ),
-        tests=("runtime/test_autograd.py::test_layout_of_the_tangent",),
+        tests=("runtime/autograd/test_autograd.py::test_layout_of_the_tangent",),
     ),
     Row(
         "J3",
@@ -180,7 +180,7 @@ ROWS = [
         ),
         level="split",
         tests=(
-            "frontend/test_checkpoint.py::test_inside_is_not_saved",
+            "frontend/to_ir/test_checkpoint.py::test_inside_is_not_saved",
             "runtime/test_random.py::test_recomputation_around_dropout",
         ),
     ),
@@ -194,7 +194,7 @@ ROWS = [
         """,
         Malformed('saved = "private"', 'saved = "shared"', "'dovetail.saved'"),
         level="split",
-        tests=("runtime/test_autograd.py::test_saved_values_die_in_the_backward",),
+        tests=("runtime/autograd/test_autograd.py::test_saved_values_die_in_the_backward",),
     ),
     Row(
         "J6",
@@ -208,7 +208,7 @@ ROWS = [
         """,
         Malformed(r' {dovetail.saved = "checked"}', "", "'dovetail.saved'"),
         level="split",
-        tests=("runtime/test_autograd.py::test_in_place_change_before_backward",),
+        tests=("runtime/autograd/test_autograd.py::test_in_place_change_before_backward",),
     ),
     Row(
         "J7",
@@ -228,7 +228,7 @@ ROWS = [
         level="split",
         tests=(
             "runtime/test_autocast.py::test_backward_under_autocast",
-            "runtime/test_autograd.py::test_backward_under_deterministic_algorithms",
+            "runtime/autograd/test_autograd.py::test_backward_under_deterministic_algorithms",
         ),
     ),
     Row(
@@ -243,9 +243,9 @@ ROWS = [
         Malformed(", dovetail.forward = @forward", "", "'@apply' expects a body of one block, got 0 blocks"),
         level="split",
         tests=(
-            "runtime/test_autograd.py::test_retained_graph",
-            "runtime/test_autograd.py::test_second_backward",
-            "runtime/test_double_backward.py::test_third_order",
+            "runtime/autograd/test_autograd.py::test_retained_graph",
+            "runtime/autograd/test_autograd.py::test_second_backward",
+            "runtime/autograd/test_double_backward.py::test_third_order",
         ),
     ),
     Row(
@@ -264,7 +264,7 @@ ROWS = [
         ),
         level="split",
         around=hooks_in_double,
-        tests=("runtime/test_saved_tensor_hooks.py::test_all_saved_values_are_packed",),
+        tests=("runtime/autograd/test_saved_tensor_hooks.py::test_all_saved_values_are_packed",),
     ),
     Row(
         "J10",
@@ -280,7 +280,10 @@ ROWS = [
         """,
         Malformed("dovetail.else = @else_0, ", "", "expects 'dovetail.else' to name a function"),
         level="split",
-        tests=("frontend/test_higher_order.py::test_cond", "frontend/test_higher_order.py::test_while_loop"),
+        tests=(
+            "frontend/to_ir/test_higher_order.py::test_cond",
+            "frontend/to_ir/test_higher_order.py::test_while_loop",
+        ),
     ),
     Row(
         "J11",
@@ -300,7 +303,10 @@ ROWS = [
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
         level="program",
-        tests=("frontend/test_effects.py::test_order_and_number", "frontend/test_effects.py::test_assertion"),
+        tests=(
+            "frontend/to_ir/test_effects.py::test_order_and_number",
+            "frontend/to_ir/test_effects.py::test_assertion",
+        ),
     ),
     Row(
         "J12",

@@ -131,7 +131,7 @@ ROWS = [
         prepare=cloned,
         then=write_first_result,
         plain_trace=True,
-        tests=("frontend/test_outputs.py::test_argument_returned",),
+        tests=("semantics/test_outputs.py::test_argument_returned",),
     ),
     Row(
         "O3",
@@ -151,8 +151,8 @@ ROWS = [
         prepare=cloned,
         then=shift_argument,
         tests=(
-            "frontend/test_outputs.py::test_view_of_argument",
-            "frontend/test_outputs.py::test_multi_output_view_of_argument",
+            "semantics/test_outputs.py::test_view_of_argument",
+            "semantics/test_outputs.py::test_multi_output_view_of_argument",
         ),
     ),
     Row(
@@ -231,7 +231,7 @@ ROWS = [
             r"\1, \2) : (!value4, !ref2x2)",
             "'dovetail.gradient' op expects an argument of the function, got the result of 'dovetail.own'",
         ),
-        tests=("frontend/test_outputs.py::test_custom_function_view",),
+        tests=("semantics/test_outputs.py::test_custom_function_view",),
     ),
     Row(
         "O9",
@@ -263,7 +263,7 @@ ROWS = [
             CHECK: return [[OWN]] : !ref4
         """,
         Malformed('level = "joint"', 'level = "split"', 'expects \'dovetail.level\' to be "joint", got "split"'),
-        tests=("frontend/test_outputs.py::test_nested_containers",),
+        tests=("semantics/test_outputs.py::test_nested_containers",),
     ),
     Row(
         "O11",
@@ -295,7 +295,7 @@ ROWS = [
         Malformed(r"vtensor<\[3,4\],f32>", "vtensor<[?,4],f32>", "expects a ref to a static '!torch.vtensor'"),
         dynamic=True,
         tests=(
-            "frontend/test_inputs.py::test_sizes_that_change",
+            "semantics/test_inputs.py::test_sizes_that_change",
             "semantics/test_sizes.py::test_results_of_changing_size",
         ),
     ),
@@ -313,6 +313,6 @@ ROWS = [
             "strided<[24, 1, 12, 3], offset: 2>",
             "expects a ref to a static '!torch.vtensor' with one stride a dimension and no offset",
         ),
-        tests=("frontend/test_outputs.py::test_memory_format_of_results",),
+        tests=("semantics/test_outputs.py::test_memory_format_of_results",),
     ),
 ]

@@ -1,0 +1,225 @@
+"""How torch-dialect ops and attributes are said in Python: names, constants, argument conversions."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch_mlir import ir
+
+from dovetail.backends.python.literals import literal
+from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
+
+_SCALAR_TYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 "
+    "bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz "
+    "float8_e4m3fnuz uint16 uint32 uint64"
+).split()  # fmt: skip
+_LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn")
+_MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+_NUMBERED = {"ScalarType": _SCALAR_TYPES, "Layout": _LAYOUTS, "MemoryFormat": _MEMORY_FORMATS}
+
+
+@cache
+def overload(name: str) -> torch._ops.OpOverload:
+    """The ATen overload called "aten.add.Tensor".
+
+    Raises:
+        AttributeError: if this PyTorch has none of that name.
+    """
+    namespace, packet, overload_name = name.split(".")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), overload_name)
+
+
+def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
+    """What to call for `target` on values: views by size must accept any strides, since values have none."""
+    return _ON_VALUES.get(target, target)
+
+
+def _as_strided(value, size, stride, storage_offset=None):
+    """`as_strided` of a value: of the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.contiguous()  # may lie within larger memory
+    return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
+
+
+def _scatter(target: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A scatter into a value; ATen's copies all the memory that its tensor is a part of, and gives that part."""
+
+    def scatter(value, *args):
+        is_whole = value.untyped_storage().nbytes() == value.numel() * value.itemsize
+        return target(value if is_whole else value.clone(), *args)
+
+    return scatter
+
+
+def _as_strided_scatter(value, source, size, stride, storage_offset=None):
+    """`as_strided_scatter` into a value: into the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.clone(memory_format=torch.contiguous_format)
+    rows.as_strided(size, stride, storage_offset or 0).copy_(source)
+    return rows
+
+
+_ON_VALUES: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.view.default: torch.ops.aten.reshape.default,
+    torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
+    torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.ops.aten.reshape.default(value, size),
+    torch.ops.aten.as_strided.default: _as_strided,
+    torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
+    **{
+        target: _scatter(target)
+        for target in (
+            torch.ops.aten.slice_scatter.default,
+            torch.ops.aten.select_scatter.default,
+            torch.ops.aten.diagonal_scatter.default,
+        )
+    },
+}
+
+
+@cache
+def view_function(name: str, grad_mode: bool | None) -> Callable[..., Any]:
+    """The view function `name`, called in autograd's mode `grad_mode`."""
+    function = overload(name)
+    if grad_mode is None:
+        return function
+
+    def view(*arguments):
+        with torch.set_grad_enabled(grad_mode):
+            return function(*arguments)
+
+    return view
+
+
+def increment_version(tensor: torch.Tensor, count: int) -> None:
+    """Moves a version counter on, as `count` more in-place ops would."""
+    for _ in range(count):
+        torch.autograd.graph.increment_version(tensor)
+
+
+def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` itself if it has `strides` (in elements), else a copy that has them."""
+    if tensor.stride() == strides:
+        return tensor
+    laid_out = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
+    return laid_out.copy_(tensor)
+
+
+def _write_no_grad(ref: torch.Tensor, value: torch.Tensor) -> None:
+    with torch.no_grad():
+        ref.copy_(value)
+
+
+def _write_hidden(ref: torch.Tensor, value: torch.Tensor) -> None:
+    # Unlike `detach()`, which shares the version counter.
+    ref.data.copy_(value)
+
+
+WRITES: dict[str, Callable] = {"tracked": torch.Tensor.copy_, "no_grad": _write_no_grad, "hidden": _write_hidden}
+
+
+def constant(op: ir.Operation, names: dict[ir.Value, str]) -> str | None:
+    """The Python expression of a constant or a list of constants, None for any other op."""
+    if op.name in CONVERSIONS:
+        return f"{CONVERSIONS[op.name]}({names[op.operands[0]]})"
+    match op.name:
+        case "torch.constant.none":
+            return "None"
+        case "torch.constant.bool" | "torch.constant.int" | "torch.constant.float" | "torch.constant.number":
+            return expression(python_value(op.attributes["value"]))
+        case "torch.constant.str":
+            return repr(ir.StringAttr(op.attributes["value"]).value)
+        case "torch.constant.device":
+            return f"torch.device({ir.StringAttr(op.attributes['value']).value!r})"
+        case "torch.prim.ListConstruct" if is_constant(op):
+            return f"[{', '.join(names[value] for value in op.operands)}]"
+    return None
+
+
+def expression(value) -> str:
+    """`value` as Python source; infinities and NaN have no literal."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return f"float('{value}')"
+    return repr(value)
+
+
+def python_value(attribute: ir.Attribute):
+    """The Python value of an attribute: number, truth value, list; a dtype's name becomes the dtype."""
+    match attribute:
+        case ir.BoolAttr() | ir.FloatAttr():
+            return attribute.value
+        case ir.IntegerAttr():
+            return bool(attribute.value) if str(attribute.type) == "i1" else attribute.value
+        case ir.ArrayAttr():
+            return [python_value(each) for each in attribute]
+        case ir.StringAttr():
+            return getattr(torch, attribute.value)
+        case ir.UnitAttr():
+            return None
+    raise NotImplementedError(f"attribute {attribute} has no Python value")
+
+
+def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
+    """The call's argument list: positional, then by name; numbered types by their names; defaults left out."""
+    schema = target._schema.arguments
+    positional, named = [], []
+    for argument, operand in zip(schema, operands, strict=True):
+        text = _numbered(str(argument.real_type), operand)
+        if str(argument.real_type) == "number" and text.startswith("int("):
+            text = text.removeprefix("int(").removesuffix(")")  # the type of the result depends on it
+        if argument.kwarg_only:
+            if not (argument.has_default_value() and expression(argument.default_value) == text):
+                named.append(f"{argument.name}={text}")
+        else:
+            positional.append((argument, text))
+    while positional and positional[-1][0].has_default_value():
+        argument, text = positional[-1]
+        if expression(argument.default_value) != text:
+            break
+        positional.pop()
+    return ", ".join([*(text for _, text in positional), *named])
+
+
+def _numbered(real_type: str, operand: str) -> str:
+    """torch-mlir says dtypes, layouts and memory formats as numbers."""
+    names = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
+    return f"torch.{names[int(operand)]}" if names is not None and operand != "None" else operand
+
+
+def _literal(emitter, op: ir.Operation):
+    name = emitter.bind("literal", literal(op))
+    emitter.names[op.results[0]] = name
+    return [], None
+
+
+def _list_construct(emitter, op: ir.Operation):
+    return op.results, f"[{', '.join(emitter.name(value) for value in op.operands)}]"
+
+
+def _list_unpack(emitter, op: ir.Operation):
+    parts = emitter.name(op.operands[0])
+    return op.results, f"{parts}[0]" if len(op.results) == 1 else parts
+
+
+def _number_to_tensor(emitter, op: ir.Operation):
+    emitter.namespace.setdefault("torch", torch)
+    return op.results, f"torch.tensor({emitter.name(op.operands[0])})"
+
+
+def _to_vtensor(emitter, op: ir.Operation):
+    """A destination is written once, before it is read: the value is the memory, under the memory's name."""
+    return [], None
+
+
+def _overwrite(emitter, op: ir.Operation):
+    value, ref = (emitter.name(operand) for operand in op.operands)
+    return [], f"{ref}.copy_({value})"
+
+
+SPECIAL: dict[str, Callable] = {
+    "torch.vtensor.literal": _literal,
+    "torch.prim.ListConstruct": _list_construct,
+    "torch.prim.ListUnpack": _list_unpack,
+    "torch.prim.NumToTensor.Scalar": _number_to_tensor,
+    "torch.copy.to_vtensor": _to_vtensor,
+    "torch.overwrite.tensor.contents": _overwrite,
+}

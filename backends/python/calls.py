@@ -1,0 +1,96 @@
+"""What calls are in Python: regions, programs, library kernels, branches and loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.python import aten
+from dovetail.backends.python.control_flow import run_cond, run_while_loop
+from dovetail.backends.python.memory import argument
+from dovetail.dialects.calls import referred
+from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import tensor_info
+
+if TYPE_CHECKING:
+    from dovetail.backends.python.emitter import Emitter
+
+# The functions of a program that take one list and empty it; the others take their arguments.
+BOXED = ("forward", "backward")
+
+
+def emit_call(emitter: Emitter, op: func.CallOp) -> None:
+    callee = referred(op, "callee")
+    called, operands = emitter.bind(callee, emitter.bindings[callee]), list(op.operation.operands)
+    if callee in BOXED:
+        emitter.assign_tuple(op.results, f"{called}([{', '.join(map(emitter.name, operands))}])")
+    elif callee.startswith("apply"):
+        emitter.assign_tuple(op.results, f"{called}({', '.join(map(emitter.name, operands))})")
+    else:
+        emitter.assign(op.results, f"{called}({', '.join(argument(emitter, value) for value in operands)})")
+
+
+def emit_return(emitter: Emitter, op: func.ReturnOp) -> None:
+    results = f"({as_tuple([emitter.name(value) for value in op.operation.operands])})"
+    emitter.line(f"return {results}, gradients" if emitter.has_tangents else f"return {results}")
+
+
+def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
+    """An op of the torch dialect, or a library call.
+
+    Raises:
+        NotImplementedError: for one that can't be called from Python, with its location.
+    """
+    special = aten.SPECIAL.get(op.name)
+    if special is not None:
+        results, expression = special(emitter, op)
+        if expression:
+            emitter.assign(results, expression)
+    elif control_flow_name(op):
+        _control_flow(emitter, op)
+    elif (name := aten_name(op)) is not None:
+        _aten(emitter, name, op)
+    else:
+        raise NotImplementedError(f"{op.location}: '{op.name}' op can't be called from Python")
+
+
+def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
+    overload = aten.overload(name)
+    is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
+    called = overload if is_memory else aten.callable_for(overload)
+    function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
+    is_drawn = torch.Tag.nondeterministic_seeded in overload.tags
+    names = [_laid_out(emitter, value) if is_drawn else emitter.name(value) for value in op.operands]
+    arguments = aten.arguments(overload, names)
+    if "torch." in arguments:
+        emitter.namespace.setdefault("torch", torch)
+    emitter.assign(op.results, f"{function}({arguments})")
+
+
+def _laid_out(emitter: Emitter, value: ir.Value) -> str:
+    """An operand of an op that draws numbers, in the order of memory: by rows, where no copy says otherwise."""
+    is_copied = not isinstance(value.owner, ir.Block) and aten_name(value.owner.operation) == "aten.copy.default"
+    has_rows = is_copied or tensor_info(value.type) is None
+    return emitter.name(value) if has_rows else f"{emitter.name(value)}.contiguous()"
+
+
+def as_tuple(names: list[str]) -> str:
+    """Names as a tuple without its brackets, which for one name is a comma."""
+    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+
+
+def _control_flow(emitter: Emitter, op: ir.Operation) -> None:
+    names = called_subgraphs(op)
+    functions = ", ".join(emitter.bind(name, emitter.bindings[name]) for name in names)
+    operands = [emitter.name(value) for value in op.operands]
+    if control_flow_name(op) == COND:
+        run, arguments = emitter.bind("run_cond", run_cond), f"{operands[0]}, [{', '.join(operands[1:])}]"
+    else:
+        carried = len(op.results)
+        run = emitter.bind("run_while_loop", run_while_loop)
+        arguments = f"[{', '.join(operands[:carried])}], [{', '.join(operands[carried:])}]"
+    emitter.assign_tuple(op.results, f"{run}({functions}, {arguments})")

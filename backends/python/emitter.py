@@ -1,0 +1,170 @@
+"""A function of the IR as Python source that calls ATen, op by op.
+
+The reference executor runs what it emits at every level; the runtime runs what it emits for the host schedule, with
+compiled regions in place of `launch`ed functions. One emitter, so the two can't disagree. A name lives until the IR
+frees its memory, else until the function returns.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.python import aten
+from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emit_torch
+from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
+from dovetail.backends.python.refs import REFS
+from dovetail.dialects.calls import is_region, symbol
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    DestinationOp,
+    DetachOp,
+    FreeOp,
+    ReadOp,
+    ReuseOp,
+    TangentOp,
+    ViewOp,
+    WriteOp,
+)
+from dovetail.dialects.memory.aliases import with_aliases
+from dovetail.dialects.memory.buffers import Buffers, host_buffers
+
+Emit = Callable[["Emitter", Any], None]
+_OURS: dict[type[ir.OpView], Emit] = {
+    **REFS,
+    AllocOp: emit_alloc,
+    ReuseOp: emit_reuse,
+    FreeOp: emit_free,
+    DestinationOp: emit_destination,
+    func.CallOp: emit_call,
+    func.ReturnOp: emit_return,
+}
+
+
+@dataclass
+class Source:
+    """Python source of one function, and the objects that it names."""
+
+    name: str
+    text: str
+    namespace: dict[str, Any]
+
+    def load(self) -> Callable:
+        """Compiles the source and returns the function."""
+        exec(compile(self.text, f"<dovetail {self.name}>", "exec"), self.namespace)
+        return self.namespace[self.name]
+
+
+@dataclass
+class Emitter:
+    """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
+
+    `bindings` gives the callables for called functions, by symbol; "with_strides" and "write_..." stand in for those of
+    `backends.python.aten`, and "ready" is what a region's inputs go through unless known to be contiguous and aligned.
+    """
+
+    function: func.FuncOp
+    bindings: dict[str, Callable]
+    ready: bool = False
+    lines: list[str] = field(default_factory=list)
+    names: dict[ir.Value, str] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    prepared: dict[ir.Value, str] | None = None
+
+    def emit(self) -> Source:
+        """Returns the function's source.
+
+        Raises:
+            NotImplementedError: for an op that can't be called from Python, with its location.
+        """
+        name = symbol(self.function)
+        block = self.function.body.blocks[0]
+        written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
+        self.written = with_aliases(self.function, written)
+        self.arguments = list(block.arguments)
+        self.aliases = self._aliases()
+        parameters = [self.name(argument) for argument in block.arguments]
+        self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._operations())
+        self.lines.append(f"def {name}(arguments{', tangents' if self.has_tangents else ''}):")
+        if parameters:
+            self.line(f"{as_tuple(parameters)} = arguments")
+        self.line("arguments.clear()")
+        if self.has_tangents:
+            self.line(f"gradients = [None] * {len(parameters)}")
+        if is_region(self.function):
+            spoil_results(self)
+        for op in self._operations():
+            self._statement(op)
+        return Source(name, "\n".join(self.lines) + "\n", self.namespace)
+
+    def line(self, text: str) -> None:
+        """Adds a statement."""
+        self.lines.append(f"    {text}")
+
+    def name(self, value: ir.Value) -> str:
+        """The variable, or the constant's expression, that stands for `value`."""
+        value = self.aliases.get(value, value)
+        if value not in self.names:
+            self.names[value] = f"v{len(self.names)}"
+        return self.names[value]
+
+    def bind(self, prefix: str, thing: object) -> str:
+        """Puts `thing` into the function's namespace, once, under a readable name."""
+        name, count = prefix, 0
+        while self.namespace.setdefault(name, thing) is not thing:
+            count += 1
+            name = f"{prefix}_{count}"
+        return name
+
+    def bound(self, name: str, default: object) -> str:
+        """Like `bind`, for what `bindings` may put something else in place of."""
+        return self.bind(name, self.bindings.get(name, default))
+
+    def assign(self, results: Iterable[ir.Value], expression: str) -> None:
+        """Names what `expression` gives: one result alone, several in a tuple."""
+        names = [self.name(result) for result in results]
+        self.line(f"{', '.join(names)} = {expression}" if names else expression)
+
+    def assign_tuple(self, results: Iterable[ir.Value], expression: str) -> None:
+        """Like `assign`, for a callee that returns a tuple even of one."""
+        names = [self.name(result) for result in results]
+        self.line(f"{as_tuple(names)} = {expression}" if names else expression)
+
+    @cached_property
+    def buffers(self) -> Buffers:
+        """Which values lie in the same memory."""
+        return host_buffers(self.function)
+
+    def _operations(self) -> Iterable[ir.Operation]:
+        return (op.operation for op in self.function.body.blocks[0].operations)
+
+    def _aliases(self) -> dict[ir.Value, ir.Value]:
+        """Values that are their memory: reads of what this function does not write, and destinations read back."""
+        found: dict[ir.Value, ir.Value] = {}
+        for op in self._operations():
+            is_read = isinstance(op.opview, ReadOp) and _memory(op.opview.ref) not in self.written
+            if is_read or op.name == "torch.copy.to_vtensor":
+                found[op.results[0]] = found.get(op.operands[0], op.operands[0])
+        return found
+
+    def _statement(self, op: ir.Operation) -> None:
+        constant = aten.constant(op, self.names)
+        if constant is not None:
+            self.names[op.results[0]] = constant
+            return
+        emit = _OURS.get(type(op.opview))
+        if emit is not None:
+            emit(self, op.opview)
+        else:
+            emit_torch(self, op)
+
+
+def _memory(ref: ir.Value) -> ir.Value:
+    """The ref that `ref` is a view of, through any number of views."""
+    while isinstance(ref.owner, ir.OpView | ir.Operation) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
+        ref = ref.owner.operation.opview.ref
+    return ref

@@ -1,0 +1,115 @@
+"""What the memory plan is in Python: allocations, memory used again, the ends of lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
+from dovetail.dialects.memory.buffers import LOAD
+from dovetail.dialects.torch_facts.types import require_tensor_info
+
+if TYPE_CHECKING:
+    from dovetail.backends.python.emitter import Emitter
+
+_DELETE = "    del "
+
+
+def reused(dead: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """A tensor of `shape` (strides in elements) that starts where the memory of `dead` starts."""
+    return torch.empty(0, dtype=dtype).set_(dead.untyped_storage(), 0, shape, strides)
+
+
+def spoil(memory: torch.Tensor) -> None:
+    """Overwrites `memory` with NaN, or the largest number: who still needs what lay there gets a wrong value."""
+    is_number = memory.dtype.is_floating_point or memory.dtype.is_complex
+    is_bool = memory.dtype is torch.bool
+    memory.fill_(float("nan") if is_number else True if is_bool else torch.iinfo(memory.dtype).max)
+
+
+def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
+    info = require_tensor_info(op.memory.type)
+    dtype = emitter.bind(info.dtype, getattr(torch, info.dtype))
+    emitter.line(f"{emitter.name(op.memory)} = {emitter.bind('empty', torch.empty)}({info.shape}, dtype={dtype})")
+
+
+def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
+    """Memory of the same type is the same tensor."""
+    memory, dead = emitter.name(op.memory), emitter.name(op.dead)
+    if op.dead.type == op.memory.type:
+        emitter.line(f"{memory} = {dead}")
+    else:
+        info = require_tensor_info(op.memory.type)
+        dtype = emitter.bind(info.dtype, getattr(torch, info.dtype))
+        layout = f"{info.shape}, {info.contiguous_strides}, {dtype}"
+        emitter.line(f"{memory} = {emitter.bind('reused', reused)}({dead}, {layout})")
+    _forget(emitter, op.dead)
+
+
+def emit_free(emitter: Emitter, op: FreeOp) -> None:
+    _forget(emitter, op.memory)
+
+
+def _forget(emitter: Emitter, memory: ir.Value) -> None:
+    """Deletes the names of `memory` and of its views."""
+    names = dict.fromkeys(emitter.name(value) for value in emitter.buffers.by_value[memory].values)
+    deleted = ", ".join(names)
+    if emitter.lines[-1].startswith(_DELETE):
+        emitter.lines[-1] += f", {deleted}"
+    else:
+        emitter.lines.append(f"{_DELETE}{deleted}")
+
+
+def emit_destination(emitter: Emitter, op: DestinationOp) -> None:
+    is_proved = op.proof_name != "none"
+    if is_proved and emitter.ready and emitter.prepared is None:
+        emitter.prepared = _prepare_updates(emitter, op.operation.block)
+    make = emitter.bound("destination", torch.detach) if is_proved else emitter.bound("copied", torch.Tensor.clone)
+    emitter.line(f"{emitter.name(op.memory)} = {make}({emitter.name(op.ref)})")
+
+
+def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
+    """Copies that updates in place need are made before the first of them runs: nothing may fail after it."""
+    prepared: dict[ir.Value, str] = {}
+    for op in block.operations:
+        updates = isinstance(op, func.CallOp) and any(map(_is_destination, op.operands))
+        for value in op.operands if updates else ():
+            if value not in prepared and not is_allocated(value):
+                name = f"ready_{len(prepared)}"
+                emitter.line(f"{name} = {argument(emitter, value)}")
+                prepared[value] = name
+    return prepared
+
+
+def argument(emitter: Emitter, value: ir.Value) -> str:
+    """What to pass to a region for `value`: contiguous and aligned."""
+    if emitter.prepared and value in emitter.prepared:
+        return emitter.prepared[value]
+    if not emitter.ready or is_allocated(value):
+        return emitter.name(value)
+    return f"{emitter.bind('ready', emitter.bindings['ready'])}({emitter.name(value)})"
+
+
+def is_allocated(value: ir.Value) -> bool:
+    """Whether `value` is memory that the program made for a region, or what lies there."""
+    is_loaded = not isinstance(value.owner, ir.Block) and value.owner.operation.name == LOAD
+    return is_loaded or str(value.type).startswith("!torch.tensor<")
+
+
+def spoil_results(emitter: Emitter) -> None:
+    """A region that runs op by op spoils, first of all, the memory that it only writes.
+
+    A compiled region may write its results before it has read its arguments, so neither may those share memory nor
+    may anybody read what lay there before.
+    """
+    for memory in emitter.arguments:
+        users = [use.owner.operation.name for use in memory.uses]
+        if str(memory.type).startswith("!torch.tensor<") and LOAD not in users:
+            emitter.line(f"{emitter.bind('spoil', spoil)}({emitter.name(memory)})")
+
+
+def _is_destination(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)

@@ -1,0 +1,127 @@
+"""What the ops on the user's memory are in Python: reads, writes, views, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch_mlir import ir
+
+from dovetail.backends.python import aten
+from dovetail.dialects.dovetail import (
+    DetachOp,
+    GradientOp,
+    OwnOp,
+    ReadOp,
+    SetGradModeOp,
+    SetMetadataOp,
+    TangentOp,
+    TouchOp,
+    ViewOp,
+    WriteOp,
+)
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE
+from dovetail.dialects.torch_facts.ops import Kind, kind
+
+if TYPE_CHECKING:
+    from dovetail.backends.python.emitter import Emitter
+
+
+def _read(emitter: Emitter, op: ReadOp) -> None:
+    if op.value not in emitter.aliases:
+        emitter.line(f"{emitter.name(op.value)} = {emitter.name(op.ref)}.clone()")
+
+
+def _write(emitter: Emitter, op: WriteOp) -> None:
+    """A value in place already is written only where its region could not take the memory itself."""
+    write = emitter.bound(f"write_{op.mode_name}", aten.WRITES[op.mode_name])
+    move = emitter.bind("increment_version", aten.increment_version)
+    ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
+    is_in_place = IN_PLACE in op.attributes
+    if is_in_place:
+        emitter.line(f"if {ref}.data_ptr() == {value}.data_ptr():")
+        emitter.line(f"    {move}({ref}, {count})")
+        emitter.line("else:")
+    indent = "    " if is_in_place else ""
+    emitter.line(f"{indent}{write}({ref}, {value})")
+    if count > 1:
+        emitter.line(f"{indent}{move}({ref}, {count - 1})")
+
+
+def _own(emitter: Emitter, op: OwnOp) -> None:
+    """Eager's strides are part of the promise; a copy happens only where a kernel left others.
+
+    And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
+    """
+    owned = emitter.bound("with_strides", aten.with_strides)
+    value = f"{emitter.name(op.value)}.clone()" if _is_read(op.value) else emitter.name(op.value)
+    emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, {op.ref.type.strides})")
+
+
+def _is_read(value: ir.Value) -> bool:
+    """Whether `value` is what an argument holds, or a view of it."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        if isinstance(op.opview, ReadOp):
+            return True
+        if kind(op) is not Kind.VIEW or not op.operands:
+            return False
+        value = op.operands[0]
+    return False
+
+
+def _view(emitter: Emitter, op: ViewOp) -> None:
+    name, mode = op.callee_name.removesuffix(".default").replace(".", "_"), op.sets_grad_mode
+    function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", aten.view_function(op.callee_name, mode))
+    arguments = [emitter.name(op.ref), *(repr(aten.python_value(each)) for each in ir.ArrayAttr(op.args))]
+    if op.callee_name == "aten.as_strided.default":
+        arguments[-1] = f"{emitter.name(op.ref)}.storage_offset() + {arguments[-1]}"
+    emitter.namespace.setdefault("torch", torch)
+    index = f"[{op.output_index}]" if op.output_index >= 0 else ""
+    emitter.line(f"{emitter.name(op.results[0])} = {function}({', '.join(arguments)}){index}")
+
+
+def _detach(emitter: Emitter, op: DetachOp) -> None:
+    emitter.line(f"{emitter.name(op.detached)} = {emitter.name(op.ref)}.detach()")
+
+
+def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
+    ref = emitter.name(op.ref)
+    size, stride = aten.python_value(op.size), aten.python_value(op.stride)
+    offset = f"{ref}.storage_offset() + {ir.IntegerAttr(op.attributes['offset']).value}"
+    emitter.line(f"{ref}.as_strided_({size}, {stride}, {offset})")
+    if op.version_count > 1:
+        move = emitter.bind("increment_version", aten.increment_version)
+        emitter.line(f"{move}({ref}, {op.version_count - 1})")
+
+
+def _touch(emitter: Emitter, op: TouchOp) -> None:
+    move = emitter.bind("increment_version", aten.increment_version)
+    emitter.line(f"{move}({emitter.name(op.ref)}, {op.version_count})")
+
+
+def _set_grad_mode(emitter: Emitter, op: SetGradModeOp) -> None:
+    emitter.line(f"{emitter.bind('set_grad_mode', torch._C._set_grad_enabled)}({op.is_enabled})")
+
+
+def _tangent(emitter: Emitter, op: TangentOp) -> None:
+    emitter.line(f"{emitter.name(op.results[0])} = tangents.pop(0)")
+
+
+def _gradient(emitter: Emitter, op: GradientOp) -> None:
+    emitter.line(f"gradients[{emitter.arguments.index(op.of)}] = {emitter.name(op.value)}")
+
+
+REFS: dict[type[ir.OpView], Callable[[Emitter, Any], None]] = {
+    ReadOp: _read,
+    WriteOp: _write,
+    OwnOp: _own,
+    ViewOp: _view,
+    DetachOp: _detach,
+    SetMetadataOp: _set_metadata,
+    TouchOp: _touch,
+    SetGradModeOp: _set_grad_mode,
+    TangentOp: _tangent,
+    GradientOp: _gradient,
+}

@@ -1,0 +1,170 @@
+"""Which values of a function lie in the same memory.
+
+The memory plan, its verifier, the figures and the emitter all ask here, so they can't disagree about a view.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import saved_kinds, symbol
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
+from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.dialects.torch_facts.result_memory import (
+    ROW_MAJOR,
+    ResultMemory,
+    base_name,
+    may_keep_operands,
+    result_memory,
+)
+from dovetail.dialects.torch_facts.strides import RESHAPES, Sizes, view_strides
+from dovetail.dialects.torch_facts.types import tensor_info
+
+LOAD, LITERAL, LIST = "torch.copy.to_vtensor", "torch.vtensor.literal", "torch.prim.ListConstruct"
+_HOLDS_MEMORY = ("!torch.vtensor", "!torch.tensor", "!torch.list", "!dovetail.ref")
+
+
+class Buffers:
+    """The buffers of a one-block function, in order, and which of them each value lies in.
+
+    `strides` are those of its values, in elements, as far as they are known.
+    """
+
+    def __init__(self, function_op: func.FuncOp, strides: Mapping[ir.Value, Sizes] | None = None):
+        block = function_op.body.blocks[0]
+        self.ops: list[ir.Operation] = [op.operation for op in block.operations]
+        self.all: list[Buffer] = []
+        self.by_value: dict[ir.Value, Buffer] = {}
+        self.strides: dict[ir.Value, Sizes] = dict(strides or {})
+        for argument in block.arguments:
+            if isinstance(argument.type, RefType):
+                self.strides[argument] = argument.type.strides
+            self._make(argument, Origin.ARGUMENT, -1)
+        for index, op in enumerate(self.ops):
+            used = self.used(op)
+            for buffer in used:
+                buffer.last = index
+            if op.name.startswith("torch.") and used and op.name not in (LOAD, LIST) and may_keep_operands(op):
+                for buffer in {each for one in used for each in one.memory}:
+                    buffer.kept_by = op
+            for result in op.results:
+                if str(result.type).startswith(_HOLDS_MEMORY) and not is_constant(op):
+                    self._follow(op, result, index, used)
+
+    def used(self, op: ir.Operation) -> list[Buffer]:
+        """The buffers that the operands of `op` lie in."""
+        return [self.by_value[value] for value in op.operands if value in self.by_value]
+
+    def is_whole(self, value: ir.Value) -> bool:
+        """Whether `value` is known to be all of its buffer, row by row."""
+        return self.strides.get(value) == _row_major(value) and _nbytes(value) == self.by_value[value].nbytes
+
+    def _make(self, root: ir.Value, origin: Origin, start: int, nbytes: int = 0, within: Sequence[Buffer] = ()) -> None:
+        memory = frozenset(each for one in within for each in one.memory)
+        buffer = Buffer(root, origin, start, nbytes, memory, [root], last=start)
+        self.all.append(buffer)
+        self.by_value[root] = buffer
+        for each in memory:
+            each.views.append(buffer)
+
+    def _make_row_major(self, root: ir.Value, origin: Origin, start: int, within: Sequence[Buffer] = ()) -> None:
+        strides = _row_major(root)
+        if strides is not None:
+            self.strides[root] = strides
+        is_counted = origin is not Origin.LITERAL and not within
+        self._make(root, origin, start, _nbytes(root) if is_counted else 0, within)
+
+    def _join(self, value: ir.Value, buffer: Buffer, strides: Sizes | None) -> None:
+        self.by_value[value] = buffer
+        buffer.values.append(value)
+        if strides is not None:
+            self.strides[value] = strides
+
+    def _follow(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
+        """Finds out where `result` lies."""
+        match op.opview:
+            case AllocOp() | ReuseOp():
+                self._make_row_major(result, Origin.ALLOCATED, index)
+            case DestinationOp():
+                self._make_row_major(result, Origin.OTHER, index, used if op.opview.proof_name != "none" else ())
+            case OwnOp():
+                self._follow_own(op.opview, index, used[0])
+            case ViewOp() | DetachOp():
+                self._join(result, used[0], None)
+            case ReadOp():
+                self._join(result, used[0], self.strides.get(op.operands[0]))
+            case _ if op.name == LOAD:
+                self._join(result, used[0], _row_major(result))
+            case _ if op.name == LITERAL:
+                self._make_row_major(result, Origin.LITERAL, index)
+            case _ if op.name == LIST:
+                self._make(result, Origin.OTHER, index, within=used)
+            case _:
+                self._follow_torch(op, result, index, used)
+
+    def _follow_own(self, op: OwnOp, index: int, value: Buffer) -> None:
+        """`own` copies where the value has other strides than eager's result."""
+        strides = self.strides.get(op.value)
+        if strides == op.ref.type.strides:
+            self._join(op.ref, value, strides)
+        else:
+            self._make(op.ref, Origin.OTHER, index, _nbytes(op.value), () if strides is not None else [value])
+
+    def _follow_torch(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
+        memory = result_memory(op)
+        if not used:
+            self._make(result, Origin.OTHER, index, _nbytes(result))
+        elif memory in (ResultMemory.OPERAND, ResultMemory.BY_STRIDES):
+            self._follow_view(op, result, index, used[0], memory)
+        elif memory is ResultMemory.UNKNOWN:
+            siblings = [self.by_value[each] for each in op.results if each in self.by_value]
+            self._make(result, Origin.OTHER, index, _nbytes(result), [*used, *siblings])
+        else:
+            origin = Origin.EXACT if memory is ResultMemory.EXACT else Origin.OTHER
+            if base_name(op) in ROW_MAJOR:
+                self._make_row_major(result, origin, index)
+            else:
+                self._make(result, origin, index, _nbytes(result))
+
+    def _follow_view(
+        self, op: ir.Operation, result: ir.Value, index: int, source: Buffer, memory: ResultMemory
+    ) -> None:
+        value, name = op.operands[0], base_name(op)
+        info, known, new = tensor_info(value.type), self.strides.get(value), tensor_info(result.type)
+        strides = None
+        if info is not None and known is not None:
+            strides = view_strides(op, name, info.shape, known, new.shape if new else ())
+        if memory is ResultMemory.OPERAND or strides is not None:
+            self._join(result, source, known if name == "" else strides)
+        elif known is not None and name in RESHAPES:
+            self._make_row_major(result, Origin.OTHER, index)
+        else:
+            self._make(result, Origin.OTHER, index, _nbytes(result), [source])
+
+
+def host_buffers(function_op: func.FuncOp) -> Buffers:
+    """The buffers of a host function; the strides of `@backward`'s saved values are those that `@forward` leaves."""
+    module = function_op.operation.parent
+    siblings = module.opview.body.operations if module else ()
+    forward = next((op for op in siblings if isinstance(op, func.FuncOp) and symbol(op) == "forward"), None)
+    if symbol(function_op) != "backward" or forward is None:
+        return Buffers(function_op)
+    found, count = Buffers(forward), len(saved_kinds(forward))
+    returned = list(found.ops[-1].operands)
+    saved = returned[len(returned) - count :]
+    known = zip(function_op.body.blocks[0].arguments, map(found.strides.get, saved), strict=False)
+    return Buffers(function_op, {argument: strides for argument, strides in known if strides is not None})
+
+
+def _row_major(value: ir.Value) -> Sizes | None:
+    info = tensor_info(value.type)
+    return None if info is None else info.contiguous_strides
+
+
+def _nbytes(value: ir.Value) -> int:
+    if isinstance(value.type, RefType):
+        return value.type.info.nbytes
+    info = tensor_info(value.type)
+    return 0 if info is None else info.nbytes

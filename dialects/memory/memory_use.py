@@ -1,0 +1,119 @@
+"""What the host functions hold of memory while they run, read from a module at level `regions`.
+
+Counted is what the program itself allocates: destinations, results of library calls, copies, and in `@backward` the
+private saved values that it starts with. Where it depends on strides whether an op copies, it counts as a copy.
+Arguments, results of other programs, and what a kernel needs inside are not counted. Bytes are those of the elements.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import saved_kinds, symbol
+from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
+from dovetail.dialects.memory.buffer import Buffer
+from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.torch_facts.types import require_tensor_info
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """What one function holds.
+
+    Attributes:
+        ops: the function's operations; `live` is how many bytes are held when each has run.
+        allocated: bytes that its `alloc`s take, `allocations` of them.
+        reused: bytes that lie in dead memory instead, by `reuses`.
+        saved: bytes of the private values that it saves for the backward, or was saved.
+    """
+
+    ops: list[ir.Operation]
+    live: list[int]
+    allocated: int
+    reused: int
+    allocations: int
+    reuses: int
+    saved: int
+
+    @property
+    def peak(self) -> int:
+        return max(self.live)
+
+
+def host_functions(module: ir.Module) -> dict[str, func.FuncOp]:
+    """The functions whose memory the program plans: `@forward`, `@backward`, and those that control flow runs."""
+    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    return {name: op for name, op in found.items() if name in ("forward", "backward") or is_subgraph(op)}
+
+
+def private_arguments(name: str, found: Mapping[str, func.FuncOp]) -> frozenset[int]:
+    """Positions of the arguments that die in the function `name`: the private saved values of `@backward`."""
+    if name != "backward" or "forward" not in found:
+        return frozenset()
+    return frozenset(place for place, kind in enumerate(saved_kinds(found["forward"])) if kind == "private")
+
+
+def held_bytes(buffers: Buffers, private: frozenset[int]) -> dict[Buffer, int]:
+    """Bytes of each buffer that the function is the one to hold; `private` are those of its arguments."""
+    held = {each: each.nbytes for each in buffers.all if each.nbytes}
+    for place in private:
+        argument = buffers.all[place]
+        held[argument] = require_tensor_info(argument.root.type).nbytes
+    return held
+
+
+def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffer, int]) -> np.ndarray:
+    """Bytes held when each op has run, where a buffer that `ends` with an op is gone by then."""
+    changes = np.zeros(len(buffers.ops) + 1, dtype=np.int64)
+    for buffer, nbytes in held.items():
+        changes[max(buffer.start, 0)] += nbytes
+        changes[ends.get(buffer, -1)] -= nbytes
+    return np.cumsum(changes[:-1])
+
+
+def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
+    """What each host function holds, by symbol."""
+    found = host_functions(module)
+    saved = _saved_bytes(found["forward"]) if "forward" in found else 0
+    return {
+        name: _use(function_op, private_arguments(name, found), saved if name in ("forward", "backward") else 0)
+        for name, function_op in found.items()
+    }
+
+
+def memory_remarks(module: ir.Module) -> Iterator[str]:
+    """For each host function: its place, what it allocates, and the most that it holds at a time."""
+    for name, use in memory_use(module).items():
+        where = use.ops[use.live.index(use.peak)].location
+        yield (
+            f"{use.ops[0].location}: remark: @{name} allocates {use.allocated} bytes in {use.allocations} blocks,"
+            f" {use.reused} more bytes lie in {use.reuses} reused ones; {use.saved} are saved between forward and"
+            f" backward; at most {use.peak} are held, at {where}"
+        )
+
+
+def _use(function_op: func.FuncOp, private: frozenset[int], saved: int) -> MemoryUse:
+    buffers = host_buffers(function_op)
+    held, ends = held_bytes(buffers, private), dict[Buffer, int]()
+    allocated, reused = [], []
+    for index, op in enumerate(buffers.ops):
+        if op.name == AllocOp.OPERATION_NAME:
+            allocated.append(buffers.by_value[op.results[0]].nbytes)
+        elif op.name in (FreeOp.OPERATION_NAME, ReuseOp.OPERATION_NAME):
+            dead = buffers.by_value[op.operands[0]]
+            ends[dead] = index
+            for result in op.results:
+                reused.append(buffers.by_value[result].nbytes)
+                held[buffers.by_value[result]] = held.get(dead, 0)
+    live = live_bytes(buffers, held, ends).tolist()
+    return MemoryUse(buffers.ops, live, sum(allocated), sum(reused), len(allocated), len(reused), saved)
+
+
+def _saved_bytes(forward: func.FuncOp) -> int:
+    kinds = saved_kinds(forward)
+    types = list(forward.type.results)[len(forward.type.results) - len(kinds) :]
+    return sum(require_tensor_info(type_).nbytes for type_, kind in zip(types, kinds, strict=True) if kind == "private")

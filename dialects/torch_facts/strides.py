@@ -1,0 +1,81 @@
+"""Strides of views, in elements, as PyTorch computes them; with them, whether a reshape is a view or a copy.
+
+test/dialects/torch_facts/test_strides.py holds it against PyTorch. Strides of dimensions of size 1 mean nothing and may
+differ.
+"""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+Sizes = tuple[int, ...]
+
+RESHAPES = frozenset("alias detach lift_fresh reshape squeeze unsqueeze view view_as _unsafe_view".split())
+
+
+def reshaped(shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
+    """The strides that show memory of `shape` and `strides` as the shape `new`, None where only a copy can.
+
+    Dimensions fall into chunks that lie evenly in memory; a new dimension must not reach from one into another.
+    """
+    if 0 in shape:
+        return (1,) * len(new)
+    chunks: list[tuple[int, int]] = []  # elements, and the stride of the innermost
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 1:
+            continue
+        if chunks and chunks[-1][1] == size * stride:
+            chunks[-1] = (chunks[-1][0] * size, stride)
+        else:
+            chunks.append((size, stride))
+    result: list[int] = []
+    left, step = 1, 1
+    for size in reversed(new):
+        if left == 1 and size != 1 and chunks:
+            left, step = chunks.pop()
+        if left % size:
+            return None
+        result.append(step)
+        left, step = left // size, step * size
+    return tuple(reversed(result))
+
+
+def view_strides(op: ir.Operation, name: str, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
+    """The strides of the result of the view op `name`, of shape `new`, of a tensor of `shape` and `strides`.
+
+    None where they are not known, which for a reshape means that it copies.
+    """
+    if name in RESHAPES:
+        return reshaped(shape, strides, new)
+    match name:
+        case "expand" | "expand_as":
+            added = (0,) * (len(new) - len(shape))
+            kept = zip(new[len(added) :], shape, strides, strict=True)
+            return (*added, *(0 if size != old else stride for size, old, stride in kept))
+        case "t":
+            return tuple(reversed(strides))
+        case "transpose":
+            first, second = (_dimension(op, place, shape) for place in (1, 2))
+            order = list(range(len(shape)))
+            order[first], order[second] = order[second], order[first]
+            return tuple(strides[dimension] for dimension in order)
+        case "permute":
+            order = [_integer(each) % len(shape) for each in op.operands[1].owner.operands]
+            return tuple(strides[dimension] for dimension in order)
+        case "select":
+            dimension = _dimension(op, 1, shape)
+            return strides[:dimension] + strides[dimension + 1 :]
+        case "slice":
+            dimension, step = _dimension(op, 1, shape), _integer(op.operands[4])
+            return (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :])
+        case "narrow" | "split" | "split_with_sizes" | "chunk":
+            return strides
+    return None
+
+
+def _dimension(op: ir.Operation, place: int, shape: Sequence[int]) -> int:
+    return _integer(op.operands[place]) % len(shape)
+
+
+def _integer(value: ir.Value) -> int:
+    return ir.IntegerAttr(value.owner.attributes["value"]).value

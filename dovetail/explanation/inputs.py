@@ -1,0 +1,134 @@
+"""What the final IR says of a graph's inputs: what is written and how, shared, differentiated and checked."""
+
+import re
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_guard, referred
+from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
+from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
+from dovetail.explanation.value_origins import Origins
+from dovetail.passes.rewriting.cloning import alias_root, body
+from dovetail.runtime.guard import Guard as Check
+from dovetail.runtime.guard import Member, read_guard
+
+_SCOPE = re.compile(r"^[LG]\['(?P<name>[^']*)'\]")
+_ITEM = re.compile(r"\._(?:modules|parameters|buffers)\['(?P<name>[^']*)'\]")
+
+
+def user_name(name: str) -> str:
+    """The user's name for what Dynamo calls "L['self']._modules['fc']._parameters['weight']": `self.fc.weight`."""
+    return _ITEM.sub(r".\g<name>", _SCOPE.sub(r"\g<name>", name))
+
+
+def tensor_type(type_: ir.Type) -> TensorType | None:
+    """What a ref's type says, None for a type that is none."""
+    if not isinstance(type_, RefType):
+        return None
+    info = type_.info
+    return TensorType(info.dtype, info.shape, type_.strides, type_.strides == info.contiguous_strides)
+
+
+def inputs(origins: Origins) -> tuple[Input, ...]:
+    """One record for each argument of `@call`, in order."""
+    caller = origins.functions["call"]
+    arguments = list(caller.body.blocks[0].arguments)
+    facts = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if arguments else []
+    names = [user_name(ir.StringAttr(each["dovetail.name"]).value) for each in facts]
+    gradients = _gradients(origins, facts)
+    found = []
+    for index, argument in enumerate(arguments):
+        of_it = [op.opview for op in body(caller) if len(op.operands) and alias_root(op.operands[-1]) == argument]
+        changes = [op for op in of_it if isinstance(op, SetMetadataOp)]
+        found.append(
+            Input(
+                name=names[index],
+                tensor=tensor_type(argument.type),
+                gradient=gradients[index],
+                static="dovetail.static" in facts[index],
+                versions=sum(op.version_count for op in of_it if isinstance(op, WriteOp | SetMetadataOp | TouchOp)),
+                mutations=tuple(_mutation(op, origins) for op in of_it if isinstance(op, WriteOp)),
+                metadata=_metadata(changes[0]) if changes else None,
+                sharing=_sharing(argument, origins),
+            )
+        )
+    return tuple(found)
+
+
+def guard(origins: Origins) -> Guard | None:
+    """What a call checks first, None if there is nothing to check."""
+    found = _guard_call(origins)
+    if found is None:
+        return None
+    _, check = found
+    names = tuple(map(user_name, check.names))
+    return Guard(
+        mutated=names[: check.mutated],
+        others=names[check.mutated :] if check.mutated else (),
+        shared=tuple(tuple(names[each.index] for each in group) for group in check.groups),
+        offsets=tuple((names[index], offset) for index, offset in check.offsets),
+    )
+
+
+def _guard_call(origins: Origins) -> tuple[ir.Operation, Check] | None:
+    for op in body(origins.functions["call"]):
+        callee = origins.functions.get(referred(op.opview, "callee")) if isinstance(op.opview, func.CallOp) else None
+        if callee is not None and is_guard(callee):
+            return op, read_guard(callee)
+    return None
+
+
+def _sharing(argument: ir.Value, origins: Origins) -> tuple[Sharing, ...]:
+    found = _guard_call(origins)
+    operands = list(found[0].operands) if found else []
+    if found is None or argument not in operands:
+        return ()
+    index, check = operands.index(argument), found[1]
+    for group in check.groups:
+        for member in group:
+            if member.index == index:
+                others = [each for each in group if each.index != index]
+                return tuple(_shared(member, each, user_name(check.names[each.index])) for each in others)
+    return ()
+
+
+def _shared(member: Member, other: Member, name: str) -> Sharing:
+    relation = "views of one tensor" if member.root == other.root else "one storage"
+    return Sharing(name, other.start - member.start, "the same object" if member.same == other.same else relation)
+
+
+def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
+    call = origins.forward_call()
+    if "backward" not in origins.functions:
+        return ["no backward" if "dovetail.requires_grad" in each else "not needed" for each in facts]
+    delivered = body(origins.functions["backward"])[-1].operands
+    found = []
+    for each, passed, gradient in zip(facts, call.operands, delivered, strict=True):
+        if "dovetail.requires_grad" not in each:
+            found.append("not needed")
+            continue
+        is_detached = not isinstance(passed.owner, ir.Block) and isinstance(passed.owner.opview, DetachOp)
+        found.append("detached" if is_detached or str(gradient.type) == "!torch.none" else "computed")
+    return found
+
+
+def _mutation(write: WriteOp, origins: Origins) -> Mutation:
+    proof, reason = (_text(write, name) for name in (IN_PLACE, NOT_IN_PLACE))
+    value = write.value
+    if not isinstance(value.owner, ir.Block) and isinstance(value.owner.opview, func.CallOp):
+        value = origins.handed_over(value)
+    return Mutation(write.mode_name, write.version_count, proof, reason, origins.line(value))
+
+
+def _metadata(change: SetMetadataOp) -> MetadataChange:
+    shape, strides = (
+        tuple(ir.IntegerAttr(each).value for each in ir.ArrayAttr(change.attributes[name]))
+        for name in ("size", "stride")
+    )
+    return MetadataChange(shape, strides, ir.IntegerAttr(change.offset).value, change.version_count)
+
+
+def _text(op: ir.OpView, name: str) -> str:
+    return ir.StringAttr(op.attributes[name]).value if name in op.attributes else ""

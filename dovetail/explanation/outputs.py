@@ -1,0 +1,104 @@
+"""What the final IR says of a graph's results: whose memory each shows, and how it is regenerated."""
+
+from dataclasses import replace
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType, ViewOp
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.explanation.inputs import tensor_type
+from dovetail.explanation.records import Output
+from dovetail.explanation.value_origins import Origins
+from dovetail.passes.rewriting.cloning import body
+
+_END = 2**63 - 1  # what PyTorch passes for the end of an open slice
+
+
+def outputs(origins: Origins, names: list[str]) -> tuple[Output, ...]:
+    """One record for each result of `@call`; `names` are the inputs'."""
+    returned = list(body(origins.functions["call"])[-1].operands)
+    return tuple(_Result(returned, index, origins, names).output() for index in range(len(returned)))
+
+
+def memory_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
+    """Of a value: "input x" if it lies in an argument's memory, else ""."""
+    number = origins.argument(value)
+    return "" if number is None else f"input {names[number]}"
+
+
+def copy_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
+    """Whose copy `value` of `@forward` is, "" if it is computed otherwise."""
+    op = origins.producer(value)
+    if op is None or aten_name(op) != "aten.clone.default":
+        return ""
+    return memory_of(op.operands[0], origins, names) or "a value that is used elsewhere too"
+
+
+class _Result:
+    """One result: the views that lead to its memory, and whose that is."""
+
+    def __init__(self, returned: list[ir.Value], index: int, origins: Origins, names: list[str]):
+        self.returned, self.index, self.origins, self.names = returned, index, origins, names
+        self.value = returned[index]
+        self.views: list[str] = []
+        self.root = self.value
+        while not isinstance(self.root.owner, ir.Block) and isinstance(self.root.owner.opview, ViewOp | DetachOp):
+            self.views.insert(0, _step(self.root.owner.opview))
+            self.root = self.root.owner.operation.operands[0]
+
+    def output(self) -> Output:
+        base = Output("fresh", "", tuple(self.views), tensor_type(self.value.type), None, "", "")
+        first = self.returned.index(self.value)
+        if not isinstance(self.value.type, RefType):
+            return replace(base, origin="constant", of=_constant(self.value))
+        if isinstance(self.root.owner, ir.Block):
+            return replace(base, origin="input", of=self.names[ir.BlockArgument(self.root).arg_number])
+        if first < self.index:
+            return replace(base, origin="result", of=str(first), views=())
+        return self._of_call(base)
+
+    def _of_call(self, base: Output) -> Output:
+        """Of memory that the call makes; through views, the result that shows it as it is may come later."""
+        handed = self.origins.handed_over(self.root)
+        own = handed.owner.opview
+        assert isinstance(own, OwnOp), f"{handed}: @forward hands out owned memory only"
+        base = replace(base, differentiable=own.is_differentiable, line=self.origins.line(handed))
+        if self.views and self.root in self.returned:
+            return replace(base, origin="result", of=str(self.returned.index(self.root)))
+        base = replace(base, copied=self._copied(own))
+        number = str(ir.OpResult(self.root).result_number)
+        return replace(base, origin="hidden", of=number) if self.views else base
+
+    def _copied(self, own: OwnOp) -> str:
+        of = copy_of(own.value, self.origins, self.names)
+        if of:
+            return of
+        is_region = own.value.owner.operation.name == "torch.copy.to_vtensor"
+        is_row_major = own.ref.type.strides == own.ref.type.info.contiguous_strides
+        return "" if is_row_major or not is_region else "the region's row-major result, for eager's strides"
+
+
+def _step(op: ir.OpView) -> str:
+    if isinstance(op, DetachOp):
+        return "detach()"
+    name = op.callee_name.removeprefix("aten.").removesuffix(".default")
+    part = f"[{op.output_index}]" if op.output_index >= 0 else ""
+    mode = {None: "", True: " with gradients recorded", False: " under no_grad"}[op.sets_grad_mode]
+    return f"{name}({', '.join(_argument(each) for each in ir.ArrayAttr(op.args))}){part}{mode}"
+
+
+def _argument(attribute: ir.Attribute) -> str:
+    match attribute:
+        case ir.ArrayAttr():
+            return f"[{', '.join(_argument(each) for each in attribute)}]"
+        case ir.IntegerAttr() if attribute.value == _END:
+            return "end"
+        case ir.BoolAttr() | ir.IntegerAttr() | ir.FloatAttr() | ir.StringAttr():
+            return str(attribute.value)
+    return "None"
+
+
+def _constant(value: ir.Value) -> str:
+    if isinstance(value.owner, ir.Block) or "value" not in value.owner.operation.attributes:
+        return "None"
+    return _argument(value.owner.operation.attributes["value"])

@@ -1,0 +1,189 @@
+"""An explanation as text: one aligned table for each graph's inputs, outputs and work."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.padding import Padding
+from rich.table import Column, Table
+
+from dovetail.explanation.records import Eager, Input, Mutation, Op, Output, Program, Region, Saved, TensorType
+from dovetail.options import Options
+
+WIDTH = 110
+_GRADIENTS = {
+    "not needed": "",
+    "computed": "gets a gradient",
+    "detached": "requires a gradient and gets none, hence detached",
+    "no backward": "requires a gradient, which nothing computes here",
+}
+_MODES = {"tracked": "gradients flow through it", "no_grad": "without gradients", "hidden": "hidden from autograd"}
+
+
+def text(graphs: tuple[Program | Eager, ...], options: Options) -> str:
+    """Lines of at most `WIDTH` characters; the first says which options are not the defaults."""
+    console = Console(width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        if str(options):
+            console.print(f"options: {options}", soft_wrap=True)
+        if not graphs:
+            console.print("no graph: Dynamo found nothing to compile")
+        for number, graph in enumerate(graphs):
+            ends = f"; ends at {graph.ends}" if graph.ends else ""
+            if isinstance(graph, Eager):
+                console.print(f"graph {number}: runs eagerly{ends}\n  {graph.reason}", soft_wrap=True)
+            else:
+                _print(console, f"graph {number}: {_kind(graph)}{ends}", graph)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _kind(graph: Program) -> str:
+    return "forward and backward" if graph.has_backward else "forward only"
+
+
+def _print(console: Console, title: str, graph: Program) -> None:
+    console.print(title, soft_wrap=True)
+    sections: list[tuple[str, list[tuple[str, str, list[str]]]]] = [
+        ("inputs", [(each.name, _type(each.tensor), list(_input(each))) for each in graph.inputs]),
+        (
+            "outputs",
+            [(str(index), _type(each.tensor), list(_output(each))) for index, each in enumerate(graph.outputs)],
+        ),
+        (
+            f"saved for backward, {_bytes(graph)}",
+            [(each.value, decimal(each.nbytes), [_saved(each)]) for each in graph.saved],
+        ),
+        (
+            "computed by the backward from saved values",
+            [
+                (name, "", [f"once{_at(line)}" if n == 1 else f"{n} times{_at(line)}"])
+                for (name, line), n in _counted(graph)
+            ],
+        ),
+        ("compiled regions", [(each.name, f"{each.ops} ops", list(_region(each))) for each in graph.regions]),
+        ("library calls", list(_calls(graph.library_calls))),
+        ("checked before each call", list(_guard(graph))),
+    ]
+    for name, rows in sections:
+        if rows:
+            console.print(Padding(name, (0, 0, 0, 2)))
+            console.print(Padding(_table(rows), (0, 0, 0, 4)))
+    if graph.grad_mode is not None:
+        console.print(f"  afterwards gradients are {'recorded' if graph.grad_mode else 'not recorded'}")
+
+
+def _table(rows: list[tuple[str, str, list[str]]]) -> Table:
+    table = Table.grid(Column(overflow="fold"), Column(overflow="fold"), Column(overflow="fold"), padding=(0, 2, 0, 0))
+    for name, type_, facts in rows:
+        table.add_row(name, type_, "\n".join(facts))
+    return table
+
+
+def _type(tensor: TensorType | None) -> str:
+    if tensor is None:
+        return "no tensor"
+    strides = "" if tensor.is_row_major else f" strides {list(tensor.strides)}"
+    return f"{tensor.dtype}{list(tensor.shape)}{strides}"
+
+
+def _input(each: Input) -> Iterable[str]:
+    if each.tensor is None:
+        yield "the graph holds for this value only"
+        return
+    if each.metadata is not None:
+        change = each.metadata
+        moved = f", offset {change.offset:+}" if change.offset else ""
+        yield f"becomes {list(change.shape)} with strides {list(change.strides)}{moved}, version +{change.versions}"
+    for mutation in each.mutations:
+        yield from _mutation(mutation)
+    if not (each.mutations or each.metadata):
+        moved = f", yet its version moves: +{each.versions}" if each.versions else ""
+        yield ("not written itself" if each.sharing else "not mutated") + moved
+    for shared in each.sharing:
+        yield f"shares memory with {shared.name}, which begins {_distance(shared.distance)}; {shared.relation}"
+    if each.gradient != "not needed":
+        yield _GRADIENTS[each.gradient]
+    if each.static:
+        yield "parameter or buffer"
+
+
+def _distance(nbytes: int) -> str:
+    if not nbytes:
+        return "where it does"
+    return f"{abs(nbytes)} bytes {'after' if nbytes > 0 else 'before'} it"
+
+
+def _mutation(mutation: Mutation) -> Iterable[str]:
+    yield f"mutated, {_MODES[mutation.mode]}, version +{mutation.versions}{_at(mutation.line)}"
+    if mutation.proof:
+        yield f"  written in place: {mutation.proof}"
+    else:
+        yield f"  computed into fresh memory, then copied{f': {mutation.reason}' if mutation.reason else ''}"
+
+
+def _output(each: Output) -> Iterable[str]:
+    whose = {
+        "fresh": "fresh memory",
+        "input": f"input {each.of}",
+        "result": f"result {each.of}",
+        "hidden": f"memory {each.of} of the call, which only views show",
+        "constant": f"constant {each.of}",
+    }[each.origin]
+    if each.views:
+        yield f"view of {whose}, replayed: {' . '.join(each.views)}"
+    else:
+        yield f"is {whose}" if each.origin != "fresh" else f"{whose}{_at(each.line)}"
+    if each.differentiable is not None:
+        yield "differentiable" if each.differentiable else "not differentiable"
+    if each.copied:
+        yield f"copied: {each.copied}"
+
+
+def _saved(each: Saved) -> str:
+    fate = "donated: freed when the backward has used it" if each.donated else "its version is checked"
+    return f"{fate}{', kept alive anyway' if each.static else ''}{_at(each.line)}"
+
+
+def _region(each: Region) -> Iterable[str]:
+    yield ", ".join(each.lines)
+    if each.tuned:
+        yield f"tuned: {each.tuned}, measured: {each.measured}"
+
+
+def _bytes(graph: Program) -> str:
+    kept = sum(each.nbytes for each in graph.saved if each.donated)
+    return f"{decimal(kept)} of it the program's own"
+
+
+def _counted(graph: Program) -> list[tuple[tuple[str, str], int]]:
+    return list(Counter((each.name, each.line) for each in graph.recomputed).items())
+
+
+def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:
+    counts = Counter((each.name, each.reason, each.is_fallback, each.line) for each in calls)
+    for (name, reason, is_fallback, line), count in counts.items():
+        yield name, "fallback" if is_fallback else "by choice", [f"{reason}{_times(count)}{_at(line)}"]
+
+
+def _guard(graph: Program) -> Iterable[tuple[str, str, list[str]]]:
+    guard = graph.guard
+    if guard is None:
+        return
+    checked = {*guard.mutated, *guard.others}
+    for name in guard.mutated:
+        others = ", ".join(sorted(checked - {name}))
+        whom = "no other input" if checked == {each.name for each in graph.inputs} else f"none of {others}"
+        yield name, "", [f"overlaps {whom}{', but as said below' if guard.shared else ''}"]
+    for group in guard.shared:
+        yield ", ".join(group), "", ["lie in one another's memory as they do now"]
+    for name, offset in guard.offsets:
+        yield name, "", [f"begins at element {offset} of its storage"]
+
+
+def _times(count: int) -> str:
+    return f", {count} times" if count > 1 else ""
+
+
+def _at(line: str) -> str:
+    return f" ({line})" if line else ""

@@ -1,0 +1,106 @@
+"""Where a value of a host function comes from: the op that computes it, in a region too, and its source line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FORWARD, is_border, is_region, referred, symbol
+from dovetail.dialects.dovetail import OwnOp
+from dovetail.passes.rewriting.cloning import alias_root, body, calls, functions
+
+_TORCH = Path(torch.__file__).parent
+
+
+class Origins:
+    """Looks through calls of regions and of `@apply`, and through `dovetail.own`. Reads a module at level `regions`."""
+
+    def __init__(self, module: ir.Module):
+        self.functions = functions(module)
+        self._calls = calls(module)
+
+    def forward_call(self) -> func.CallOp:
+        """The call in `@call` that computes: of `@apply`, or of `@forward` where there is no backward."""
+        ops = (op.opview for op in body(self.functions["call"]) if isinstance(op.opview, func.CallOp))
+        return next(op for op in ops if referred(op, "callee") in ("apply", "forward"))
+
+    def handed_over(self, value: ir.Value) -> ir.Value:
+        """What `@forward` returns for `value`, a result of `forward_call`."""
+        callee = self.functions[referred(value.owner.opview, "callee")]
+        forward = self.functions[referred(callee, FORWARD)] if is_border(callee) else callee
+        return body(forward)[-1].operands[ir.OpResult(value).result_number]
+
+    def producer(self, value: ir.Value) -> ir.Operation | None:
+        """The op that computes `value`, None if it is a function's argument."""
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        if isinstance(op.opview, OwnOp):
+            return self.producer(op.opview.value)
+        if op.name == "torch.copy.to_vtensor":
+            return self._writer(op.operands[0])
+        return op
+
+    def argument(self, value: ir.Value) -> int | None:
+        """The number of the host function's argument in whose memory `value` lies, None if in none's."""
+        root = alias_root(value)
+        if not isinstance(root.owner, ir.Block):
+            return None
+        number = ir.BlockArgument(root).arg_number
+        function_op = root.owner.owner.opview
+        return self.argument(self._calls[symbol(function_op)][0].operands[number]) if is_region(function_op) else number
+
+    def line(self, value: ir.Value) -> str:
+        """The user's line that computes `value`, as "file.py:12", "" if the IR does not say."""
+        op = self.producer(value)
+        while op is not None:
+            found = line(op.location)
+            if found or not op.operands:
+                return found
+            op = self.producer(op.operands[0])
+        return ""
+
+    def _writer(self, memory: ir.Value) -> ir.Operation | None:
+        """The op whose value the region that is given `memory` leaves there."""
+        for use in memory.uses:
+            call = use.owner.operation
+            if not isinstance(call.opview, func.CallOp):
+                continue
+            region = self.functions[referred(call.opview, "callee")]
+            for inner in region.body.blocks[0].arguments[use.operand_number].uses:
+                op = inner.owner.operation
+                if op.name != "torch.overwrite.tensor.contents" or inner.operand_number != 1:
+                    continue
+                value = op.operands[0]
+                if isinstance(value.owner, ir.Block):
+                    return self.producer(call.operands[ir.BlockArgument(value).arg_number])
+                return value.owner.operation
+        return None
+
+
+def line(location: ir.Location) -> str:
+    """A location's line as "file.py:12", see `frame`; "" if there is none."""
+    found = frame(location)
+    return f"{Path(found.filename).name}:{found.start_line}" if found else ""
+
+
+def frame(location: ir.Location) -> ir.FileLineColLoc | None:
+    """The innermost call outside of PyTorch that a location stands for, else just the innermost; None without any."""
+    frames = list(_frames(location))
+    of_user = [each for each in frames if not Path(each.filename).is_relative_to(_TORCH)]
+    return next(iter(of_user or frames), None)
+
+
+def _frames(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
+    """The calls that a location stands for, innermost first."""
+    match location:
+        case ir.FileLineColLoc():
+            yield location
+        case ir.CallSiteLoc():
+            yield from _frames(location.callee)
+            yield from _frames(location.caller)
+        case ir.FusedLoc():
+            for each in location.locations:
+                yield from _frames(each)

@@ -1,0 +1,111 @@
+"""What the final IR says of a graph's work: what is saved, and where everything runs."""
+
+from collections.abc import Iterator
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
+from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.regions import DRIVER, MEASURED, VARIANT, choice
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.explanation.outputs import copy_of, memory_of
+from dovetail.explanation.records import Input, Op, Region, Saved
+from dovetail.explanation.value_origins import Origins, line
+from dovetail.passes.rewriting.cloning import alias_root, body
+
+
+def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
+    """The results of `@forward` that are kept for the backward."""
+    forward = origins.functions["forward"]
+    if "res_attrs" not in forward.attributes:
+        return ()
+    names = [each.name for each in inputs]
+    returned = body(forward)[-1].operands
+    found = []
+    for value, attributes in zip(returned, forward.attributes["res_attrs"], strict=True):
+        facts = ir.DictAttr(attributes)
+        if "dovetail.saved" not in facts:
+            continue
+        argument = origins.argument(value)
+        info = tensor_info(value.type)
+        found.append(
+            Saved(
+                value=_described(value, list(returned), origins, names),
+                nbytes=info.nbytes if info else 0,
+                donated=ir.StringAttr(facts["dovetail.saved"]).value == "private",
+                static=argument is not None and inputs[argument].static,
+                line=origins.line(value),
+            )
+        )
+    return tuple(found)
+
+
+def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, names: list[str]) -> str:
+    of_input = memory_of(value, origins, names)
+    if of_input:
+        return of_input
+    for handed, name in handed_out(origins, returned, names):
+        if alias_root(handed.owner.opview.value) == alias_root(value):
+            return name
+    copied = copy_of(value, origins, names)
+    op = origins.producer(value)
+    return f"copy of {copied}" if copied else name_of(op) if op is not None else "a constant"
+
+
+def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> Iterator[tuple[ir.Value, str]]:
+    """What `@forward` owns, each with what `@call` makes of it: the best known use first."""
+    caller = body(origins.functions["call"])
+    uses = [(value, f"result {index}") for index, value in enumerate(caller[-1].operands)]
+    for op in caller:
+        if isinstance(op.opview, WriteOp):
+            uses.append((op.opview.value, f"new value of {memory_of(op.opview.ref, origins, names)}"))
+    call = origins.forward_call()
+    uses += [(value, f"memory {number} of the call") for number, value in enumerate(call.operation.results)]
+    for value, name in uses:
+        if not isinstance(value.owner, ir.Block) and value.owner.operation == call.operation:
+            handed = returned[ir.OpResult(value).result_number]
+            if isinstance(handed.owner.opview, OwnOp):
+                yield handed, name
+
+
+def regions(origins: Origins) -> tuple[Region, ...]:
+    """What is compiled, in order."""
+    found = []
+    for name, function_op in origins.functions.items():
+        if is_region(function_op):
+            ops = [op for op in body(function_op) if is_work(op)]
+            lines = dict.fromkeys(line(op.location) for op in ops)
+            names = tuple(name_of(op) for op in ops)
+            places = tuple(each for each in lines if each)
+            measured = choice(function_op, MEASURED, "")
+            found.append(Region(name, len(ops), names, places, _tuned(function_op) if measured else "", measured))
+    return tuple(found)
+
+
+def _tuned(region: func.FuncOp) -> str:
+    """What tuning chose for `region`; the parts of one that it split are run by what suits their size."""
+    driver = choice(region, DRIVER, "")
+    return f"{choice(region, VARIANT, '')} on {driver}" if driver else "split"
+
+
+def library_calls(origins: Origins) -> tuple[Op, ...]:
+    """What runs through ATen, in order, and why."""
+    hosts = [each for each in origins.functions.values() if not (each.is_external or is_region(each))]
+    ops = [op for each in hosts for op in body(each) if is_extern(op)]
+    return tuple(
+        Op(name_of(op), line(op.location), reason(op).removeprefix(FALLBACK), reason(op).startswith(FALLBACK))
+        for op in ops
+    )
+
+
+def is_work(op: ir.Operation) -> bool:
+    """Whether `op` computes: no view and no constant."""
+    return is_extern(op) or (aten_name(op) is not None and kind(op) not in (Kind.VIEW, Kind.CONSTANT))
+
+
+def name_of(op: ir.Operation) -> str:
+    """The name under which explanations show `op`."""
+    return (control_flow_name(op) or aten_name(op) or op.name).removesuffix(".default")

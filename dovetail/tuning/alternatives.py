@@ -1,0 +1,128 @@
+"""The ways to run one region, each as a call on random inputs: what tuning chooses from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.cache import RegionCache
+from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.python.emitter import Emitter
+from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.regions import region_bytes, region_texts
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.passes.in_place.update_regions import LOAD
+from dovetail.passes.regions.halves import halves
+from dovetail.passes.regions.inline_regions import InlineRegionsPass
+from dovetail.passes.regions.split_region import SplitRegionPass
+from dovetail.passes.rewriting.cloning import body, function
+from dovetail.runtime.launch import Executable, choose_driver, prepare
+
+LIBRARY, SPLIT = "library", "split"
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A way to run a region: `call` runs it on inputs of its own and returns the results."""
+
+    call: Callable[[], Sequence[torch.Tensor]]
+
+    def results(self) -> list[torch.Tensor]:
+        """Copies of what one call computes."""
+        return [each.clone() for each in self.call()]
+
+
+def alternatives(
+    region: func.FuncOp, target: Target, timeout: float, cache: RegionCache | None
+) -> dict[str, Alternative]:
+    """By name ("default on local-sync", "split", "library"), those that compile within `timeout` seconds each.
+
+    A region that updates arguments is one only as a whole, and in the default variant: there is nothing to hold the
+    results of another one against.
+    """
+    infos = [require_tensor_info(type_) for type_ in region.type.inputs if not _is_memory(type_)]
+    generator = torch.Generator().manual_seed(0)
+    run = _Runs([_random(info, generator) for info in infos], timeout, cache)
+    updates = any(op.name == LOAD for op in body(region))
+    found: dict[str, Alternative | None] = {}
+    for variant in VARIANTS if not updates else ("default",):
+        for driver in DRIVERS:
+            found[f"{variant} on {driver}"] = run.compiled(_alone(region), target.variant(variant), driver)
+    if not updates and halves(region) is not None:
+        found[SPLIT] = run.compiled(_after(SplitRegionPass("region"), _alone(region)), target, None)
+    if not updates:
+        found[LIBRARY] = run.compiled(_after(InlineRegionsPass("region"), _alone(region)), target, None)
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def is_right(actual: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> bool:
+    """Whether the results are those of ATen, up to rounding."""
+    return all(_close(*pair) for pair in zip(actual, expected, strict=True))
+
+
+def _close(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    tolerance = 1e-2 if expected.dtype in (torch.float16, torch.bfloat16) else 1e-4
+    return torch.allclose(actual, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _random(info: TensorInfo, generator: torch.Generator) -> torch.Tensor:
+    dtype = getattr(torch, info.dtype)
+    if info.is_floating_point:
+        return torch.rand(info.shape, generator=generator).to(dtype)
+    return torch.randint(0, 2, info.shape, generator=generator).to(dtype)
+
+
+def _is_memory(type_: ir.Type) -> bool:
+    return str(type_).startswith("!torch.tensor<")
+
+
+def _alone(region: func.FuncOp) -> ir.Module:
+    """A module with a copy of `region`, and `@host` that calls it as a program does."""
+    types = list(region.type.inputs)
+    inputs = [type_ for type_ in types if not _is_memory(type_)]
+    outputs = [ir.Type.parse(str(type_).replace("!torch.tensor", "!torch.vtensor")) for type_ in types[len(inputs) :]]
+    module = ir.Module.create()
+    copied = region.operation.clone(ip=ir.InsertionPoint(module.body))
+    copied.attributes["sym_name"] = ir.StringAttr.get("region")
+    with ir.InsertionPoint(module.body):
+        host = func.FuncOp("host", ir.FunctionType.get(inputs, outputs))
+    entry = host.add_entry_block()
+    with ir.InsertionPoint(entry):
+        into = [alloc(type_).memory for type_ in types[len(inputs) :]]
+        func.CallOp([], "region", [*entry.arguments, *into])
+        func.ReturnOp(
+            [
+                ir.Operation.create(LOAD, results=[type_], operands=[memory]).result
+                for type_, memory in zip(outputs, into, strict=True)
+            ]
+        )
+    return module
+
+
+def _after(pass_: SplitRegionPass | InlineRegionsPass, module: ir.Module) -> ir.Module:
+    pass_.run(module)
+    return module
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Makes alternatives of modules that have an `@host`."""
+
+    inputs: list[torch.Tensor]
+    timeout: float
+    cache: RegionCache | None
+
+    def compiled(self, module: ir.Module, target: Target, driver: str | None) -> Alternative | None:
+        """`@host` with its regions compiled for `target` and run by `driver`, or by what suits their size."""
+        texts, moved = region_texts(module), region_bytes(module)
+        outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache)
+        bindings: dict[str, Callable] = {"ready": prepare}
+        for name, outcome in outcomes.items():
+            if not isinstance(outcome, CompiledRegion):
+                return None
+            bindings[name] = Executable(outcome, driver or choose_driver(moved[name]), name)
+        run = Emitter(function(module, "host"), bindings, True).emit().load()
+        return Alternative(lambda: run(list(self.inputs)))

@@ -1,0 +1,127 @@
+"""Which memory autograd saved for its backward, in the eager run, and on the way of which results.
+
+A compiled program may save other values, or compute them anew; it must refuse all the same where the user has changed
+what eager would have saved.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wrapper
+from torch.utils._pytree import tree_leaves
+
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.transforms import unwrapped
+
+Edge = tuple[torch.autograd.graph.Node, int]
+"""A node of autograd's graph, and the number of one of its results."""
+
+
+def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
+    """The nodes of autograd's graph that a backward from `tensors` would run."""
+    pending = [each.grad_fn for each in tensors if isinstance(each, torch.Tensor) and not each.is_leaf]
+    return {*_walk(pending, set())}
+
+
+def edges(value) -> set[Edge]:
+    """Where gradients of a tensor go, and by way of what it is a view of, once it is written."""
+    tensors = {value, root(value)} if isinstance(value, torch.Tensor) else set()
+    followed = (each for each in tensors if each.requires_grad and not is_untracked_view(each))
+    found = map(torch.autograd.graph.get_gradient_edge, followed)
+    return {(each.node, each.output_nr) for each in found}
+
+
+def is_untracked_view(tensor: torch.Tensor) -> bool:
+    """Whether it was made under `no_grad`: it says that it requires grad, as its base does, but has no history."""
+    return tensor._base is not None and tensor._base.requires_grad and tensor.is_leaf
+
+
+def nodes_on_the_way(
+    tensors: Iterable[torch.Tensor], known: set[torch.autograd.graph.Node]
+) -> list[torch.autograd.graph.Node]:
+    """The nodes that gave `tensors` their values, without those that are `known`."""
+    return [*_walk([each.grad_fn for each in tensors], known)]
+
+
+def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})) -> list[torch.Tensor]:
+    """What `nodes` saved, each sharing its version counter.
+
+    What a slice's in-place update saved can't be asked for: `slices` has it, by node.
+
+    Raises:
+        UnsupportedError: where something saved was written later, so that eager's backward always raises.
+    """
+    return [each for node in nodes for each in (*_saved(node), *slices.get(node, ()))]
+
+
+def frees(node: torch.autograd.graph.Node) -> bool:
+    """Whether `node` lets go of something when it has run, so that it can't run again."""
+    if node.name().endswith("CopySlices"):
+        return True
+    return any(
+        _is_packed(node, name) or any(each is not None for each in _unpacked(node, name)) for name in _names(node)
+    )
+
+
+def sharing(
+    counted: Sequence[torch.Tensor | None], saved: Mapping[int, Sequence[torch.Tensor]]
+) -> list[tuple[int, ...]]:
+    """For each of the tensors `counted`, the places where one of those `saved` has the same version counter.
+
+    Moves the counters: nothing more can be asked of autograd's graph afterwards.
+    """
+    by_memory: dict[int, list[tuple[int, torch.Tensor]]] = {}
+    for place, tensors in saved.items():
+        for tensor in tensors:
+            by_memory.setdefault(memory(tensor), []).append((place, tensor))
+    found: list[tuple[int, ...]] = []
+    for each in counted:
+        near = [] if each is None or each.is_inference() else by_memory.get(memory(each), [])
+        before = [tensor._version for _, tensor in near]
+        if each is not None and near:
+            torch.autograd.graph.increment_version(each)
+        moved = {place for (place, tensor), old in zip(near, before, strict=True) if tensor._version > old}
+        found.append(tuple(sorted(moved)))
+    return found
+
+
+def _walk(pending: list, known: set) -> Iterator[torch.autograd.graph.Node]:
+    seen = set(known)
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            pending.extend(each for each, _ in node.next_functions)
+            yield node
+
+
+def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
+    for name in _names(node):
+        # A value that a hook has packed has no version to check; asking for it would run the hook.
+        if _is_packed(node, name):
+            continue
+        found = [unwrapped(each) for each in _unpacked(node, name) if isinstance(each, torch.Tensor)]
+        yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
+
+
+def _names(node: torch.autograd.graph.Node) -> list[str]:
+    return [each for each in dir(node) if each.startswith("_raw_saved_")]
+
+
+def _is_packed(node: torch.autograd.graph.Node, name: str) -> bool:
+    return any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name)))
+
+
+def _unpacked(node: torch.autograd.graph.Node, name: str) -> list:
+    try:
+        return tree_leaves(
+            getattr(node, "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw"))
+        )
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        raise UnsupportedError(
+            f"autograd saved a value that is written later: {str(error).split(' Hint:')[0]}"
+        ) from error

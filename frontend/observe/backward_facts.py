@@ -1,0 +1,105 @@
+"""What eager's backward would do from each tensor that the call makes: need memory unchanged, reach arguments, free."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from dovetail.frontend.observe.alias_groups import AliasGroup
+from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
+from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.records import Result
+
+Node = torch.autograd.graph.Node
+
+
+@dataclass(frozen=True)
+class BackwardFacts:
+    """By the call's tensors as the capture returns them: the owned ones, then the mutated arguments.
+
+    Attributes:
+        watched_arguments, watched_owned: on the way of which of them autograd saved each argument's, each owned
+            tensor's memory.
+        reached: from which of them a gradient flows to each argument, None where it is not known.
+        frees: the groups of saved values that a backward from each frees, by number; equal numbers are freed together.
+    """
+
+    watched_arguments: tuple[tuple[int, ...], ...]
+    watched_owned: tuple[tuple[int, ...], ...]
+    reached: tuple[tuple[int, ...] | None, ...]
+    frees: tuple[tuple[int, ...], ...]
+
+
+def backward_facts(
+    run: EagerRun, results: Sequence[Result], owned: Sequence[torch.Tensor], groups: Sequence[AliasGroup]
+) -> BackwardFacts:
+    """Reads the facts off autograd's graph of a run; `owned` are its owned tensors.
+
+    Raises:
+        UnsupportedError: where something saved was written later, so that eager's backward always raises.
+    """
+    differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]
+    mutated = enumerate(sorted(run.written), start=len(owned))
+    differentiated += [(place, run.arguments[index]) for place, index in mutated if index in run.tracked]
+    tensors: dict[int, list[torch.Tensor]] = {}
+    for place, value in differentiated:
+        if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
+            tensors.setdefault(place, []).append(value)
+    nodes = {place: nodes_on_the_way(each, run.history) for place, each in tensors.items()}
+    arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
+    freed = _freed(nodes)
+    reached = _reached(run, tensors, nodes, groups)
+    # The last one asked: it moves version counters.
+    saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
+    places = sharing([*arguments, *owned], saved)
+    count = len(owned) + len(run.written)
+    return BackwardFacts(
+        tuple(places[: len(arguments)]),
+        tuple(places[len(arguments) :]),
+        tuple(reached),
+        tuple(freed.get(place, ()) for place in range(count)),
+    )
+
+
+def check_saved(run: EagerRun) -> None:
+    """Checks what autograd saved for the results and for the arguments that were written in its sight.
+
+    Raises:
+        UnsupportedError: where something saved was written later, so that eager's backward always raises.
+    """
+    values = [*run.results, *(run.arguments[index] for index in run.tracked)]
+    tensors = [each for each in values if isinstance(each, torch.Tensor) and each.requires_grad]
+    saved_by(nodes_on_the_way(tensors, run.history), run.slices)
+
+
+def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
+    """By place, the groups of nodes that it frees; nodes on the way of the same places make one group."""
+    places: dict[Node, list[int]] = {}
+    for place, each in nodes.items():
+        for node in each:
+            places.setdefault(node, []).append(place)
+    groups = sorted({tuple(each) for node, each in places.items() if frees(node)})
+    return {place: tuple(number for number, each in enumerate(groups) if place in each) for place in nodes}
+
+
+def _reached(
+    run: EagerRun, tensors: dict[int, list[torch.Tensor]], nodes: dict[int, list[Node]], groups: Sequence[AliasGroup]
+) -> list[tuple[int, ...] | None]:
+    """For each argument, from which places a gradient flows to it; arguments that share memory share gradients."""
+    if not run.convention.is_plain:
+        return [None] * len(run.arguments)
+    taken = {
+        place: {edge for value in tensors[place] for edge in edges(value)}
+        | {edge for node in found for edge in node.next_functions}
+        for place, found in nodes.items()
+    }
+    written = (group.members for group in groups if run.written.intersection(group.members))
+    together = {index: members for members in written for index in members}
+    return [
+        tuple(
+            place
+            for place, found in sorted(taken.items())
+            if any(run.edges[each] & found for each in together.get(index, (index,)))
+        )
+        for index in range(len(run.arguments))
+    ]

@@ -1,0 +1,60 @@
+"""One eager run of a graph on tensors without memory, and where every tensor in it comes from.
+
+What the user would observe of a call (who is whose view, who was written, what autograd saw of it) is read from this
+run, never from what tracing makes of the graph.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._pytree import tree_leaves
+
+from dovetail.dialects.subclasses import Convention
+from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.autograd_graph import edges, reachable
+from dovetail.frontend.observe.dispatch_log import Calls
+from dovetail.frontend.observe.recorder import Recorder
+from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
+from dovetail.frontend.observe.stand_ins import stand_ins
+from dovetail.frontend.observe.wrapped_arguments import Arguments, rebuilt
+from dovetail.frontend.observe.wrapped_results import Returned, count_versions, flatten_results
+
+
+def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tuple[int, ...]]) -> EagerRun:
+    """Runs `gm` on stand-ins for `inputs`, computes nothing, draws no random numbers.
+
+    Those that are `together`, by position, share memory as the inputs do.
+    """
+    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+    arguments = stand_ins(mode, inputs.values, together)
+    run = EagerRun(mode, arguments, [_state(each) for each in arguments])
+    run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
+    before = [version(each) for each in arguments]
+    ambient = torch.is_grad_enabled()
+    calls = Calls()
+    with mode, calls, torch.set_grad_enabled(ambient):
+        given = rebuilt(inputs.passed, arguments)
+        results = tree_leaves(Recorder(gm, run, calls, ambient).run(*given), is_leaf=lambda each: each is None)
+        run.grad_mode = None if torch.is_grad_enabled() == ambient else not ambient
+        passed = count_versions(inputs, arguments, given, run.memories, run.tracked)
+        returned = flatten_results(results, given)
+    _note_aliases(run, gm.graph.output_node(), returned)
+    run.results, run.convention = returned.values, Convention(passed, returned.entries)
+    run.versions = [version(each) - old for each, old in zip(arguments, before, strict=True)]
+    return run
+
+
+def _note_aliases(run: EagerRun, output: torch.fx.Node, returned: Returned) -> None:
+    """Parts of differentiable wrappers have their gradient from them, not from what they are views of."""
+    for place, alias, part in returned.aliases:
+        run.origins[id(alias)] = Origin(output.name, place, False)
+        run.parents[id(alias)] = part, ()
+        run.barriers.add(id(alias))
+
+
+def _state(value) -> tuple | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    return memory(value), value.untyped_storage().nbytes(), value.size(), value.stride(), value.storage_offset()

@@ -1,0 +1,79 @@
+"""What an eager run shows: its tensors and their history."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from dovetail.dialects.subclasses import Convention
+from dovetail.frontend.observe.autograd_graph import Edge
+from dovetail.frontend.records import ViewStep
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a tensor was first seen: result number `index` of the graph's node `node`, or that tensor's base."""
+
+    node: str
+    index: int
+    is_base: bool
+
+
+@dataclass
+class EagerRun:
+    """The run's tensors and their history; every tensor is kept, so that identities stay valid.
+
+    Attributes:
+        arguments, results: in the graph's order; `before` is the arguments' memory, its bytes, their sizes, strides and
+            offsets before the run, `versions` by how much their counters moved.
+        parents: for a tensor, by identity, the one that it is a view of, and the steps between.
+        origins: where tensors were first seen; `born` the version that they had then.
+        written: the arguments that an in-place op was called on, directly or through views; `tracked` those of them
+            where autograd recorded it; `memories` all memory that was written, `memories_of` that of nodes' results.
+        reshaped: how often each argument was given other sizes or strides in place.
+        barriers: tensors that a custom autograd function returned.
+        once: why the traced operations can't be differentiated twice.
+        convention: the wrapper subclasses around arguments and results.
+        history: the nodes of autograd's graph that were there before.
+        edges: where gradients of each argument went before, and of what it is a view of.
+        slices: what nodes of in-place ops on slices have saved, which these don't tell.
+    """
+
+    mode: FakeTensorMode
+    arguments: list
+    before: list
+    results: list = field(default_factory=list)
+    memories: set[int] = field(default_factory=set)
+    memories_of: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    parents: dict[int, tuple[torch.Tensor, tuple[ViewStep, ...]]] = field(default_factory=dict)
+    origins: dict[int, Origin] = field(default_factory=dict)
+    born: dict[int, int] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    tracked: set[int] = field(default_factory=set)
+    versions: list[int] = field(default_factory=list)
+    reshaped: Counter[int] = field(default_factory=Counter)
+    barriers: set[int] = field(default_factory=set)
+    once: list[str] = field(default_factory=list)
+    kept: list = field(default_factory=list)
+    grad_mode: bool | None = None
+    convention: Convention = field(default_factory=lambda: Convention((), ()))
+    history: set[torch.autograd.graph.Node] = field(default_factory=set)
+    edges: list[set[Edge]] = field(default_factory=list)
+    slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
+
+    def path(
+        self, tensor: torch.Tensor, until: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, tuple[ViewStep, ...]]:
+        """The argument or first tensor that `tensor` is a view of, or `until` before it, and the steps from there."""
+        chain: tuple[ViewStep, ...] = ()
+        arguments = {id(each) for each in self.arguments}
+        while id(tensor) in self.parents and id(tensor) not in arguments and tensor is not until:
+            tensor, steps = self.parents[id(tensor)]
+            chain = (*steps, *chain)
+        return tensor, chain
+
+
+def version(value) -> int:
+    """A tensor's version counter; 0 for what has none."""
+    return value._version if isinstance(value, torch.Tensor) and not value.is_inference() else 0

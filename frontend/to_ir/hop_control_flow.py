@@ -1,0 +1,61 @@
+"""`torch.cond` and `while_loop` nodes: their graphs become functions of the module, the node a host call of them."""
+
+from typing import Any, cast
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.control_flow import COND, SUBGRAPH, WHILE_LOOP, control_flow
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.source_lines import source_line
+
+
+def import_cond(importer, loc: ir.Location, node: torch.fx.Node) -> None:
+    """`cond(predicate, then graph, else graph, operands)`."""
+    predicate, then, otherwise, operands = cast(tuple[Any, ...], node.args)
+    functions = [_subgraph(importer, node, graph, role) for graph, role in ((then, "then"), (otherwise, "else"))]
+    _call(importer, loc, node, COND, functions, [predicate, *operands])
+
+
+def import_while_loop(importer, loc: ir.Location, node: torch.fx.Node) -> None:
+    """`while_loop(condition graph, body graph, carried values, others)`."""
+    condition, body, carried, others = cast(tuple[Any, ...], node.args)
+    functions = [_subgraph(importer, node, graph, role) for graph, role in ((condition, "condition"), (body, "body"))]
+    _call(importer, loc, node, WHILE_LOOP, functions, [*carried, *others])
+
+
+def _call(importer, loc, node, name: str, functions: list[str], arguments: list) -> None:
+    operands = [importer._import_argument(loc, argument) for argument in arguments]
+    results = [importer._cc.value_info_to_type(value) for value in node.meta["val"]]
+    with loc:
+        op = control_flow(name, functions, operands, results)
+    importer.mark_backward(node, op)
+    importer.bind_results(node, op.results)
+
+
+def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str) -> str:
+    """Imports the graph that `graph` names as a private function; returns its symbol."""
+    module = getattr(graph.graph.owning_module, str(graph.target))
+    placeholders = module.graph.find_nodes(op="placeholder")
+    try:
+        types = [importer._cc.node_val_to_type(each) for each in placeholders]
+    except NotImplementedError as error:
+        raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
+    symbols = importer.symbols
+    name = f"{role}_{symbols[role]}"
+    symbols[role] += 1
+    body = importer.fx_importer.module.body
+    with ir.Location.unknown(importer._c), ir.InsertionPoint(body):
+        function_op = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
+    function_op.attributes[SUBGRAPH] = ir.UnitAttr.get(importer._c)
+    inner = importer.nested(function_op.add_entry_block())
+    inner.import_nodes(each for each in module.graph.nodes if each.op != "output")
+    returned = module.graph.output_node().args[0]
+    returned = returned if isinstance(returned, list | tuple) else [returned]
+    with ir.InsertionPoint(inner._b), ir.Location.unknown(importer._c):
+        values = [inner._import_argument(ir.Location.unknown(), each) for each in returned]
+        func.ReturnOp(values)
+    signature = ir.FunctionType.get(types, [value.type for value in values], importer._c)
+    function_op.attributes["function_type"] = ir.TypeAttr.get(signature)
+    return name

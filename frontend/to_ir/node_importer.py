@@ -1,0 +1,216 @@
+"""One FX node to torch-dialect ops: torch-mlir's importer, and what it would drop or refuse."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+
+import torch
+from torch.fx.immutable_collections import immutable_list
+from torch_mlir import ir
+from torch_mlir.extras.fx_importer import GraphNodeImporter
+
+from dovetail.dialects.calls import FALLBACK, extern
+from dovetail.dialects.recompute import RECOMPUTE
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
+from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
+from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
+from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
+
+# PyTorch's own, c10/core/ScalarType.h.
+_COMPLEX_NUMBERS = {torch.complex32: 8, torch.complex64: 9, torch.complex128: 10}
+_EMPTY_STRIDED = torch.ops.aten.empty_strided.default
+_DRAWN_IN_ORDER = "layout: random numbers are drawn in the order of memory"
+EFFECT_REASON = "effect: random numbers, a check or a mutation"
+BACKWARD = "dovetail.backward"
+
+# Forward-mode gradients are zeros without memory, which only a dispatch key says: kernels would read what lies there.
+_WITH_MEMORY = {torch.ops.aten._efficientzerotensor.default: torch.ops.aten.zeros.default}
+
+# By the operator's name; each takes the importer, the location and the node.
+HIGHER_ORDER: dict[str, Callable] = {
+    "auto_functionalized": import_auto_functionalized,
+    "auto_functionalized_v2": import_auto_functionalized_v2,
+    "cond": import_cond,
+    "while_loop": import_while_loop,
+    "with_effects": import_with_effects,
+}
+
+
+class NodeImporter(GraphNodeImporter):
+    """Imports effectful ops as library calls, so that nothing merges, moves or drops them."""
+
+    def __init__(self, fx_importer, context, context_cache, block):
+        super().__init__(fx_importer, context, context_cache, block)
+        self.symbols: Counter[str] = Counter()  # how many functions of each role were made, for their names
+        self.is_nested = False
+
+    def nested(self, block: ir.Block) -> "NodeImporter":
+        """The importer of a graph inside of this one, into a block of its own."""
+        inner = NodeImporter(self.fx_importer, self._c, self._cc, block)
+        inner.symbols, inner.is_nested = self.symbols, True
+        return inner
+
+    def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
+        """Binds what `getitem` takes from `node`, by position; None where there is no value to take."""
+        self._multi_result_nodes.add(node)
+        for index, value in enumerate(values):
+            if value is not None:
+                self.bind_node_value(node, value, index)
+
+    def mark_backward(self, node: torch.fx.Node, op: ir.Operation) -> None:
+        """Says of an effect that the backward has it, though it may use no tangent."""
+        if node.meta.get("partitioner_tag") == "is_backward":
+            op.attributes[BACKWARD] = ir.UnitAttr.get(self._c)
+
+    def call(self, loc, node, name: str, reason: str, operands, results) -> ir.Operation:
+        """Builds a library call on behalf of `node`."""
+        with loc:
+            op = extern(name, reason, operands, results)
+        self.mark_backward(node, op)
+        return op
+
+    def _import_getitem(self, loc, node):
+        source, index = node.args
+        if source in self._multi_result_nodes and (source, index) not in self._v:
+            return  # no value: an effect token, or what an operator that returns nothing returns
+        super()._import_getitem(loc, node)
+
+    def _import_torch_op_overload(self, loc, node, concrete_target=None):
+        self._import_overload(loc, node, concrete_target)
+        # What control flow runs, it runs as a whole: nothing inside of it is saved by itself.
+        policy = None if self.is_nested else recompute_policy(node)
+        value = self._v.get((node, 0))
+        if policy is not None and value is not None:
+            value.owner.attributes[RECOMPUTE] = ir.StringAttr.get(policy, self._c)
+
+    def _import_overload(self, loc, node, concrete_target):
+        target = concrete_target or node.target
+        if has_effect(target):
+            self._import_extern(loc, node, target)
+            return
+        if target is torch.ops.aten.as_strided.default:
+            self._import_as_strided(loc, node)
+            return
+        if target is torch.ops.aten.slice_scatter.default:
+            self._import_slice_scatter(loc, node)
+            return
+        super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
+
+    def _import_hop(self, loc, node, target):
+        handler = HIGHER_ORDER.get(target.name())
+        if handler is None:
+            raise UnsupportedError(f"{source_line(node)}: higher-order operator {target} is not supported yet")
+        handler(self, loc, node)
+
+    def _import_extern(self, loc, node, target, reason: str = EFFECT_REASON) -> None:
+        schema = target._schema
+        results = self._unpack_node_result_types(node, schema)
+        if len(results) > 1:
+            self._multi_result_nodes.add(node)
+        name = f"{target.namespace}.{target._opname}.{target._overloadname}"
+        operands = self._operands(loc, node, schema)
+        if torch.Tag.nondeterministic_seeded in target.tags:
+            operands = [self._laid_out(loc, node, *each) for each in zip_longest(node.args, operands)]
+        op = self.call(loc, node, name, reason, operands, results)
+        for index, value in enumerate(op.results):
+            self.bind_node_value(node, value, index)
+
+    def _laid_out(self, loc, node, argument, operand: ir.Value) -> ir.Value:
+        """Random numbers are drawn in the order of memory, and values have none: a copy with eager's strides has."""
+        value = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else None
+        if not isinstance(value, torch.Tensor) or value.is_contiguous():
+            return operand
+        sizes, strides = immutable_list(value.size()), immutable_list(value.stride())
+        settings = zip((sizes, strides, value.dtype, None, None, None), _EMPTY_STRIDED._schema.arguments, strict=True)
+        numbers = [self._import_argument(loc, each, argument.type) for each, argument in settings]
+        false, types = self._import_argument(loc, False), [operand.type]
+        memory = self.call(loc, node, "aten.empty_strided.default", _DRAWN_IN_ORDER, numbers, types)
+        copy = self.call(loc, node, "aten.copy.default", _DRAWN_IN_ORDER, [memory.result, operand, false], types)
+        return copy.result
+
+    def _import_as_strided(self, loc, node) -> None:
+        """`as_strided` sees memory, not values: right only on a tensor that lies as its value does."""
+        base = node.args[0].meta["val"]
+        if not base.is_contiguous() or base.storage_offset() != 0:
+            raise UnsupportedError(f"{source_line(node)}: as_strided of a non-contiguous tensor is not supported yet")
+        op = ir.Operation.create(
+            "torch.aten.as_strided",
+            results=[self._cc.node_val_to_type(node)],
+            operands=self._operands(loc, node, node.target._schema),
+            loc=loc,
+        )
+        self.bind_node_value(node, op.result)
+
+    def _import_slice_scatter(self, loc, node) -> None:
+        """As the concatenation of what stays and what is new.
+
+        IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
+        while it still reads a slice of it.
+        """
+        base, source, dim, start, end, step = _slice_arguments(node)
+        if step != 1:
+            self._import_extern(loc, node, node.target, f"{FALLBACK}slice_scatter with step {step}")
+            return
+        kept = [(0, start), (end, base.meta["val"].size(dim))]
+        before, after = (self._slice(loc, base, dim, *each) if each[0] < each[1] else None for each in kept)
+        parts = [part for part in (before, self.resolve_node_value(source), after) if part is not None]
+        with loc:
+            tensors = ir.Type.parse("!torch.list<vtensor>", self._c)
+            listed = ir.Operation.create("torch.prim.ListConstruct", results=[tensors], operands=parts).result
+            operands = [listed, self._import_argument(loc, dim)]
+            op = ir.Operation.create("torch.aten.cat", results=[self._cc.node_val_to_type(node)], operands=operands)
+        self.bind_node_value(node, op.result)
+
+    def _slice(self, loc, base: torch.fx.Node, dim: int, start: int, end: int) -> ir.Value:
+        value = base.meta["val"]
+        shape = [*value.shape[:dim], end - start, *value.shape[dim + 1 :]]
+        numbers = [self._import_argument(loc, number) for number in (dim, start, end, 1)]
+        return ir.Operation.create(
+            "torch.aten.slice.Tensor",
+            results=[self._cc.create_vtensor_type(value.dtype, torch.Size(shape))],
+            operands=[self.resolve_node_value(base), *numbers],
+            loc=loc,
+        ).result
+
+    def _import_argument(self, loc, arg, expected_jit_type=None):
+        """torch-mlir's numbers for complex element types are one too high."""
+        number = _COMPLEX_NUMBERS.get(arg) if isinstance(arg, torch.dtype) else None
+        return super()._import_argument(loc, arg if number is None else number, expected_jit_type)
+
+    def _operands(self, loc, node, schema) -> list[ir.Value]:
+        return self.operands(loc, schema, node.args, node.kwargs)
+
+    def operands(self, loc, schema, args: Sequence, kwargs: Mapping) -> list[ir.Value]:
+        """One value for each schema argument, defaults included; what is a value already is taken as it is."""
+        given = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | dict(kwargs)
+        operands = []
+        for argument in schema.arguments:
+            if argument.name not in given:
+                operands.append(self._import_default_value(loc, argument.default_value, argument.type))
+            elif isinstance(given[argument.name], ir.Value):
+                operands.append(given[argument.name])
+            else:
+                operands.append(self._import_argument(loc, given[argument.name], argument.type))
+        return operands
+
+
+def _slice_arguments(node) -> tuple:
+    """(base, source, dim, start, end, step) of a `slice_scatter`, within bounds."""
+    base, source, *rest = node.args
+    given = dict(zip(("dim", "start", "end", "step"), rest, strict=False)) | node.kwargs
+    dim = given.get("dim", 0) % base.meta["val"].dim()
+    size = base.meta["val"].size(dim)
+    start, end, step = slice(given.get("start"), given.get("end"), given.get("step", 1)).indices(size)
+    return base, source, dim, start, max(start, end), step
+
+
+def has_effect(target: torch._ops.OpOverload) -> bool:
+    """Whether running `target` twice, or not at all, or elsewhere could be noticed."""
+    return (
+        torch.Tag.nondeterministic_seeded in target.tags
+        or target._schema.is_mutable
+        or not target._schema.returns
+        or target in torch.fx.node._side_effectful_functions
+    )

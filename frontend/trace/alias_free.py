@@ -1,0 +1,103 @@
+"""A Dynamo graph as a function of independent arguments to independent results, which is what PyTorch's capture gets.
+
+Everything that is mutated is a copy, everything returned is a copy: there is nothing for the capture to conclude about
+aliases. The copies are gone after the first pass, since values have no memory.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch.fx.traceback import preserve_node_meta
+from torch.utils._pytree import tree_leaves
+
+from dovetail.frontend.observe.observations import Observations
+from dovetail.frontend.observe.run_facts import EagerRun, Origin
+from dovetail.frontend.observe.transforms import unwrapped
+from dovetail.frontend.observe.wrapped_arguments import Arguments, checked_gradients, differentiable_tensors, rebuilt
+from dovetail.frontend.trace.shared_memory import SharedMemory
+from dovetail.frontend.trace.traced_memory import differing_node
+
+
+class AliasFree(torch.nn.Module):
+    """Calls the graph; returns a copy of each owned tensor, then of each mutated argument.
+
+    Args:
+        gm: the graph.
+        seen: what the call leaves behind.
+        shared: the alias groups' memory, where something in them is mutated.
+        ambient: autograd's mode of the call.
+        inputs: the call's arguments; the graph gets wrapper subclasses around some of them.
+        run: the eager run.
+
+    Attributes:
+        refusals: why the gradient that was traced can't be had.
+    """
+
+    def __init__(
+        self,
+        gm: torch.fx.GraphModule,
+        seen: Observations,
+        shared: Sequence[SharedMemory],
+        ambient: bool,
+        inputs: Arguments,
+        run: EagerRun,
+    ):
+        super().__init__()
+        # In a tuple, so that the graph's own modules don't become submodules with parameters to be captured.
+        self.graph_module = (gm,)
+        self.seen, self.shared, self.ambient, self.inputs = seen, tuple(shared), ambient, inputs
+        self.run = run
+        self.refusals: list[str] = []
+
+    def forward(self, *primals):
+        # Numbers are those of now: what was observed holds for them only.
+        given = [
+            primal if isinstance(value, torch.Tensor) else value
+            for primal, value in zip(primals, self.inputs.values, strict=True)
+        ]
+        arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))
+        interpreter = torch.fx.Interpreter(*self.graph_module, garbage_collect_values=False)
+        with preserve_node_meta():
+            interpreter.run(*rebuilt(self.inputs.passed, arguments))
+        values = {node.name: value for node, value in interpreter.env.items()}
+        differing = differing_node(self.run, arguments, values)
+        if differing is not None:
+            self.refusals.append(f"node {differing}: PyTorch's tracing gives its result other memory than eager")
+        with torch.set_grad_enabled(self.ambient):
+            owned = [_copy(_find(each.origin, values), each.requires_grad) for each in self.seen.owned]
+            return owned + [
+                _copy(argument, mutation.mode == "tracked")
+                for argument, mutation in zip(arguments, self.seen.mutations, strict=True)
+                if mutation is not None
+            ]
+
+    def _arguments(self, primals: Sequence) -> list:
+        found = list(primals)
+        changed = zip(self.seen.mutations, self.seen.layouts, strict=True)
+        with torch.enable_grad():
+            for index, (mutation, layout) in enumerate(changed):
+                if mutation is not None or layout is not None:
+                    found[index] = _replica(primals[index])
+            for memory in self.shared:
+                for index, view in memory.arguments(primals).items():
+                    found[index] = view
+        return found
+
+
+def _replica(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same strides, whatever they are, and the same history."""
+    cloned = tensor.clone()
+    if cloned.stride() == tensor.stride():
+        return cloned
+    made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return made.copy_(tensor)
+
+
+def _find(origin: Origin, values: dict) -> torch.Tensor:
+    found = unwrapped(differentiable_tensors(tree_leaves(values[origin.node]))[origin.index])
+    return cast(torch.Tensor, found._base) if origin.is_base else found
+
+
+def _copy(tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
+    return tensor.clone() if requires_grad else tensor.detach().clone()

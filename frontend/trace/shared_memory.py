@@ -1,0 +1,168 @@
+"""An alias group inside of a traced function: one memory, put together from what the arguments hold, and its views."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.observe.alias_groups import AliasGroup
+from dovetail.frontend.observe.autograd_graph import is_untracked_view
+
+
+@dataclass(frozen=True)
+class Member:
+    """One argument of an alias group: its place in the group's memory, and whether autograd sees it as a view of that.
+
+    `start` is in bytes; `argument` and `same_as` differ where the same tensor is given twice.
+    """
+
+    argument: int
+    same_as: int
+    dtype: torch.dtype
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    start: int
+    is_attached: bool
+
+    @property
+    def first(self) -> int:
+        """Its first element, in elements of its type."""
+        return self.start // self.dtype.itemsize
+
+    @property
+    def numel(self) -> int:
+        return torch.Size(self.size).numel()
+
+    @property
+    def is_contiguous(self) -> bool:
+        return torch.empty_strided(self.size, self.stride, device="meta").is_contiguous()
+
+    def of(self, memory: torch.Tensor) -> torch.Tensor:
+        """This argument as a view of the group's memory, a flat tensor."""
+        flat = memory if self.is_attached else memory.detach()
+        flat = flat if flat.dtype == self.dtype else flat.view(self.dtype)
+        if self.is_contiguous:
+            return flat.narrow(0, self.first, self.numel).view(self.size)
+        return _strided(flat[self.first :], self.size, self.stride)
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """An alias group's memory: `size` elements of `dtype`; `members` begins with those that autograd follows."""
+
+    size: int
+    dtype: torch.dtype
+    members: tuple[Member, ...]
+
+    def arguments(self, primals: Sequence) -> dict[int, torch.Tensor]:
+        """The members as views of one memory; gradients flow to those that are attached."""
+        memory = self._memory(primals)
+        views = {each.argument: each.of(memory) for each in self.members if each.same_as == each.argument}
+        return {each.argument: views[each.same_as] for each in self.members}
+
+    def _memory(self, primals: Sequence) -> torch.Tensor:
+        device = primals[self.members[0].argument].device
+        if all(each.is_contiguous and each.dtype == self.dtype for each in self.members):
+            pieces = [self._piece(primals, device, *each) for each in self._pieces()]
+            # Of empty arguments there are no pieces, but gradients flow to all.
+            pieces = pieces or [primals[each.argument].reshape(-1) for each in self.members]
+            return torch.cat(pieces) if len(pieces) > 1 else pieces[0].clone()
+        memory = torch.zeros(self.size, dtype=self.dtype, device=device)
+        # The attached ones last: where they overlap, gradients must reach them.
+        for member in reversed(self.members):
+            member.of(memory).copy_(primals[member.argument])
+        return memory
+
+    def _pieces(self) -> Iterator[tuple[int, int, Member | None]]:
+        """Who fills which elements, in order; None for what no member has."""
+        ends = {0, self.size} | {end for each in self.members for end in (each.first, each.first + each.numel)}
+        pieces: list[tuple[int, int, Member | None]] = []
+        for start, end in pairwise(sorted(ends)):
+            covering = (each for each in self.members if each.first <= start and end <= each.first + each.numel)
+            member = next(covering, None)
+            if pieces and pieces[-1][2] is member:
+                pieces[-1] = (pieces[-1][0], end, member)
+            else:
+                pieces.append((start, end, member))
+        yield from pieces
+
+    def _piece(self, primals: Sequence, device, start: int, end: int, member: Member | None) -> torch.Tensor:
+        if member is None:
+            return torch.zeros(end - start, dtype=self.dtype, device=device)
+        flat = primals[member.argument].reshape(-1)
+        return flat if end - start == member.numel else flat.narrow(0, start - member.first, end - start)
+
+
+def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequence[str]) -> SharedMemory:
+    """Lays out the memory of `group`.
+
+    Raises:
+        UnsupportedError: if two members require gradients of their own, naming them.
+    """
+    roots = dict(zip(group.members, group.roots, strict=True))
+    differentiable = [index for index in group.members if _is_followed(values[index])]
+    attached = roots[(differentiable or group.members)[0]]
+    for index in differentiable:
+        if roots[index] != attached or values[index].dtype != values[differentiable[0]].dtype:
+            pair = f"{names[differentiable[0]]} and {names[index]}"
+            raise UnsupportedError(f"arguments {pair} share memory, and each has a gradient of its own")
+    dtype = values[(differentiable or group.members)[0]].dtype
+    for index in group.members:
+        if values[index].is_neg() or values[index].is_conj():
+            raise UnsupportedError(f"argument {names[index]} shares memory, and shows it negated or conjugated")
+    members = [
+        Member(
+            index,
+            group.members[group.objects.index(same)],
+            values[index].dtype,
+            tuple(values[index].size()),
+            tuple(values[index].stride()),
+            start,
+            roots[index] == attached and values[index].dtype == dtype,
+        )
+        for index, same, start in zip(group.members, group.objects, group.starts, strict=True)
+    ]
+
+    def priority(member: Member) -> tuple:
+        """Those come first that gradients must reach; the others' elements are the same."""
+        return member.argument not in differentiable, not member.is_attached, -member.numel
+
+    end = max(each.start + _room(each) for each in members)
+    largest = max(each.dtype.itemsize for each in members)
+    size = -(-end // largest) * largest // dtype.itemsize
+    return SharedMemory(size, dtype, tuple(sorted(members, key=priority)))
+
+
+def _is_followed(tensor: torch.Tensor) -> bool:
+    """Whether gradients reach the tensor."""
+    return tensor.requires_grad and not is_untracked_view(tensor)
+
+
+def _room(member: Member) -> int:
+    """Bytes from a member's first element to the end of its outermost step."""
+    steps = [size * stride for size, stride in zip(member.size, member.stride, strict=True)]
+    return (member.numel if member.is_contiguous else max([*steps, 1])) * member.dtype.itemsize
+
+
+def _strided(flat: torch.Tensor, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
+    """`flat` seen with `size` and `stride`, by views that may be written while traced: `as_strided` may not.
+
+    Raises:
+        UnsupportedError: where strides don't nest (sliding windows), or repeat elements.
+    """
+    order = sorted((dim for dim in range(len(size)) if size[dim] != 1), key=lambda dim: -stride[dim])
+    view = flat
+    for dim in order:
+        if not stride[dim] or size[dim] * stride[dim] > view.size(-1):
+            raise UnsupportedError(f"an argument of sizes {tuple(size)}, strides {tuple(stride)} shares memory")
+        view = view.narrow(-1, 0, size[dim] * stride[dim])
+        if stride[dim] > 1:
+            view = view.unflatten(-1, (size[dim], stride[dim]))
+    if order and stride[order[-1]] > 1:
+        view = view.select(-1, 0)
+    places = [*order, *(dim for dim in range(len(size)) if dim not in order)]
+    for _ in range(len(size) - len(order)):
+        view = view.unsqueeze(-1)
+    return view if places == sorted(places) else view.permute([places.index(dim) for dim in range(len(size))])

@@ -1,0 +1,87 @@
+"""Pass `compose-views`: a view of a view is one view."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.constants import constant, integer, integer_list, integers
+from dovetail.passes.rewriting.slices import SLICE, slice_of
+from dovetail.passes.rewriting.sweep import create, made_by, shape, sweep
+
+# The same elements row by row, in other sizes.
+_RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
+_PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int", "torch.aten.expand"
+
+
+@dataclass(frozen=True)
+class ComposeViewsPass(Pass, name="compose-views"):
+    """Makes one view of a chain of reshapes, of permutations, of expansions or of slices; drops views of everything.
+
+    Of values only: what the user gets is `dovetail.view`, which is replayed step by step and stays as it is.
+
+    Before:  `%1 = torch.aten.unsqueeze %0, %a; %2 = torch.aten.unsqueeze %1, %b`
+    After:   `%2 = torch.aten.view %0, %sizes`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        rules = dict.fromkeys(_RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
+        sweep(module, rules | {_EXPAND: _expand, SLICE: _slice})
+
+
+def _reshape(op: ir.Operation) -> ir.Value | None:
+    source, result = op.operands[0], op.results[0]
+    inner = made_by(source, *_RESHAPES)
+    if inner is not None:
+        source = inner.operands[0]
+    if source.type == result.type:
+        return source
+    return create("torch.aten.view", [source, integer_list(shape(result))], result.type) if inner is not None else None
+
+
+def _permute(op: ir.Operation) -> ir.Value | None:
+    order, source = _order(op), op.operands[0]
+    inner = made_by(source, _PERMUTE, _TRANSPOSE)
+    inner_order = _order(inner) if inner is not None else None
+    if order is not None and inner is not None and inner_order is not None:
+        order, source = tuple(inner_order[dim] for dim in order), inner.operands[0]
+    if order == tuple(range(len(order or ()))):
+        return source
+    if source == op.operands[0] or order is None:
+        return None
+    return create(_PERMUTE, [source, integer_list(order)], op.results[0].type)
+
+
+def _order(op: ir.Operation) -> tuple[int, ...] | None:
+    """Which dimension of the operand each one of the result is; None if that is not known."""
+    rank = len(shape(op.operands[0]))
+    if op.name == _PERMUTE:
+        dims = integers(op.operands[1])
+        return None if dims is None else tuple(dim % rank for dim in dims)
+    first, second = (integer(each) for each in list(op.operands)[1:])
+    if first is None or second is None:
+        return None
+    order = list(range(rank))
+    if rank:
+        order[first], order[second] = order[second], order[first]
+    return tuple(order)
+
+
+def _expand(op: ir.Operation) -> ir.Value | None:
+    source, result = op.operands[0], op.results[0]
+    if source.type == result.type:
+        return source
+    inner = made_by(source, _EXPAND)
+    if inner is None:
+        return None
+    return create(_EXPAND, [inner.operands[0], integer_list(shape(result)), constant(False)], result.type)
+
+
+def _slice(op: ir.Operation) -> ir.Value | None:
+    outer = slice_of(op.results[0])
+    if outer is None:
+        return None
+    inner = slice_of(outer.base)
+    if inner is not None and inner.dim == outer.dim:
+        return inner.sliced(outer).build()
+    return outer.base if outer.base.type == op.results[0].type else None

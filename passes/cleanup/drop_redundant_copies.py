@@ -1,0 +1,67 @@
+"""Pass `drop-redundant-copies`: what functionalization left behind."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.sweep import create, made_by, shape, sweep
+
+# On values, which have no memory, these return their operand; on memory they would not.
+_COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "contiguous")
+_CAST = "torch.aten._to_copy"
+# Casts to the right of these keep every value.
+_WIDER = {
+    "float16": ("float32", "float64"),
+    "bfloat16": ("float32", "float64"),
+    "float32": ("float64",),
+    "int8": ("int16", "int32", "int64"),
+    "uint8": ("int16", "int32", "int64"),
+    "int16": ("int32", "int64"),
+    "int32": ("int64",),
+}
+
+
+@dataclass(frozen=True)
+class DropRedundantCopiesPass(Pass, name="drop-redundant-copies"):
+    """Forwards the operand of copies, and of casts that give back what was there.
+
+    Values are immutable, so a copy of one is that one; memory of its own is what `own` and `write` give. `copy(a, b)`
+    is `b`, expanded where `a` is larger. A cast to a wider type and back is no cast: f32 to f64 to f32, but not f32 to
+    bf16 to f32, which rounds.
+
+    Before:  `%1 = torch.aten.clone %0, %none; %2 = torch.aten.mul.Tensor %1, %1`
+    After:   `%2 = torch.aten.mul.Tensor %0, %0`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        sweep(module, {f"torch.aten.{name}": _operand for name in _COPIES} | {"torch.aten.copy": _copied, _CAST: _cast})
+
+
+def _operand(op: ir.Operation) -> ir.Value | None:
+    return op.operands[0] if op.operands[0].type == op.results[0].type else None
+
+
+def _copied(op: ir.Operation) -> ir.Value | None:
+    source, result = op.operands[1], op.results[0]
+    if source.type == result.type:
+        return source
+    source_info, info = tensor_info(source.type), tensor_info(result.type)
+    if source_info is None or info is None or source_info.dtype != info.dtype:
+        return None
+    return create("torch.aten.expand", [source, integer_list(shape(result)), constant(False)], result.type)
+
+
+def _cast(op: ir.Operation) -> ir.Value | None:
+    source, result = op.operands[0], op.results[0]
+    if source.type == result.type:
+        return source
+    inner = made_by(source, _CAST)
+    if inner is None or inner.operands[0].type != result.type:
+        return None
+    narrow, wide = tensor_info(result.type), tensor_info(source.type)
+    if narrow is None or wide is None or wide.dtype not in _WIDER.get(narrow.dtype, ()):
+        return None
+    return inner.operands[0]

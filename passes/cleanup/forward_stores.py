@@ -1,0 +1,37 @@
+"""Pass `forward-stores`: what was written or read last need not be read again."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.passes.base import Pass
+from dovetail.passes.cleanup.held_values import HeldValues
+from dovetail.passes.rewriting.cloning import body, functions
+
+
+@dataclass(frozen=True)
+class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
+    """Replaces a `read` by the value that its memory holds since an earlier `write` or `read`.
+
+    Not across a write to memory that may be the same: of a view, or of another member of the guard's group.
+
+    Before:  `%0 = read %x; write %1, %x; %2 = read %x; %3 = torch.aten.mul.Tensor %2, %0`
+    After:   `%0 = read %x; write %1, %x; %3 = torch.aten.mul.Tensor %1, %0`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for function_op in functions(module).values():
+            if not function_op.is_external:
+                _forward(function_op)
+
+
+def _forward(function_op: func.FuncOp) -> None:
+    held = HeldValues(function_op)
+    for op in body(function_op):
+        value = held.of(op.operands[0]) if op.name == "dovetail.read" else None
+        if value is None:
+            held.pass_by(op)
+            continue
+        op.results[0].replace_all_uses_with(value)
+        op.erase()

@@ -1,0 +1,90 @@
+"""Pass `merge-equal-values`: the same op on the same values is computed once."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.cloning import bodies, functions
+from dovetail.passes.rewriting.constants import number
+
+# Of equal operands in another order, they give the same numbers; where there is one, `alpha` is for the second.
+_COMMUTATIVE = frozenset(
+    f"torch.aten.{name}.Tensor" for name in ("add", "mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor")
+) | {"torch.aten.logical_and", "torch.aten.logical_or", "torch.aten.logical_xor"}
+
+_CONSTANT = "torch.constant."  # more than half of all ops, before they are merged
+
+
+@dataclass(frozen=True)
+class MergeEqualValuesPass(Pass, name="merge-equal-values"):
+    """Merges torch ops of equal name, operands, attributes and result types, and drops those that nothing uses.
+
+    MLIR's own `cse` merges no torch op that takes a tensor: their dialect says of all of them that they read memory.
+    Values have none, so nothing can change between two of them: not autograd's mode either, in which only
+    `dovetail.view` makes something, and that is never merged. Library calls may draw random numbers: they are left
+    alone. `a + b` is `b + a`, except for complex numbers, whose products round by order; an op that the user's
+    checkpointing speaks of is no op that it does not.
+
+    Before:  `%1 = torch.aten.exp %0; %2 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %2`
+    After:   `%1 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %1`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for ops in bodies(functions(module)).values():
+            _drop_unused(_merge(ops))
+
+
+def _is_value(op: ir.Operation) -> bool:
+    name = op.name
+    if name == "torch.operator":
+        return not is_extern(op)
+    return name.startswith(_CONSTANT) or (name.startswith("torch.") and kind(op) is not Kind.UNKNOWN)
+
+
+def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
+    """Merges the equal ones among `ops`; returns those that are left."""
+    seen: dict[tuple, ir.Operation] = {}
+    kept = []
+    for op in ops:
+        first = seen.setdefault(_key(op), op) if _is_value(op) else op
+        if first is op:
+            kept.append(op)
+            continue
+        for old, new in zip(op.results, first.results, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase()
+    return kept
+
+
+def _key(op: ir.Operation) -> tuple:
+    """What is equal for ops that give equal values. MLIR keeps one of equal types and attributes."""
+    name, attributes = op.name, op.attributes
+    if name == "torch.vtensor.literal" and "complex" in str(op.results[0].type):
+        return name, op.results[0]  # MLIR's Python can't read its elements
+    facts = tuple([(each, attributes[each]) for each in attributes]) if len(attributes) else ()
+    if name.startswith(_CONSTANT):
+        return name, facts
+    operands = tuple(op.operands)
+    if name in _COMMUTATIVE and _commutes(op):
+        operands = (frozenset(operands[:2]), *operands[2:])
+    return name, operands, facts, tuple([result.type for result in op.results])
+
+
+def _commutes(op: ir.Operation) -> bool:
+    info = tensor_info(op.results[0].type)
+    return (
+        info is not None
+        and not info.dtype.startswith("complex")
+        and all(number(alpha) == 1 for alpha in list(op.operands)[2:])
+    )
+
+
+def _drop_unused(ops: list[ir.Operation]) -> None:
+    for op in reversed(ops):
+        removable = op.name == "dovetail.read" or _is_value(op)
+        if removable and not any(True for result in op.results for _ in result.uses):
+            op.erase()

@@ -1,0 +1,108 @@
+"""Which writes of `@call` the region that computes the value could make itself, and why the others can't be."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_region, referred
+from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.passes.in_place.refusals import Refusals
+from dovetail.passes.rewriting.cloning import alias_root, is_view, of_class
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A mutated argument, and where its new value comes from.
+
+    Attributes:
+        write: in `@call`.
+        argument: of `@forward`, its memory.
+        own: in `@forward`, hands out the new value.
+        call: in `@forward`, of `region`, which computes it.
+        place: the argument of the region that takes the new value; `value` is that value inside.
+        known_as: the new value in `@forward`.
+    """
+
+    write: WriteOp
+    argument: ir.Value
+    own: ir.Operation
+    call: ir.Operation
+    region: func.FuncOp
+    place: int
+    value: ir.Value
+    known_as: ir.Value
+
+
+class Candidates:
+    """What is asked of `@forward` for each write, gathered once; `functions` and `bodies` as in `Refusals`."""
+
+    def __init__(self, functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]]):
+        self.functions, self.refusals = functions, Refusals(functions, bodies)
+        host = bodies["forward"]
+        seen = [value for value in host[-1].operands if not isinstance(value.type, RefType)]
+        seen += [op.operands[0] for op in of_class(host, OwnOp)]
+        self.seen = {alias_root(value) for value in seen}.union(*map(may_share, seen))
+        self.region_calls = of_class(host, func.CallOp)
+        self.writers = {
+            each: (op, place)
+            for op in self.region_calls
+            for place, each in enumerate(op.operands)
+            if _is_allocated(each)
+        }
+
+    def find(self, write: WriteOp) -> Update | str:
+        """The update that `write` stores, or the reason why no region can store it."""
+        refusal = self.refusals.refusal(write)
+        if refusal:
+            return refusal
+        argument, own = self.refusals.in_forward(write)
+        if argument in self.seen:
+            return "its old value is handed out or saved"
+        return self._computed(write, argument, own)
+
+    def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:
+        value = own.operands[0]
+        if own.results[0].type != RefType.of(value.type):
+            return "its new value is laid out anew"
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "torch.copy.to_vtensor":
+            return "its new value is not computed by a region"
+        memory = value.owner.operation.operands[0]
+        call, place = self.writers.get(memory, (None, 0))
+        region = None if call is None else self.functions[referred(call.opview, "callee")]
+        if call is None or region is None or not is_region(region):
+            return "its new value is not computed by a region"
+        inside = region.body.blocks[0].arguments[place]
+        stored = next(iter(inside.uses)).owner.operation.operands[0]
+        return Update(write, argument, own, call, region, place, stored, value)
+
+
+def may_share(value: ir.Value) -> set[ir.Value]:
+    """The arguments of the function in whose memory `value` may lie."""
+    found: set[ir.Value] = set()
+    seen, pending = {value}, [value]
+    while pending:
+        each = pending.pop()
+        owner = each.owner
+        if isinstance(owner, ir.Block):
+            found |= {each} if isinstance(each.type, RefType) else set()
+        elif not _is_fresh(owner.operation):
+            operands = set(owner.operation.operands) - seen
+            seen |= operands
+            pending.extend(operands)
+    return found
+
+
+def _is_fresh(op: ir.Operation) -> bool:
+    """Whether the results of `op` lie in no operand's memory."""
+    if op.name in ("torch.copy.to_vtensor", AllocOp.OPERATION_NAME, DestinationOp.OPERATION_NAME):
+        return True
+    may_be_view = op.name.startswith("dovetail.") or is_view(op) or kind(op) in (Kind.VIEW, Kind.UNKNOWN)
+    return not may_be_view or control_flow_name(op) is not None
+
+
+def _is_allocated(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == AllocOp.OPERATION_NAME

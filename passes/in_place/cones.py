@@ -1,0 +1,101 @@
+"""What computes an update in place: the pointwise ops before it, and the values that they start from."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind
+from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.passes.in_place.candidates import Update
+from dovetail.passes.rewriting.cloning import FROM_PYTHON
+
+_FILLS = ("full", "full_like", "ones", "ones_like", "zeros", "zeros_like", "new_full", "new_ones", "new_zeros")
+
+
+@dataclass(frozen=True)
+class Cone:
+    """What computes one update: ops of its region, in order, and the values they start from, or that are updates."""
+
+    ops: tuple[ir.Operation, ...]
+    inputs: tuple[ir.Value, ...]
+    updated: dict[ir.Value, Update]
+
+
+class Cones:
+    """Makes the cones of updates, of which one may start from the new value of another."""
+
+    def __init__(self, updates: Iterable[Update]):
+        self.by_value: dict[ir.Value, list[Update]] = {}
+        self.by_name: dict[ir.Value, Update] = {}
+        for each in updates:
+            self.by_value.setdefault(each.value, []).append(each)
+            self.by_name[each.known_as] = each
+
+    def cone(self, update: Update, stored: set[ir.Value]) -> Cone:
+        """What computes `update`. It starts at what its region has `stored` to memory anyway."""
+        shape = require_tensor_info(update.value.type).shape
+        ops: dict[ir.Operation, None] = {}
+        inputs: dict[ir.Value, None] = {}
+        updated: dict[ir.Value, Update] = {}
+
+        def visit(value: ir.Value) -> None:
+            owner = value.owner
+            other = self._other(update, value)
+            if other is not None:
+                updated[value] = other
+            elif isinstance(owner, ir.Block):
+                inputs[value] = None
+            elif is_constant(owner.operation) or owner.operation in ops:
+                return  # a constant is cloned with its user
+            elif (value in stored and value != update.value) or not is_elementwise(owner.operation, shape):
+                inputs[value] = None
+            else:
+                for each in owner.operation.operands:
+                    visit(each)
+                ops[owner.operation] = None
+
+        visit(update.value)
+        return Cone(tuple(ops), tuple(inputs), updated)
+
+    def _other(self, update: Update, value: ir.Value) -> Update | None:
+        """The update, if not `update` itself, whose new value is `value`."""
+        for other in self.by_value.get(value, ()):
+            if other is not update:
+                return other
+        return self.by_name.get(passed(update, value)) if isinstance(value.owner, ir.Block) else None
+
+
+def passed(update: Update, inside: ir.Value) -> ir.Value:
+    """What the caller passes for an argument of the update's region."""
+    return update.call.operands[ir.BlockArgument(inside).arg_number]
+
+
+def is_own(update: Update, inside: ir.Value) -> bool:
+    """Whether a value in the region is the old value of the updated argument, element for element."""
+    if not isinstance(inside.owner, ir.Block):
+        return False
+    owner = passed(update, inside).owner
+    is_read = not isinstance(owner, ir.Block) and owner.operation.name == ReadOp.OPERATION_NAME
+    return is_read and owner.operation.operands[0] == update.argument
+
+
+def is_elementwise(op: ir.Operation, shape: tuple[int, ...]) -> bool:
+    """Whether `op` computes each element of a tensor of `shape` from elements at the same index, and single numbers.
+
+    Other ops need loops of their own, and might keep what they compute in between in the destination's memory.
+    """
+    if len(op.results) != 1 or not (kind(op) is Kind.POINTWISE or _is_fill(op)):
+        return False
+    computed = require_tensor_info(op.results[0].type).shape
+    return computed == shape or (computed == () and prod(shape) > 1)
+
+
+def _is_fill(op: ir.Operation) -> bool:
+    """Whether `op` makes a tensor of one number."""
+    if op.name in FROM_PYTHON:
+        return require_tensor_info(op.results[0].type).shape == ()
+    name = aten_name(op)
+    return name is not None and name.split(".")[1] in _FILLS

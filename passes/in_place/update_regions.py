@@ -1,0 +1,150 @@
+"""Building the regions of updates in place, and taking them out of the regions that they were in."""
+
+from collections.abc import Iterable, Mapping
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import REGION, referred, symbol
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.destination import memory_type
+from dovetail.passes.in_place.candidates import Update
+from dovetail.passes.in_place.cones import Cone, is_own
+from dovetail.passes.rewriting.cloning import body, clone, set_signature
+
+STORE, LOAD = "torch.overwrite.tensor.contents", "torch.copy.to_vtensor"
+
+
+class Source:
+    """A region that updates are taken out of.
+
+    Attributes:
+        taken: its arguments that the updates were stored to.
+        outside: what the host knows the region's values as, where it knows them.
+    """
+
+    def __init__(self, region: func.FuncOp, call: ir.Operation, end: ir.Operation):
+        self.region, self.call, self.end = region, call, end
+        self.terminator = body(region)[-1]
+        self.taken: set[int] = set()
+        arguments = list(region.body.blocks[0].arguments)
+        self.outside: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
+        self.operands = list(call.operands)
+
+    def hand_out(self, values: Iterable[ir.Value]) -> None:
+        """Makes each of `values` known to the host, by a further destination where the region stores it nowhere."""
+        for value in values:
+            if value not in self.outside:
+                memory = self._stored(value) or self._store(value)
+                with self.call.location, ir.InsertionPoint(self.end):
+                    load = ir.Operation.create(LOAD, results=[value.type], operands=[memory])
+                self.outside[value] = load.result
+
+    def _stored(self, value: ir.Value) -> ir.Value | None:
+        for use in value.uses:
+            store = use.owner.operation
+            if store.name == STORE and ir.BlockArgument(store.operands[1]).arg_number not in self.taken:
+                return self.operands[ir.BlockArgument(store.operands[1]).arg_number]
+        return None
+
+    def _store(self, value: ir.Value) -> ir.Value:
+        with self.call.location, ir.InsertionPoint(self.call):
+            memory = alloc(memory_type(value.type)).memory
+        inside = self.region.body.blocks[0].add_argument(memory.type, self.terminator.location)
+        with self.terminator.location, ir.InsertionPoint(self.terminator):
+            ir.Operation.create(STORE, operands=[value, inside])
+        self.operands.append(memory)
+        return memory
+
+    def prune(self) -> None:
+        """Removes what only the updates needed, in the region and around its call."""
+        block = self.region.body.blocks[0]
+        for op in reversed(body(self.region)[:-1]):
+            is_taken = op.name == STORE and ir.BlockArgument(op.operands[1]).arg_number in self.taken
+            is_dead = op.name != STORE and not any(True for result in op.results for _ in result.uses)
+            if is_taken or is_dead:
+                op.erase()
+        used = [any(True for _ in argument.uses) for argument in block.arguments]
+        if any(op.name == STORE for op in body(self.region)):
+            operands = [each for each, is_used in zip(self.operands, used, strict=True) if is_used]
+            with self.call.location, ir.InsertionPoint(self.call):
+                func.CallOp([], referred(self.call.opview, "callee"), operands)
+        self.call.erase()
+        for place in reversed(range(len(used))):
+            if not used[place]:
+                block.erase_argument(place)
+                _drop_memory(self.operands[place])
+        if any(op.name == STORE for op in body(self.region)):
+            set_signature(self.region, [])
+        else:
+            self.region.operation.erase()
+
+
+def make_update(
+    module: ir.Module,
+    name: str,
+    stage: Mapping[Update, Cone],
+    end: ir.Operation,
+    sources: Mapping[str, Source],
+    memory: Mapping[Update, ir.Value],
+    updated: dict[Update, ir.Value],
+) -> None:
+    """Builds the region `name` of one stage at the module's end, and its call before `end`.
+
+    `memory` is each update's destination; `updated` knows the new values of earlier stages and gets those of this one.
+    """
+    operands: dict[ir.Value, None] = {}
+    for each, cone in stage.items():
+        outside = sources[symbol(each.region)].outside
+        operands |= dict.fromkeys(outside[value] for value in cone.inputs if not is_own(each, value))
+        operands |= dict.fromkeys(updated[other] for other in cone.updated.values())
+    into = [memory[each] for each in stage]
+    types = [value.type for value in [*operands, *into]]
+    with end.location, ir.InsertionPoint(module.body):
+        region = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
+        region.attributes[REGION] = ir.UnitAttr.get()
+        entry = region.add_entry_block()
+    inside = dict(zip(operands, list(entry.arguments)[: len(operands)], strict=True))
+    with ir.InsertionPoint(entry), end.location:
+        stores = [
+            (_compute(each, cone, sources[symbol(each.region)], inside, updated, destination), destination)
+            for (each, cone), destination in zip(stage.items(), list(entry.arguments)[len(operands) :], strict=True)
+        ]
+        for value, destination in stores:
+            ir.Operation.create(STORE, operands=[value, destination])
+        func.ReturnOp([])
+    with end.location, ir.InsertionPoint(end):
+        func.CallOp([], name, [*operands, *into])
+        for each in stage:
+            load = ir.Operation.create(LOAD, results=[each.value.type], operands=[memory[each]])
+            updated[each] = load.result
+
+
+def _compute(
+    update: Update,
+    cone: Cone,
+    source: Source,
+    inside: Mapping[ir.Value, ir.Value],
+    updated: Mapping[Update, ir.Value],
+    destination: ir.Value,
+) -> ir.Value:
+    """Clones a cone to the insertion point; returns the new value."""
+    values = {value: inside[updated[other]] for value, other in cone.updated.items()}
+    own = [value for value in cone.inputs if is_own(update, value)]
+    values |= {value: inside[source.outside[value]] for value in cone.inputs if value not in own}
+    if own:
+        load = ir.Operation.create(LOAD, results=[update.value.type], operands=[destination])
+        values |= dict.fromkeys(own, load.result)
+    for op in cone.ops:
+        with op.location:
+            clone(op, values)
+    return values[update.value]
+
+
+def _drop_memory(value: ir.Value) -> None:
+    """Erases an allocation that nobody writes or reads any more."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "dovetail.alloc":
+        return
+    for use in list(value.uses):
+        use.owner.operation.erase()
+    value.owner.operation.erase()

@@ -1,0 +1,114 @@
+"""The rules of updates in place, checked on what stands in a module at level `regions`; part of `verify-level`."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_region, referred
+from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE
+from dovetail.passes.in_place.candidates import may_share
+from dovetail.passes.in_place.refusals import Refusals
+from dovetail.passes.in_place.update_regions import LOAD
+from dovetail.passes.in_place.verify_update import Broken, broken_update
+from dovetail.passes.rewriting.cloning import of_class
+
+Functions = Mapping[str, func.FuncOp]
+
+
+def broken_proofs(functions: Functions, bodies: Mapping[str, Sequence[ir.Operation]]) -> Iterator[Broken]:
+    """Each op that is part of an update in place and breaks a rule, with the rule in a verifier's words.
+
+    `functions` are those of a module at level `regions`, `bodies` their operations.
+    """
+    if "call" not in functions or "forward" not in functions:
+        return
+    # The end of a life computes nothing, and can't fail.
+    host = [op for op in bodies["forward"] if op.name != FreeOp.OPERATION_NAME]
+    proved = [op for op in of_class(host, DestinationOp) if op.opview.proof_name != "none"]
+    marked = [op for op in of_class(bodies["call"], WriteOp) if IN_PLACE in op.attributes]
+    if not proved and not marked:
+        return
+    yield from _broken_writes(Refusals(functions, bodies), marked, proved)
+    yield from _Destinations(functions, host).broken(proved)
+    yield from _broken_order(host, proved, functions)
+
+
+def _broken_writes(refusals: Refusals, marked: list[ir.Operation], proved: list[ir.Operation]) -> Iterator[Broken]:
+    held = {op.results[0]: op for op in proved}
+    written: set[ir.Value | None] = set()
+    for op in marked:
+        refusal = refusals.refusal(op.opview)
+        if refusal:
+            yield op, f"can't be '{IN_PLACE}': {refusal}"
+            continue
+        argument, own = refusals.in_forward(op.opview)
+        memory, proof = _loaded(own.operands[0]), op.attributes[IN_PLACE]
+        made = held.get(memory)
+        if made is None or made.operands[0] != argument or made.attributes["proof"] != proof:
+            yield op, f"expects its value in a 'dovetail.destination' of its argument, proof {proof}"
+        written.add(memory)
+    for memory, op in held.items():
+        if memory not in written:
+            yield op, f"has a proof, but no write with '{IN_PLACE}' takes what lies in it"
+
+
+class _Destinations:
+    """The rules for each destination; what many of them ask is looked up once."""
+
+    def __init__(self, functions: Functions, host: Sequence[ir.Operation]):
+        self.functions = functions
+        self.place = {op: index for index, op in enumerate(host)}
+        self.last_use = {argument: op for op in host for operand in op.operands for argument in may_share(operand)}
+        called = [op for op in host if _is_region_call(op, functions)]
+        self.calls = Counter(referred(op.opview, "callee") for op in called)
+        self.operands = {op: list(op.operands) for op in called}
+        self.taken = {op: Counter(operands) for op, operands in self.operands.items()}
+        self.read = {op: {_loaded(each) for each in operands} for op, operands in self.operands.items()}
+
+    def broken(self, proved: list[ir.Operation]) -> Iterator[Broken]:
+        for op in proved:
+            memory, argument = op.results[0], op.operands[0]
+            users = [use.owner.operation for use in memory.uses if use.owner.operation.name != LOAD]
+            if len(users) != 1 or users[0] not in self.operands:
+                yield op, "expects one region to update it"
+                continue
+            call, name = users[0], referred(users[0].opview, "callee")
+            if self.calls[name] != 1:
+                yield op, "expects its region to be called once"
+            if self.taken[call][memory] > 1 or memory in self.read[call]:
+                yield call, "takes an argument's memory to update and once more to read"
+            last = self.last_use[argument]
+            if self.place[last] >= self.place[call]:
+                yield last, "uses an argument's old value when or after it is updated in place"
+            region = self.functions[name]
+            inside = region.body.blocks[0].arguments[self.operands[call].index(memory)]
+            yield from broken_update(region, inside, op.opview.proof_name)
+
+
+def _broken_order(host: Sequence[ir.Operation], proved: list[ir.Operation], functions: Functions) -> Iterator[Broken]:
+    """After an update nothing may fail: the arguments would be left as eager never leaves them."""
+    destinations = {op.results[0] for op in proved}
+    updates = (index for index, op in enumerate(host) if op.name != LOAD and destinations.intersection(op.operands))
+    first = next(updates, len(host))
+    for op in host[first + 1 : -1]:
+        if not (op.name == LOAD or _is_laid_out(op) or _is_region_call(op, functions)):
+            yield op, "may fail after an argument was updated in place"
+
+
+def _is_laid_out(op: ir.Operation) -> bool:
+    """Whether `op` hands out a value as it lies in memory."""
+    return op.name == OwnOp.OPERATION_NAME and op.results[0].type == RefType.of(op.operands[0].type)
+
+
+def _is_region_call(op: ir.Operation, functions: Functions) -> bool:
+    return op.name == func.CallOp.OPERATION_NAME and is_region(functions[referred(op.opview, "callee")])
+
+
+def _loaded(value: ir.Value) -> ir.Value | None:
+    """The memory that `value` was loaded from, if it was."""
+    owner = value.owner
+    is_load = not isinstance(owner, ir.Block) and owner.operation.name == LOAD
+    return owner.operation.operands[0] if is_load else None

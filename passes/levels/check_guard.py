@@ -1,0 +1,28 @@
+"""What `verify-level` asks of `@guard`: it says of each argument what the runtime compares."""
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, ROOT, START
+from dovetail.dialects.dovetail import RefType
+from dovetail.passes.base import fail
+from dovetail.passes.rewriting.cloning import fact
+
+_SHARED = (GROUP, START, ROOT, OBJECT)
+
+
+def check_guard(guard: func.FuncOp, pass_name: str) -> None:
+    """Raises PassError for an argument that is no ref, has no name, or of whose memory only a part is said."""
+    arguments, mutated = guard.type.inputs, guard.attributes[MUTATED]
+    if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
+        raise fail(guard, pass_name, f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated}")
+    for index, type_ in enumerate(arguments):
+        if not isinstance(type_, RefType) or fact(guard, "arg_attrs", index, "dovetail.name") is None:
+            raise fail(guard, pass_name, f"expects argument {index} to be a ref with a 'dovetail.name', got '{type_}'")
+        apart = fact(guard, "arg_attrs", index, APART)
+        if apart is not None and not isinstance(apart, ir.IntegerAttr):
+            raise fail(guard, pass_name, f"expects '{APART}' of argument {index} to be a number, got {apart}")
+        given = [name for name in _SHARED if fact(guard, "arg_attrs", index, name)]
+        if given and len(given) < len(_SHARED):
+            expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"
+            raise fail(guard, pass_name, f"expects argument {index} to have {expected}, got {', '.join(given)}")

@@ -1,0 +1,55 @@
+"""Which saved values' memory `@backward` may write to: what only the program holds, and holds once."""
+
+from collections import Counter
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import DONATED, donated, saved_kinds
+from dovetail.dialects.memory.buffer import Origin
+from dovetail.dialects.memory.buffers import Buffers
+
+
+class Donors:
+    """What `@forward` tells of each saved value, in order."""
+
+    def __init__(self, forward: func.FuncOp):
+        self.buffers = Buffers(forward)
+        self.kinds = saved_kinds(forward)
+        self.returned = list(self.buffers.ops[-1].operands)
+        self.first = len(self.returned) - len(self.kinds)
+        self.sharing = Counter(each for one in self.buffers.used(self.buffers.ops[-1]) for each in one.memory)
+
+    def refusal(self, number: int) -> str:
+        """Why saved value `number` can't be donated, empty if it can."""
+        if number >= len(self.kinds):
+            return "it is no saved value"
+        if self.kinds[number] != "private":
+            return "the user can reach it"
+        value = self.returned[self.first + number]
+        buffer = self.buffers.by_value[value]
+        if buffer.origin not in (Origin.ALLOCATED, Origin.EXACT):
+            return f"its memory comes from {buffer.origin.value}"
+        if not (value == buffer.root or self.buffers.is_whole(value)):
+            return "it is a view"
+        if buffer.kept_by is not None:
+            return f"'{buffer.keeper}' may keep it"
+        return "" if self.sharing[buffer] == 1 else "the forward returns it twice, or a view of it"
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The saved values that can be donated."""
+        return frozenset(number for number in range(len(self.kinds)) if not self.refusal(number))
+
+
+def set_donated(function_op: func.FuncOp, places: frozenset[int]) -> None:
+    """Makes exactly the arguments at `places` say `dovetail.donated`."""
+    if not places and not donated(function_op):
+        return
+    count = len(function_op.type.inputs)
+    given = ir.ArrayAttr(function_op.attributes["arg_attrs"]) if "arg_attrs" in function_op.attributes else [{}] * count
+    attributes = []
+    for place, each in enumerate(given):
+        facts = {named.name: named.attr for named in each if named.name != DONATED}
+        attributes.append(ir.DictAttr.get(facts | ({DONATED: ir.UnitAttr.get()} if place in places else {})))
+    function_op.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)

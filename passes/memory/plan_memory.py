@@ -1,0 +1,89 @@
+"""Pass `plan-memory`: where each buffer of a host function dies, and what takes its memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.free import free
+from dovetail.dialects.dovetail.ops.reuse import reuse
+from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
+from dovetail.passes.base import Pass
+from dovetail.passes.memory.donation import Donors, set_donated
+from dovetail.passes.memory.reuse import Scan
+from dovetail.passes.rewriting.cloning import body
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
+    """Says in `@forward`, `@backward` and subgraphs where memory dies, and gives dead memory to later results.
+
+    A buffer is dead when nothing uses it any more, through no view. Dead memory of at least the needed bytes, at most
+    twice as many, becomes a result's: best fit, in one scan, where that does not raise the function's peak. What the
+    caller gets is in memory of just its own bytes. Private saved values die in `@backward`; those that it writes to
+    say `dovetail.donated`. A plan that is there already is made anew. docs/decisions/0020-memory-plan.md has the rest.
+
+    Before:  `%d = alloc; call @r(%x, %d); %v = to_vtensor %d; %w = mm(%v, %v); %e = alloc; call @s(%w, %e); ...`
+    After:   `%d = alloc; call @r(%x, %d); %v = to_vtensor %d; %w = mm(%v, %v); %e = reuse %d; call @s(%w, %e); free %w`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        drop_plan(module)
+        found = host_functions(module)
+        donors = Donors(found["forward"]).numbers if "forward" in found and "backward" in found else frozenset()
+        for name, function_op in found.items():
+            private = private_arguments(name, found)
+            taken = _plan(function_op, private, donors if name == "backward" else frozenset())
+            set_donated(function_op, taken)
+
+
+def drop_plan(module: ir.Module) -> None:
+    """Takes out what this pass has put in: all memory is allocated, and lives on until its function returns."""
+    for function_op in host_functions(module).values():
+        for op in body(function_op):
+            if isinstance(op.opview, FreeOp):
+                op.erase()
+            elif isinstance(op.opview, ReuseOp):
+                _replace(op, None)
+        set_donated(function_op, frozenset())
+
+
+def _plan(function_op: func.FuncOp, private: frozenset[int], donors: frozenset[int]) -> frozenset[int]:
+    """Plans one function; returns the positions of the arguments whose memory is reused."""
+    buffers = host_buffers(function_op)
+    arguments = {place: buffers.all[place] for place in private}
+    scan = Scan(buffers, held_bytes(buffers, private), frozenset(arguments[place] for place in donors))
+    allocated = [buffers.by_value[op.results[0]] for op in buffers.ops if isinstance(op.opview, AllocOp)]
+    taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
+    _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})
+    _reuse(taken)
+    reused = {*taken.values()}
+    return frozenset(place for place, buffer in arguments.items() if buffer in reused)
+
+
+def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arguments: set[Buffer]) -> None:
+    for buffer, end in ends.items():
+        is_ours = buffer.origin not in (Origin.ARGUMENT, Origin.LITERAL) or buffer in arguments
+        if is_ours and buffer not in reused:
+            with buffers.ops[max(end, 0)].location, ir.InsertionPoint(buffers.ops[end + 1]):
+                free(buffer.root)
+
+
+def _reuse(taken: Mapping[Buffer, Buffer]) -> None:
+    """Replaces the allocations; later ones first, for one may take what an earlier one has taken."""
+    for buffer, dead in reversed([*taken.items()]):
+        _replace(buffer.root.owner.operation, dead.root)
+
+
+def _replace(op: ir.Operation, dead: ir.Value | None) -> None:
+    """Makes the memory that `op` makes where `dead` is, or anew."""
+    type_ = op.results[0].type
+    with op.location, ir.InsertionPoint(op):
+        made = alloc(type_) if dead is None else reuse(dead, type_)
+    op.results[0].replace_all_uses_with(made.memory)
+    op.erase()

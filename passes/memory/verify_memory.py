@@ -1,0 +1,117 @@
+"""Pass `verify-memory`: nothing is used after its memory died, and nothing is written to memory that is in use."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import DONATED, donated
+from dovetail.dialects.dovetail import FreeOp, ReuseOp
+from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffers import host_buffers
+from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
+from dovetail.dialects.torch_facts.types import is_memory
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.memory.donation import Donors
+from dovetail.passes.rewriting.cloning import functions
+
+Broken = tuple[ir.Operation, str]
+
+
+@dataclass(frozen=True)
+class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
+    """Checks the memory plan that stands in the module, whoever made it. Changes nothing.
+
+    No use of memory after its end, no second end; what is reused is the function's own, dead through every view, and
+    large enough; what the caller gets is in memory of just its bytes; a region's result overlaps none of the region's
+    other arguments; and what `@backward` overwrites is held by the program alone.
+    """
+
+    def run(self, module: ir.Module) -> None:
+        found = host_functions(module)
+        for name, function_op in functions(module).items():
+            places = donated(function_op)
+            if name == "backward" and places and "forward" in found:
+                donors = Donors(found["forward"])
+                reasons = {place: donors.refusal(place) for place in places}
+            else:
+                reasons = dict.fromkeys(places, "only saved values of '@backward' can be")
+            for place, reason in reasons.items():
+                if reason:
+                    raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
+        for name, function_op in found.items():
+            checker = _Checker(function_op, private_arguments(name, found))
+            for op, rule in checker.broken():
+                raise fail(op, self.name, rule)
+
+
+class _Checker:
+    """The rules for one function, in the order of its ops."""
+
+    def __init__(self, function_op: func.FuncOp, private: frozenset[int]):
+        self.buffers = host_buffers(function_op)
+        self.sizes = held_bytes(self.buffers, private)
+        self.private = {self.buffers.all[place] for place in private}
+        self.donated = {self.buffers.all[place] for place in donated(function_op)}
+        self.ended: dict[Buffer, ir.Operation] = {}
+
+    def broken(self) -> Iterator[Broken]:
+        """Each op that breaks a rule, with the rule in a verifier's words."""
+        for op in self.buffers.ops:
+            yield from self._broken_use(op)
+            match op.opview:
+                case FreeOp():
+                    yield from self._broken_free(op)
+                    self.ended[self.buffers.by_value[op.operands[0]]] = op
+                case ReuseOp():
+                    yield from self._broken_reuse(op)
+                    self.ended[self.buffers.by_value[op.operands[0]]] = op
+                case func.CallOp():
+                    yield from self._broken_call(op)
+        yield from self._broken_results(self.buffers.ops[-1])
+
+    def _broken_use(self, op: ir.Operation) -> Iterator[Broken]:
+        for buffer in self.buffers.used(op):
+            if buffer in self.ended:
+                how = "frees memory a second time, it" if isinstance(op.opview, FreeOp) else "uses memory that"
+                yield op, f"{how} died at {self.ended[buffer].location}"
+
+    def _broken_free(self, op: ir.Operation) -> Iterator[Broken]:
+        buffer = self.buffers.by_value.get(op.operands[0])
+        if buffer is None:
+            yield op, f"expects memory to free, got a value of type '{op.operands[0].type}'"
+        elif buffer.origin in (Origin.ARGUMENT, Origin.LITERAL) and buffer not in self.private:
+            yield op, f"frees memory of {buffer.origin.value}, which others hold"
+
+    def _broken_reuse(self, op: ir.Operation) -> Iterator[Broken]:
+        dead, made = self.buffers.by_value[op.operands[0]], self.buffers.by_value[op.results[0]]
+        if op.operands[0] != dead.root:
+            yield op, "reuses a view, expected the memory that it lies in"
+        if dead.origin not in (Origin.ALLOCATED, Origin.EXACT) and dead not in self.donated:
+            what = dead.origin.value if dead.origin is not Origin.OTHER else f"'{dead.maker}'"
+            yield op, f"reuses memory of {what}, expected that of an alloc, of a library kernel, or a donated argument"
+        if dead.kept_by is not None:
+            yield op, f"reuses memory that '{dead.keeper}' may keep ({dead.kept_by.location})"
+        for view in dead.views:
+            if view.start < made.start and view not in self.ended:
+                yield op, f"reuses memory in which the result of '{view.maker}' may still lie ({view.root.location})"
+        has = self.sizes.get(dead, 0)
+        if has < made.nbytes:
+            yield op, f"makes {made.nbytes} bytes of memory out of {has}"
+        self.sizes[made] = has
+
+    def _broken_call(self, op: ir.Operation) -> Iterator[Broken]:
+        """IREE is not alias safe: docs/iree-region-abi.md."""
+        used = [(value, self.buffers.by_value[value]) for value in op.operands if value in self.buffers.by_value]
+        takers = Counter(each for _, buffer in used for each in buffer.memory)
+        for place, (value, buffer) in enumerate(used):
+            if is_memory(value) and any(takers[each] > 1 for each in buffer.memory):
+                yield op, f"is given memory to overwrite (argument {place}) that another argument may lie in"
+
+    def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:
+        for buffer in {each for one in self.buffers.used(terminator) for each in one.memory}:
+            has = self.sizes.get(buffer, 0)
+            if buffer.origin is Origin.ALLOCATED and has != buffer.nbytes:
+                yield terminator, f"hands out {buffer.nbytes} bytes in memory of {has}, expected memory of its own size"

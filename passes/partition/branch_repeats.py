@@ -1,0 +1,64 @@
+"""What the backward of a branch computes again, and what of it is worth handing over instead."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_extern
+from dovetail.passes.partition.joint_graph import JointGraph
+from dovetail.passes.partition.min_cut import RecomputeNetwork
+from dovetail.passes.partition.recompute_price import recompute_prices
+from dovetail.passes.partition.saved_memory import SavedMemory
+from dovetail.passes.partition.saved_values import save_costs
+from dovetail.passes.rewriting.cloning import body
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value of the forward's branch, and the equal one of its backward's."""
+
+    forward: ir.Value
+    backward: ir.Value
+
+
+def worth_saving(forward: func.FuncOp, backward: func.FuncOp, same: dict[ir.Value, ir.Value]) -> list[Pair]:
+    """The values that spare `backward`, if it gets them from `forward`, all work that both do.
+
+    `same` maps arguments of `backward` to those of `forward` that they are equal to. They are the cheapest cut: the
+    fewest bytes from which cheap ops give the rest.
+    """
+    repeats = _repeats(forward, backward, same)
+    graph = JointGraph(backward)
+    again = {index for index, node in enumerate(graph.nodes) if any(value in repeats for value in node.op.results)}
+    used = (value for index, node in enumerate(graph.nodes) if index not in again for value in node.operands)
+    needed = [value for value in dict.fromkeys(used) if _is_repeated(graph, value, again)]
+    prices = [None if price else price for price in recompute_prices(graph, again)]
+    cut = RecomputeNetwork(graph, needed, prices).cut(save_costs(graph, SavedMemory(graph)), prices)
+    return [Pair(repeats[graph.values[value]], graph.values[value]) for value in cut]
+
+
+def _is_repeated(graph: JointGraph, value: int, again: set[int]) -> bool:
+    producer = graph.producers[value]
+    return producer in again and not graph.nodes[producer].is_constant
+
+
+def _repeats(forward: func.FuncOp, backward: func.FuncOp, same: dict[ir.Value, ir.Value]) -> dict[ir.Value, ir.Value]:
+    """The values of `backward` that `forward` has too: the same op on the same values, effects apart."""
+    made = {_key(op, list(op.operands)): op for op in reversed(body(forward)) if _is_value(op)}
+    found = dict(same)
+    for op in body(backward):
+        operands = [found[value] for value in op.operands if value in found]
+        first = made.get(_key(op, operands)) if _is_value(op) and len(operands) == len(op.operands) else None
+        if first is not None:
+            found.update(zip(op.results, first.results, strict=True))
+    return found
+
+
+def _is_value(op: ir.Operation) -> bool:
+    return op.name.startswith("torch.") and not is_extern(op)
+
+
+def _key(op: ir.Operation, operands: list[ir.Value]) -> tuple:
+    attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
+    return op.name, tuple(operands), attributes, tuple(str(result.type) for result in op.results)

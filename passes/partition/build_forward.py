@@ -1,0 +1,41 @@
+"""Building `@forward`: what the user will own, what `@call` writes, and what is saved."""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail.ops.own import own
+from dovetail.passes.partition.halves import Halves
+from dovetail.passes.partition.joint_graph import JointGraph
+from dovetail.passes.partition.saved_memory import SavedMemory
+from dovetail.passes.rewriting.cloning import clone_tensor, set_signature
+
+
+def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved: Sequence[int]) -> list[ir.Type]:
+    """Builds `@forward` before `@joint`; returns the types of its results without the `saved` values."""
+    with ir.InsertionPoint(graph.joint):
+        forward = func.FuncOp("forward", ir.FunctionType.get([each.type for each in graph.arguments], []))
+    values = dict(zip(graph.arguments, forward.add_entry_block().arguments, strict=True))
+    producers = (graph.producers[value] for value in saved)
+    kept = halves.forward | graph.ancestors(producer for producer in producers if producer is not None)
+    with ir.InsertionPoint(forward.body.blocks[0]):
+        graph.clone(sorted(kept), values)
+        owned = [values[graph.values[graph.nodes[index].results[0]]] for index in graph.of(OwnOp)]
+        for value in halves.written:
+            cloned = values[graph.values[value]]
+            owned.append(own(cloned, RefType.of(cloned.type), False).ref)
+        results = [*owned, *(_saved(graph, memory, value, values) for value in saved)]
+        func.ReturnOp(results)
+    set_signature(forward, [value.type for value in results])
+    if results:
+        facts: list[dict[str, ir.Attribute]] = [{}] * len(owned)
+        facts += [{"dovetail.saved": ir.StringAttr.get(memory.check(value))} for value in saved]
+        forward.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+    return [value.type for value in owned]
+
+
+def _saved(graph: JointGraph, memory: SavedMemory, value: int, values: dict[ir.Value, ir.Value]) -> ir.Value:
+    cloned = values[graph.values[value]]
+    return clone_tensor(cloned) if memory.is_copied(value) else cloned

@@ -1,0 +1,120 @@
+"""Which ops of `@joint` the forward must compute, which only the backward can, and what the one needs of the other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dovetail.dialects.calls import BACKWARD
+from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
+from dovetail.passes.partition.joint_graph import JointGraph
+
+
+class Halves:
+    """The nodes of `graph`, sorted.
+
+    Attributes:
+        forward: what `@forward` computes even if it saves nothing.
+        backward: what depends on a tangent, or is an effect of the backward.
+        needed: the values that nodes of the backward use and none of them computes, in order.
+        written: the values that `@call` writes and no `own` hands out yet, each once.
+
+    Nodes in neither set can be on both sides, or on none.
+    """
+
+    def __init__(self, graph: JointGraph):
+        self.graph = graph
+        self.written = self._written()
+        self.backward = self._backward()
+        self.forward = self._forward()
+        self._spread_recomputation()
+        self.needed = self._needed()
+
+    def _written(self) -> list[int]:
+        numbers = (self.graph.numbers[self.graph.nodes[index].view.value] for index in self.graph.of(WriteOp))
+        return list(dict.fromkeys(each for each in numbers if not isinstance(self.graph.values[each].type, RefType)))
+
+    def _backward(self) -> set[int]:
+        reached: set[int] = set()
+        for index, node in enumerate(self.graph.nodes):
+            is_start = isinstance(node.view, TangentOp) or (node.is_extern and BACKWARD in node.op.attributes)
+            if is_start or not reached.isdisjoint(self.graph.operand_nodes(index)):
+                reached.add(index)
+        return reached
+
+    def _forward(self) -> set[int]:
+        effects = [
+            index for index, node in enumerate(self.graph.nodes) if node.is_extern and index not in self.backward
+        ]
+        written = [self.graph.producers[value] for value in self.written]
+        return self.graph.ancestors(
+            [*self.graph.of(OwnOp), *effects, *(producer for producer in written if producer is not None)]
+        )
+
+    def _spread_recomputation(self) -> None:
+        """What only the backward computes from a recomputed value is not saved in its place."""
+        nodes = self.graph.nodes
+        for index, node in enumerate(nodes):
+            if index in self.forward or index in self.backward or node.is_extern or node.is_constant:
+                continue
+            if any(nodes[each].is_recomputed for each in self.graph.operand_nodes(index)):
+                nodes[index] = replace(node, policy="prefer_recompute")
+
+    def _needed(self) -> list[int]:
+        """A gradient may itself be a value of the forward."""
+        found: dict[int, None] = {}
+        gradients = set(self.graph.of(GradientOp))
+        for index in sorted(self.graph.ancestors(self._roots()) & (self.backward | gradients)):
+            for value in self.graph.nodes[index].operands:
+                producer = self.graph.producers[value]
+                if producer is None or producer in self.backward or self.graph.nodes[producer].is_constant:
+                    continue
+                if not isinstance(self.graph.values[value].type, RefType):
+                    found[value] = None
+        return list(found)
+
+    def _roots(self) -> list[int]:
+        """What the backward is for: gradients, and effects."""
+        effects = (index for index in self.backward if self.graph.nodes[index].is_extern)
+        return [*self.graph.of(GradientOp), *effects]
+
+    def recomputed(self, saved: Sequence[int]) -> list[int]:
+        """The nodes of `@backward`, in order: its own, and those that bridge from the `saved` values."""
+        nodes, kept = self.graph.nodes, set(saved)
+        found: set[int] = set()
+        pending = self._roots()
+        while pending:
+            index = pending.pop()
+            if index in found:
+                continue
+            found.add(index)
+            if isinstance(nodes[index].view, TangentOp):
+                continue
+            producers = (self.graph.producers[value] for value in nodes[index].operands if value not in kept)
+            pending.extend(producer for producer in producers if producer is not None)
+        skipped = (GradientOp, TangentOp, OwnOp)
+        return [
+            index
+            for index in sorted(found)
+            if not nodes[index].is_constant and not isinstance(nodes[index].view, skipped)
+        ]
+
+    def sources(self) -> list[int]:
+        """What the algorithm `default` saves: the needed values themselves, but for some what they come from.
+
+        These are views, what the user wants recomputed, and what only the backward uses, which is better off there.
+        """
+        found: list[int] = []
+        seen: set[int] = set()
+        pending = list(self.needed)
+        while pending:
+            value = pending.pop()
+            producer = self.graph.producers[value]
+            if value in seen or producer is None or self.graph.nodes[producer].is_constant:
+                continue
+            seen.add(value)
+            node = self.graph.nodes[producer]
+            is_late = node.is_view or node.is_recomputed or producer not in self.forward
+            if is_late and not node.is_extern and not isinstance(node.view, ReadOp):
+                pending.extend(node.operands)
+            else:
+                found.append(value)
+        return sorted(found)

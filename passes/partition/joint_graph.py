@@ -1,0 +1,109 @@
+"""`@joint` by numbers: what a partition asks of each op and value again and again, asked of the bindings once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.recompute import RECOMPUTE, RECOMPUTED, SAVED, recompute_policy
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.passes.rewriting.cloning import clone, is_view
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op; `operands` and `results` are numbers of values."""
+
+    op: ir.Operation
+    view: ir.OpView
+    kind: Kind
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    policy: str | None
+    is_view: bool
+    is_extern: bool
+
+    @property
+    def is_constant(self) -> bool:
+        return self.kind is Kind.CONSTANT
+
+    @property
+    def is_recomputed(self) -> bool:
+        """Whether the user wants the backward to compute its results anew, and that is possible."""
+        return self.policy in RECOMPUTED and not self.is_extern
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the user wants its results saved."""
+        return self.policy in SAVED
+
+
+class JointGraph:
+    """The nodes of `@joint` in order, and its values: the arguments, then each node's results."""
+
+    def __init__(self, joint: func.FuncOp):
+        self.joint = joint
+        self.arguments = list(joint.body.blocks[0].arguments)
+        self.values: list[ir.Value] = list(self.arguments)
+        self.producers: list[int | None] = [None] * len(self.arguments)  # the node that computes a value, by number
+        self.numbers = {value: number for number, value in enumerate(self.values)}
+        self.nodes = [self._node(index, view) for index, view in enumerate(joint.body.blocks[0].operations)]
+        self.roots = self._roots()
+
+    def _node(self, index: int, view: ir.OpView) -> Node:
+        op = view.operation
+        operands = tuple(self.numbers[value] for value in op.operands)
+        first = len(self.values)
+        for value in op.results:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+            self.producers.append(index)
+        results = tuple(range(first, len(self.values)))
+        return Node(op, view, kind(op), operands, results, recompute_policy(op), is_view(op), is_extern(op))
+
+    def _roots(self) -> list[int]:
+        """By value: whose memory it lies in. Views share their operand's, reads the argument's."""
+        roots = list(range(len(self.values)))
+        for node in self.nodes:
+            shares = node.is_view or isinstance(node.view, ReadOp | ViewOp | DetachOp)
+            if shares and node.operands:
+                for result in node.results:
+                    roots[result] = roots[node.operands[0]]
+        return roots
+
+    def of(self, *classes: type) -> list[int]:
+        """The nodes whose ops are of one of `classes`, in order."""
+        return [index for index, node in enumerate(self.nodes) if isinstance(node.view, classes)]
+
+    def operand_nodes(self, index: int) -> list[int]:
+        """The nodes that compute the operands of node `index`; arguments have none."""
+        producers = (self.producers[value] for value in self.nodes[index].operands)
+        return [producer for producer in producers if producer is not None]
+
+    def ancestors(self, roots: Iterable[int]) -> set[int]:
+        """The nodes `roots` and every node that they need."""
+        found: set[int] = set()
+        pending = list(roots)
+        while pending:
+            index = pending.pop()
+            if index not in found:
+                found.add(index)
+                pending.extend(self.operand_nodes(index))
+        return found
+
+    def clone(self, indices: Iterable[int], values: dict[ir.Value, ir.Value]) -> None:
+        """Clones nodes, in the order given, at the insertion point; `values` goes from the joint's to the clone's.
+
+        Constants are cloned along where they are used. `dovetail.recompute` has done its work, and stays behind.
+        """
+        for index in indices:
+            node = self.nodes[index]
+            if node.is_constant:
+                continue
+            with node.op.location:
+                cloned = clone(node.op, values)
+            if RECOMPUTE in cloned.attributes:
+                del cloned.attributes[RECOMPUTE]

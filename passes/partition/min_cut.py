@@ -1,0 +1,106 @@
+"""A minimum cut between what the forward has and what the backward needs: what to save, and what to compute again.
+
+The rematerialisation network of PyTorch's AOTAutograd, with a price on computing again: a value is an edge that costs
+what saving it costs, an op hangs on the source by an edge that costs what running it again does. What lies on the
+source's side of a cut is computed in the forward alone, what lies on the sink's in the backward too. So the cheapest
+cut is the cheapest way to have all that the backward needs. It is found as a maximum flow (Ford and Fulkerson 1956,
+"Maximal Flow Through a Network"), by push-relabel (Goldberg and Tarjan 1988, "A New Approach to the Maximum-Flow
+Problem"): OR-Tools'.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy
+from ortools.graph.python.max_flow import SimpleMaxFlow
+
+from dovetail.passes.base import fail
+from dovetail.passes.partition.joint_graph import JointGraph
+
+Cost = int | None
+"""A whole number, since fractions would blur the cut; None stands for "never"."""
+
+_SOURCE, _SINK = 0, 1
+
+
+class RecomputeNetwork:
+    """The network for the values that the backward `needs`.
+
+    It goes back from them to the nodes that are never recomputed, those whose price in `recompute` is None; its size is
+    linear in what lies between.
+    """
+
+    def __init__(self, graph: JointGraph, needed: Iterable[int], recompute: Sequence[Cost]):
+        self.graph = graph
+        self.needed = list(needed)
+        self.nodes = self._walk(recompute)
+        self.values = [value for index in self.nodes for value in graph.nodes[index].results]
+        places = {value: 2 + 2 * place for place, value in enumerate(self.values)}
+        vertices = {index: 2 + 2 * len(self.values) + place for place, index in enumerate(self.nodes)}
+        edges = [(place, place + 1) for place in places.values()]
+        edges += [(_SOURCE, vertex) for vertex in vertices.values()]
+        edges += self._uses(places, vertices, recompute)
+        self.tails, self.heads = numpy.array(edges, dtype=numpy.int32).reshape(-1, 2).T
+
+    def _walk(self, recompute: Sequence[Cost]) -> list[int]:
+        producers = (self.graph.producers[value] for value in self.needed)
+        pending = [producer for producer in producers if producer is not None]
+        seen: set[int] = set()
+        while pending:
+            index = pending.pop()
+            if index not in seen:
+                seen.add(index)
+                pending.extend(() if recompute[index] is None else self.graph.operand_nodes(index))
+        return sorted(seen)
+
+    def _uses(
+        self, places: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]
+    ) -> list[tuple[int, int]]:
+        """What has no price: a result needs its op, a recomputed op its operands, the backward what it needs."""
+        edges = [(places[value] + 1, _SINK) for value in self.needed]
+        for index, vertex in vertices.items():
+            node = self.graph.nodes[index]
+            edges += [(vertex, places[result]) for result in node.results]
+            if recompute[index] is not None:
+                edges += [(places[value] + 1, vertex) for value in node.operands if value in places]
+        return edges
+
+    def cut(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> list[int]:
+        """Returns the values to save, in order. Of cuts that cost the same, it computes the fewest values again.
+
+        `save` has the cost of each value, `recompute` of each node; it says None where the network was told so.
+
+        Raises:
+            PassError: for a needed value that can neither be saved nor computed again, naming its op.
+        """
+        costs = [*(save[value] for value in self.values), *(recompute[index] for index in self.nodes)]
+        # More than saving everything: what costs as much is done only where there is no choice.
+        most = 1 + sum(cost for cost in costs[: len(self.values)] if cost is not None)
+        # More than that and all that is done for want of a choice, so that no flow is as large.
+        never = most + sum(min(recompute[index] or 0, most) for index in self.nodes if self._is_unsavable(index, save))
+        capacities = numpy.full(len(self.tails), never, dtype=numpy.int64)
+        capacities[: len(costs)] = [never if cost is None else min(cost, most) for cost in costs]
+        network = SimpleMaxFlow()
+        network.add_arcs_with_capacity(self.tails, self.heads, capacities)
+        network.solve(_SOURCE, _SINK)
+        if network.optimal_flow() >= never:
+            raise self._lost(save, recompute)
+        behind = set(network.get_sink_side_min_cut())
+        return [
+            value for place, value in enumerate(self.values) if 2 + 2 * place not in behind and 3 + 2 * place in behind
+        ]
+
+    def _is_unsavable(self, index: int, save: Sequence[Cost]) -> bool:
+        return any(save[value] is None for value in self.graph.nodes[index].results)
+
+    def _lost(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> Exception:
+        """The error for the first op, in order, whose result must cross the cut and can't."""
+        lost = (
+            self.graph.nodes[index]
+            for index in self.nodes
+            if recompute[index] is None and self._is_unsavable(index, save)
+        )
+        node = next(lost)
+        types = ", ".join(f"'{result.type}'" for result in node.op.results)
+        return fail(
+            node.op, "partition", f"is needed by the backward, never computed twice, and {types} can't be saved"
+        )

@@ -1,0 +1,86 @@
+"""What it costs to run an op of the forward again in the backward."""
+
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name
+from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
+from dovetail.passes.partition.joint_graph import JointGraph, Node
+from dovetail.passes.partition.min_cut import Cost
+
+CHEAP = frozenset({Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION})
+# They read one element for each that they return, like pointwise ops, though a library does it.
+GATHERS = frozenset("aten.gather.default aten.index.Tensor aten.index_select.default aten._unsafe_index.Tensor".split())
+# They run in order along a dimension: no region computes one beside its users.
+SCANS = frozenset({"aten.cumsum.default"})
+# A reduction to less than this part of its operands' bytes is saved, for that is little to save.
+SMALL = 4
+# What a core or a GPU computes while it moves a byte is some 10 to 30, so that a product weighs more than its operands:
+# Williams, Waterman and Patterson 2009, "Roofline: An Insightful Visual Performance Model for Multicore Architectures".
+FLOPS_PER_BYTE = 16
+# Cheap ops in a row; the next is not, else the backward of a deep network would begin with most of its forward.
+CHAIN = 100
+
+
+def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
+    """By node, the work of running it again in bytes moved: 0 if cheap, None for what is never run twice.
+
+    Cheap is what a region computes along the way, and what is not in `forward`: the backward alone computes that. Never
+    run twice are effects (random numbers), reads, since the call may overwrite its arguments, ops of which nothing is
+    known, and what the user wants saved. What the user wants recomputed is cheap.
+    """
+    prices: list[Cost] = []
+    lengths: list[int] = []
+    for index, node in enumerate(graph.nodes):
+        price: Cost = _price(graph, node, index in forward)
+        length = 1 + max((lengths[each] for each in graph.operand_nodes(index)), default=0) if price == 0 else 0
+        if length > CHAIN and not (node.is_view or node.is_constant or node.is_recomputed):
+            price, length = _work(graph, node), 0
+        prices.append(price)
+        lengths.append(length)
+    return prices
+
+
+def _price(graph: JointGraph, node: Node, in_forward: bool) -> Cost:
+    if isinstance(node.view, ReadOp) or node.is_extern or (node.is_saved and not node.is_view):
+        return None
+    if not in_forward or node.is_recomputed or node.is_view or node.kind in CHEAP:
+        return 0
+    if node.kind is Kind.UNKNOWN:
+        return None
+    name = aten_name(node.op)
+    return 0 if name in GATHERS or _is_wide(graph, node, name) else _work(graph, node)
+
+
+def _is_wide(graph: JointGraph, node: Node, name: str | None) -> bool:
+    """Whether the results of a reduction are worth computing again: a softmax is, a sum of many rows is not."""
+    if node.kind is not Kind.REDUCTION or name in SCANS:
+        return False
+    return _bytes(_infos(graph, node.results)) * SMALL > _bytes(_infos(graph, node.operands))
+
+
+def _work(graph: JointGraph, node: Node) -> int:
+    operands, results = _infos(graph, node.operands), _infos(graph, node.results)
+    return 1 + _bytes(operands) + _bytes(results) + _flops(node, operands, results) // FLOPS_PER_BYTE
+
+
+def _flops(node: Node, operands: list[TensorInfo], results: list[TensorInfo]) -> int:
+    """Of contractions, convolutions and attention, by their shapes; of others, one for each element of a result."""
+    base = (aten_name(node.op) or "..").split(".")[1]
+    family = LIBRARY.get(base)
+    made = results[0].numel if results else 0
+    if family == "contraction":
+        factors = operands[1:] if base.startswith(("add", "badd")) else operands
+        return 2 * made * factors[0].shape[-1]
+    if family == "convolution":
+        return 2 * made * operands[1].numel // max(operands[1].shape[0], 1)
+    if family == "attention":
+        query, key = operands[:2]
+        return 4 * query.numel * key.shape[-2]
+    return made
+
+
+def _infos(graph: JointGraph, values: tuple[int, ...]) -> list[TensorInfo]:
+    return [info for value in values if (info := tensor_info(graph.values[value].type)) is not None]
+
+
+def _bytes(infos: list[TensorInfo]) -> int:
+    return sum(info.nbytes for info in infos)

@@ -1,0 +1,107 @@
+"""Pass `save-in-branches`: a branch hands its backward what that would compute again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import BACKWARD, referred
+from dovetail.dialects.control_flow import COND, ROLES, called_subgraphs, control_flow_name
+from dovetail.passes.base import Pass
+from dovetail.passes.partition.branch_repeats import Pair, worth_saving
+from dovetail.passes.partition.branch_signatures import return_too, take_too
+from dovetail.passes.rewriting.cloning import body, function, functions
+
+
+@dataclass(frozen=True)
+class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
+    """Partitions branches: work that the backward of a `cond` would do again is handed over by the forward's branch.
+
+    PyTorch traces the backward of a branch with the branch's forward inside. What of that both compute alike, and no
+    cheap op gives, the forward's branch returns, for the backward's to take; in its place, the other branch returns
+    zeros. Random numbers are drawn again, as eager's backward draws them. Functions that several ops run stay as they
+    are, and so do branches in branches.
+
+    Before:  `%1 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g) {then = @b}`, both with `torch.aten.mm %x, %x`
+    After:   `%1:2 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g, %1#1) {then = @b}`, `@f` returns its product
+    """
+
+    def run(self, module: ir.Module) -> None:
+        found = functions(module)
+        ops = [op for each in found.values() if not each.is_external for op in body(each)]
+        runs = Counter(name for op in ops for name in called_subgraphs(op))
+        conds = [
+            op
+            for op in body(function(module, "joint"))
+            if control_flow_name(op) == COND and all(runs[name] == 1 for name in called_subgraphs(op))
+        ]
+        backward = [op for op in conds if BACKWARD in op.attributes]
+        for op in conds:
+            twin = next((each for each in backward if op not in backward and _continues(each, op)), None)
+            if twin is not None:
+                backward.remove(twin)
+                _share(op, twin, found)
+
+
+def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:
+    operands = list(backward.operands)
+    return operands[0] == forward.operands[0] and all(value in operands for value in forward.operands)
+
+
+def _share(forward: ir.Operation, backward: ir.Operation, found: dict[str, func.FuncOp]) -> None:
+    """Rewrites both calls and their branches, if there is something to save."""
+    pairs = {role: _pairs(forward, backward, role, found) for role in ROLES[COND]}
+    slots = _slots(list(pairs.values()))
+    if not slots:
+        return
+    for role, saved in pairs.items():
+        placed = _placed(saved, slots)
+        return_too(found[referred(forward.opview, role)], [pair.forward if pair else None for pair in placed], slots)
+        take_too(found[referred(backward.opview, role)], [pair.backward if pair else None for pair in placed], slots)
+    made = _replaced(forward, list(forward.operands), [*(value.type for value in forward.results), *slots])
+    extra = list(made.results)[-len(slots) :]
+    _replaced(backward, [*backward.operands, *extra], [value.type for value in backward.results])
+
+
+def _pairs(forward: ir.Operation, backward: ir.Operation, role: str, found: dict[str, func.FuncOp]) -> list[Pair]:
+    first, second = (found[referred(op.opview, role)] for op in (forward, backward))
+    given = dict(zip(list(forward.operands)[1:], first.body.blocks[0].arguments, strict=True))
+    taken = zip(list(backward.operands)[1:], second.body.blocks[0].arguments, strict=True)
+    return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
+
+
+def _slots(pairs: Sequence[Sequence[Pair]]) -> list[ir.Type]:
+    """The types of what is handed over: as only one branch runs, both use the same places where types allow."""
+    slots: list[ir.Type] = []
+    for saved in pairs:
+        free = list(slots)
+        for pair in saved:
+            if pair.forward.type in free:
+                free.remove(pair.forward.type)
+            else:
+                slots.append(pair.forward.type)
+    return slots
+
+
+def _placed(saved: Sequence[Pair], slots: Sequence[ir.Type]) -> list[Pair | None]:
+    """By slot, what the branch hands over in it."""
+    left, placed = list(saved), []
+    for slot in slots:
+        pair = next((each for each in left if each.forward.type == slot), None)
+        if pair is not None:
+            left.remove(pair)
+        placed.append(pair)
+    return placed
+
+
+def _replaced(op: ir.Operation, operands: list[ir.Value], results: list[ir.Type]) -> ir.Operation:
+    """A call like `op` in its place, of which the first results are `op`'s."""
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    with op.location, ir.InsertionPoint(op):
+        made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
+    for old, new in zip(op.results, made.results, strict=False):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return made

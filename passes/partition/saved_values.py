@@ -1,0 +1,52 @@
+"""What `@forward` saves for `@backward`, by each algorithm of the pass `partition`."""
+
+from functools import partial
+
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.partition.halves import Halves
+from dovetail.passes.partition.joint_graph import JointGraph
+from dovetail.passes.partition.memory_budget import within_budget
+from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
+from dovetail.passes.partition.recompute_price import recompute_prices
+from dovetail.passes.partition.saved_memory import SavedMemory
+
+# The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
+_BYTE = 4096
+
+
+def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
+    """Returns the values to save, in order.
+
+    Raises:
+        PassError: for a value that can neither be saved nor computed again, naming its op.
+    """
+    if algorithm == "default":
+        return halves.sources()
+    costs = save_costs(graph, memory)
+    prices = recompute_prices(graph, halves.forward)
+    allowed = prices if budget < 1 else [None if price else price for price in prices]
+    cut = partial(RecomputeNetwork(graph, halves.needed, allowed).cut, costs)
+    if budget == 1:
+        return cut(allowed)
+    return within_budget(budget, allowed, cut, lambda values: sum(costs[value] or 0 for value in values) // _BYTE)
+
+
+def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
+    """By value, its bytes, twice where a copy is saved; next to nothing for what lives on or the user wants saved.
+
+    None for what is never saved: views, constants, what the user wants recomputed, and what is no tensor.
+    """
+    return [_cost(graph, memory, value) for value in range(len(graph.values))]
+
+
+def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
+    producer = graph.producers[value]
+    info = tensor_info(graph.values[value].type)
+    if producer is None or info is None:
+        return None
+    node = graph.nodes[producer]
+    if node.is_constant or ((node.is_view or node.is_recomputed) and not node.is_extern):
+        return None
+    if node.is_saved or memory.is_static(value):
+        return 1
+    return (1 + _BYTE * info.nbytes) * (2 if memory.is_copied(value) else 1)

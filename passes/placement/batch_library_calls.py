@@ -1,0 +1,169 @@
+"""Pass `batch-library-calls`: many equal library calls on few elements each become one."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
+from dovetail.passes.placement.iree_support import refusal
+from dovetail.passes.placement.place_ops import PLACEMENT
+from dovetail.passes.rewriting.cloning import body, functions, is_view, operand_ops
+from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.sweep import with_shape
+
+_MOST = MOST_BINDINGS // 2 - 4
+"""How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""
+
+# They count where an element stands, or in which memory format: of tensors put end to end they make something else.
+_BY_PLACE = frozenset("tril triu clone contiguous copy lift_fresh_copy _to_copy to".split())
+_HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
+
+
+@dataclass(frozen=True)
+class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
+    """Joins element-by-element fallbacks that differ in nothing but their tensor, where the calls saved cost more.
+
+    An optimizer has such ops for each of its hundreds of parameters: bias corrections, powers of a step count. Only
+    what does not depend on each other is joined, and never an op with an effect. Putting the tensors together is a
+    region's work, taking them apart is views; so what is handed out or saved stays, in memory of its own.
+
+    Before:  `%2 = torch.aten.pow.Scalar %b, %0 {fallback}; %3 = torch.aten.pow.Scalar %b, %1 {fallback}`
+    After:   `%4 = torch.aten.cat [%0, %1]; %5 = torch.aten.pow.Scalar %b, %4 {fallback}`, `%2` and `%3` slices of it
+    """
+
+    target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        require_target(self.name, self.target)
+
+    def run(self, module: ir.Module) -> None:
+        for name, function_op in functions(module).items():
+            if name in ("forward", "backward"):
+                for group in _groups(function_op):
+                    if _pays(group, COSTS[self.target]):
+                        _join(function_op, _in_order(function_op, group))
+
+
+def _groups(function_op: func.FuncOp) -> list[list[ir.Operation]]:
+    """Candidates with equal names, types and constants, none of which depends on another."""
+    groups: dict[Hashable, list[ir.Operation]] = {}
+    depths: dict[ir.Operation, int] = {}
+    for op in body(function_op):
+        key = _key(op)
+        depth = max((depths[producer] for producer in operand_ops(op)), default=0) + (key is not None)
+        depths[op] = depth
+        if key is not None:
+            groups.setdefault((depth, key), []).append(op)
+    return [part for group in groups.values() for part in _in_parts(group)]
+
+
+def _in_parts(group: list[ir.Operation]) -> list[list[ir.Operation]]:
+    """Parts of `_MOST` at most, about equally long."""
+    count = -(-len(group) // _MOST)
+    bounds = [len(group) * number // count for number in range(count + 1)]
+    return [group[start:end] for start, end in pairwise(bounds)]
+
+
+def _key(op: ir.Operation) -> Hashable | None:
+    """What candidates of one group have in common; None for what is none."""
+    if PLACEMENT not in op.attributes or ir.StringAttr(op.attributes[PLACEMENT]).value != "fallback":
+        return None
+    tensors = [value for value in op.operands if tensor_info(value.type) is not None]
+    others = [value.owner for value in op.operands if tensor_info(value.type) is None]
+    if not _is_by_element(op) or len(tensors) != 1 or len(op.results) != 1:
+        return None
+    if any(isinstance(owner, ir.Block) or not owner.operation.name.startswith("torch.constant.") for owner in others):
+        return None
+    info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
+    if made is None or made.shape != info.shape or not _can_be_put_together(info) or _is_handed_out(op):
+        return None
+    numbers = tuple(owner.operation.get_asm(assume_verified=True).partition("=")[2] for owner in others)
+    return aten_name(op), str(tensors[0].type), str(op.results[0].type), numbers
+
+
+def _is_by_element(op: ir.Operation) -> bool:
+    name = aten_name(op)
+    return name is not None and kind(op) is Kind.POINTWISE and name.split(".")[1] not in _BY_PLACE
+
+
+def _can_be_put_together(info: TensorInfo) -> bool:
+    return info.numel > 0 and not refusal("aten.cat.default", [info, info])
+
+
+def _is_handed_out(op: ir.Operation) -> bool:
+    """Whether a result of `op`, or a view of it, leaves the function: it would bring the memory of all others along."""
+    users = [use.owner.operation for result in op.results for use in result.uses]
+    return any(user.name in _HANDING_OUT or (is_view(user) and _is_handed_out(user)) for user in users)
+
+
+def _pays(group: list[ir.Operation], costs: CostModel) -> bool:
+    """Whether the calls saved cost more than a launch for putting the tensors together, and their bytes twice more."""
+    saved = costs.library_call * (len(group) - 1)
+    moved = sum(require_tensor_info(op.results[0].type).nbytes for op in group)
+    return saved > costs.launch + 2 * costs.byte * moved
+
+
+def _in_order(function_op: func.FuncOp, group: list[ir.Operation]) -> list[ir.Operation]:
+    """The group as it stands now: joining another one moves what depends on that."""
+    members = set(group)
+    return [op for op in body(function_op) if op in members]
+
+
+def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:
+    """Puts one op in the place of the group's last one; what uses the others moves behind it."""
+    last = group[-1]
+    dependent = _dependent_until(function_op, group)
+    if any(is_extern(op) for op in dependent):
+        return
+    place = next(index for index, each in enumerate(last.operands) if tensor_info(each.type) is not None)
+    size = require_tensor_info(last.operands[place].type).numel
+    with last.location, ir.InsertionPoint(last):
+        flat = [_viewed(op.operands[place], (size,)) for op in group]
+        tensors = _op("torch.prim.ListConstruct", ir.Type.parse("!torch.list<vtensor>"), *flat, placement="view")
+        joined = _op("torch.aten.cat", with_shape(flat[0].type, (size * len(group),)), tensors, constant(0))
+        batch = last.clone()
+        batch.operands[place] = joined
+        batch.results[0].set_type(with_shape(last.results[0].type, (size * len(group),)))
+        for number, op in enumerate(group):
+            part = _op(
+                "torch.aten.slice.Tensor",
+                with_shape(op.results[0].type, (size,)),
+                batch.results[0],
+                *map(constant, (0, number * size, (number + 1) * size, 1)),
+                placement="view",
+            )
+            op.results[0].replace_all_uses_with(_viewed(part, require_tensor_info(op.results[0].type).shape))
+    for op in dependent:
+        op.move_before(last)
+    for op in group:
+        op.erase()
+
+
+def _dependent_until(function_op: func.FuncOp, group: list[ir.Operation]) -> list[ir.Operation]:
+    """What depends on the group and stands before its last op, in order."""
+    members, reached, found = set(group), set(group[:1]), []
+    ops = body(function_op)
+    for op in ops[ops.index(group[0]) + 1 : ops.index(group[-1])]:
+        if op in members:
+            reached.add(op)
+        elif any(producer in reached for producer in operand_ops(op)):
+            reached.add(op)
+            found.append(op)
+    return found
+
+
+def _viewed(value: ir.Value, shape: tuple[int, ...]) -> ir.Value:
+    return _op("torch.aten.view", with_shape(value.type, shape), value, integer_list(shape), placement="view")
+
+
+def _op(name: str, type_: ir.Type, *operands: ir.Value, placement: str = "region") -> ir.Value:
+    attributes = {PLACEMENT: ir.StringAttr.get(placement)}
+    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).result

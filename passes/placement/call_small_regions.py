@@ -1,0 +1,109 @@
+"""Pass `call-small-regions`: regions that cost more to launch than their ops cost as library calls become these."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_extern, is_region, referred
+from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.passes.base import Pass
+from dovetail.passes.placement.cost_model import COSTS, CostModel, require_target
+from dovetail.passes.placement.library_calls import clone_as_library_call
+from dovetail.passes.rewriting.cloning import alias_root, body, functions, is_view, operand_ops
+
+_MARGIN = 2
+"""How many times cheaper the library calls must be: that much the launch varies with how often memory comes again."""
+
+
+@dataclass(frozen=True)
+class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
+    """Replaces a region beside a library call by library calls of its ops, where these cost half of it or less.
+
+    Both costs are `target`'s, from `passes/placement/cost_model.py`, and stand in the reason. A region that touches no
+    library call stays: it sees the same memory in every call, which makes its launch cheaper than the model says. So
+    does one that computes an argument's new value, which only a region can put in place.
+
+    Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0)`
+    After:   `%1 = torch.operator "torch.aten.relu"(%0) {dovetail.reason = "small: ..."}`
+    """
+
+    target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        require_target(self.name, self.target)
+
+    def run(self, module: ir.Module) -> None:
+        found, costs = functions(module), COSTS[self.target]
+        written = set(_written(found))
+        for name, host in found.items():
+            if name not in ("forward", "backward"):
+                continue
+            for op in body(host):
+                if isinstance(op.opview, func.CallOp) and is_region(found[referred(op.opview, "callee")]):
+                    region = found[referred(op.opview, "callee")]
+                    reason = "" if written.intersection(op.results) else _reason(op, region, costs)
+                    if reason:
+                        _inline(op, region, reason)
+                        region.operation.erase()
+
+
+def _written(found: dict[str, func.FuncOp]) -> Iterator[ir.Value]:
+    """The values of `@forward` that `@call` writes to its arguments."""
+    returned = body(found["forward"])[-1].operands if "forward" in found else []
+    for op in body(found["call"]) if "call" in found else ():
+        root = alias_root(op.opview.value) if isinstance(op.opview, WriteOp) else None
+        if root is None or isinstance(root.owner, ir.Block):
+            continue
+        handed_out = returned[ir.OpResult(root).result_number].owner
+        if isinstance(handed_out, ir.Operation | ir.OpView) and isinstance(handed_out.opview, OwnOp):
+            yield handed_out.opview.value
+
+
+def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
+    """Why the region's ops should be library calls; "" where they should not."""
+    ops = body(region)[:-1]
+    if not _beside_library_call(call) or any(kind(op) is not Kind.CONSTANT and aten_name(op) is None for op in ops):
+        return ""
+    as_calls, as_region = costs.as_library_calls(ops), costs.as_region(call.operands, call.results)
+    if _MARGIN * as_calls > as_region:
+        return ""
+    return f"small: {as_calls:.1f} us as library calls, {as_region:.1f} us as a region"
+
+
+def _beside_library_call(call: ir.Operation) -> bool:
+    """Whether a library call computes an operand of `call` or uses a result, directly or through views."""
+    pending = list(operand_ops(call))
+    users = [use.owner.operation for result in call.results for use in result.uses]
+    while pending:
+        op = pending.pop()
+        if _is_library_call(op):
+            return True
+        if is_view(op):
+            pending.extend(operand_ops(op))
+    while users:
+        op = users.pop()
+        if _is_library_call(op):
+            return True
+        if is_view(op):
+            users.extend(use.owner.operation for result in op.results for use in result.uses)
+    return False
+
+
+def _is_library_call(op: ir.Operation) -> bool:
+    return is_extern(op) and control_flow_name(op) is None
+
+
+def _inline(call: ir.Operation, region: func.FuncOp, reason: str) -> None:
+    *ops, terminator = body(region)
+    values = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
+    with ir.InsertionPoint(call):
+        for op in ops:
+            with op.location:
+                clone_as_library_call(op, values, reason)
+    for result, value in zip(call.results, terminator.operands, strict=True):
+        result.replace_all_uses_with(values[value])
+    call.erase()

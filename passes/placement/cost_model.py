@@ -1,0 +1,67 @@
+"""What running and compiling costs on a target, as measured: what placement and fusion decide by."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.errors import OptionError
+
+MOST_BINDINGS = 32
+"""How many tensors a dispatch can bind in IREE's runtime: one that needs more compiles, and then can't be loaded."""
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Costs in microseconds of one core's time. `python -m dovetail.tools.measure_costs` prints them anew.
+
+    Attributes:
+        launch: calling a region on the calling thread, with one input and one output and their memory.
+        argument: each further input or output of a region.
+        library_call: an ATen op on a few elements, with the memory of its result.
+        byte: reading or writing one byte of memory, by either.
+        reduction_depth: how many reductions, each of what the one before it gave, a region may hold: the compile time
+            grows exponentially with them.
+        results: how many a region may have: the compile time is linear up to about this number, then quadratic.
+    """
+
+    launch: float
+    argument: float
+    library_call: float
+    byte: float
+    reduction_depth: int
+    results: int
+
+    def as_region(self, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value]) -> float:
+        """The cost of a region's call: what stays inside costs no memory traffic."""
+        tensors = [*inputs, *outputs]
+        return self.launch + self.argument * max(len(tensors) - 2, 0) + self.byte * _bytes(tensors)
+
+    def as_library_calls(self, ops: Iterable[ir.Operation]) -> float:
+        """The cost of running `ops` through ATen: each a call that reads and writes memory."""
+        cost = 0.0
+        for op in ops:
+            if is_constant(op):
+                continue
+            moved = 0 if kind(op) is Kind.VIEW else _bytes([*op.operands, *op.results])
+            cost += self.library_call + self.byte * moved
+        return cost
+
+
+def _bytes(values: Iterable[ir.Value]) -> int:
+    return sum(info.nbytes for value in values if (info := tensor_info(value.type)) is not None)
+
+
+# By IREE's target backend. Measured on two cores of an AMD EPYC with IREE 3.13.0 and torch 2.13.0.
+COSTS = {
+    "llvm-cpu": CostModel(launch=9.6, argument=2.7, library_call=2.2, byte=0.00003, reduction_depth=8, results=512),
+}
+
+
+def require_target(pass_name: str, target: str) -> None:
+    """Raises OptionError if the pass's option `target` is none of `COSTS`, naming those."""
+    if target not in COSTS:
+        valid = ", ".join(f"'{each}'" for each in COSTS)
+        raise OptionError(f"pass '{pass_name}': option 'target' expects one of {valid}, got '{target}'")

@@ -1,0 +1,115 @@
+"""Pass `outline-regions`: neighbouring `region` ops to functions of their own, everything else to host calls."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FALLBACK, REGION, extern
+from dovetail.dialects.control_flow import SUBGRAPH, is_subgraph
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON
+from dovetail.passes.placement.placed_graph import PlacedGraph
+from dovetail.passes.placement.region_levels import region_levels
+from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
+from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, functions
+
+
+@dataclass(frozen=True)
+class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
+    """Groups `region` ops into as few functions `@<function>_region_<n>` as their dependencies allow.
+
+    Ops get levels: a host call's result raises the level of the regions that use it, a region's result that of the
+    host calls. All region ops of one level become one region; edges never lead down, so no cycle can arise, and
+    independent ops (an optimizer's hundreds of small tensors) land together. Views move into the regions that use
+    them. Ops with effects keep their order.
+
+    Before:  `%0 = torch.aten.mm %a, %b {library}; %1 = torch.aten.relu %0 {region}`
+    After:   `%0 = torch.operator "torch.aten.mm"(%a, %b) {dovetail.reason}; %1 = call @forward_region_0(%0)`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for name, function_op in functions(module).items():
+            if name in ("forward", "backward") or is_subgraph(function_op):
+                _Outliner(module, name, function_op).run()
+        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("program", module.context)
+
+
+class _Outliner:
+    def __init__(self, module: ir.Module, name: str, function_op: func.FuncOp):
+        self.module, self.name, self.function = module, name, function_op
+        self.graph = PlacedGraph.of(function_op, OutlineRegionsPass.name)
+        self.on_host = needed_on_host(self.graph)
+        self.values: dict[ir.Value, ir.Value] = {}
+
+    def run(self) -> None:
+        """Builds the host function beside the old one, which stays as it is until all of it has been cloned."""
+        with self.function.location, ir.InsertionPoint(self.function):
+            host = func.FuncOp(self.name, self.function.type)
+        for name in ("arg_attrs", "res_attrs", "sym_visibility", SUBGRAPH):
+            if name in self.function.attributes:
+                host.attributes[name] = self.function.attributes[name]
+        with self.function.location:
+            entry = host.add_entry_block()
+        self.values = dict(zip(self.function.body.blocks[0].arguments, entry.arguments, strict=True))
+        with ir.InsertionPoint(entry):
+            for op, placement in zip(self.graph.ops, self.graph.placement, strict=True):
+                if placement == "read":
+                    clone(op, self.values)
+            for number, level in enumerate(region_levels(self.graph, self.name == "backward")):
+                if level.region:
+                    self._launch(f"{self.name}_region_{number}", level.region)
+                for each in level.host:
+                    self._host(each)
+        self.function.operation.erase()
+
+    def _launch(self, name: str, computed: list[int]) -> None:
+        """Makes the region of one level, and its call."""
+        inside = with_views(self.graph, computed)
+        outputs = outputs_of(self.graph, computed)
+        inputs = inputs_of(self.graph, inside)
+        self._make_region(name, [self.graph.ops[each] for each in inside], inputs, outputs)
+        with self.graph.ops[computed[0]].location:
+            made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])
+        self.values.update(zip(outputs, made.results, strict=True))
+
+    def _make_region(self, name: str, ops: list[ir.Operation], inputs: list[ir.Value], outputs: list[ir.Value]):
+        signature = ir.FunctionType.get([value.type for value in inputs], [value.type for value in outputs])
+        with ir.InsertionPoint(self.module.body), ops[0].location:
+            main = func.FuncOp(name, signature, visibility="private")
+            entry = main.add_entry_block()
+        main.attributes[REGION] = ir.UnitAttr.get()
+        values = dict(zip(inputs, entry.arguments, strict=True))
+        with ir.InsertionPoint(entry):
+            for op in ops:
+                with op.location:
+                    _untag(clone(op, values))
+            func.ReturnOp([values[value] for value in outputs], loc=ops[-1].location)
+
+    def _host(self, number: int) -> None:
+        op, placement = self.graph.ops[number], self.graph.placement[number]
+        if placement == "view" and not self.on_host[number]:
+            return
+        with op.location:
+            cloned = clone(op, self.values)
+            if placement == "host" and not self.graph.is_effect[number] and op.name not in FROM_PYTHON:
+                self._extern(op, cloned)
+            else:
+                _untag(cloned)
+
+    def _extern(self, op: ir.Operation, cloned: ir.Operation) -> None:
+        name = aten_name(op)
+        if name is None:
+            raise fail(op, OutlineRegionsPass.name, "can't be called on the host: it is no ATen op")
+        placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
+        text = reason if placement == "library" else f"{FALLBACK}{reason}"
+        made = extern(name, text, list(cloned.operands), [value.type for value in op.results])
+        self.values.update(zip(op.results, made.results, strict=True))
+        cloned.erase()
+
+
+def _untag(op: ir.Operation) -> None:
+    for name in (PLACEMENT, PLACEMENT_REASON):
+        if name in op.attributes:
+            del op.attributes[name]

@@ -1,0 +1,54 @@
+"""Pass `place-ops`: where each op runs, and why."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name, kind
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.placement.cost_model import MOST_BINDINGS
+from dovetail.passes.placement.iree_support import folding_refusal, refusal
+from dovetail.passes.rewriting.cloning import body, functions
+
+PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
+
+
+@dataclass(frozen=True)
+class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
+    """Tags each torch op of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
+
+    `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at
+    all. `fallback`: ATen runs it because nothing else can; `dovetail.placement_reason` says why.
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for name, function_op in functions(module).items():
+            if name not in ("forward", "backward") and not is_subgraph(function_op):
+                continue
+            for op in body(function_op):
+                if not op.name.startswith("torch.") or kind(op) is Kind.CONSTANT or is_extern(op):
+                    continue
+                placement, reason = _place(op)
+                op.attributes[PLACEMENT] = ir.StringAttr.get(placement, module.context)
+                if reason:
+                    op.attributes[PLACEMENT_REASON] = ir.StringAttr.get(reason, module.context)
+
+
+def _place(op: ir.Operation) -> tuple[str, str]:
+    what, name = kind(op), aten_name(op)
+    if what is Kind.VIEW:
+        return "view", ""
+    if what is Kind.LIBRARY and name is not None:
+        return "library", f"library kernel: {LIBRARY[name.split('.')[1]]}"
+    if what is Kind.UNKNOWN:
+        return "fallback", "no entry in dialects/torch_facts/ops.py"
+    if op.name == "torch.operator":
+        return "fallback", "not an op of the torch dialect"
+    if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
+        return "library", f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
+    reason = refusal(name or op.name, [tensor_info(value.type) for value in [*op.operands, *op.results]])
+    reason = reason or folding_refusal(op)
+    return ("fallback", reason) if reason else ("region", "")

@@ -1,0 +1,76 @@
+"""A placed function as lists of numbers, so that forming regions asks the bindings once about each op."""
+
+from dataclasses import dataclass, field
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import OwnOp, ReadOp
+from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.passes.base import fail
+from dovetail.passes.placement.place_ops import PLACEMENT
+from dovetail.passes.rewriting.cloning import body
+
+# Views that see memory, not values, or that IREE does not know: they stay on the host. Of what computes the operand of
+# a `diagonal` IREE computes the diagonal alone, though all of it may be needed elsewhere.
+_HOST_VIEWS = ("torch.operator", "torch.aten.as_strided", "torch.aten.diagonal")
+
+
+@dataclass
+class PlacedGraph:
+    """The operations of a function, by their number in order.
+
+    Attributes:
+        placement: "region", "host" (a library call), "view", "constant", "read", "own" or "end".
+        is_effect: whether it is a library call from the start, which keeps its order.
+        compiles: whether a view can move into a region.
+        producers, users: the numbers of the ops that compute its operands, and of those that use its results.
+        operands, results: its values.
+        consumers: for a value, the numbers of its users.
+    """
+
+    ops: list[ir.Operation]
+    placement: list[str] = field(default_factory=list)
+    is_effect: list[bool] = field(default_factory=list)
+    compiles: list[bool] = field(default_factory=list)
+    producers: list[list[int]] = field(default_factory=list)
+    users: list[list[int]] = field(default_factory=list)
+    operands: list[list[ir.Value]] = field(default_factory=list)
+    results: list[list[ir.Value]] = field(default_factory=list)
+    consumers: dict[ir.Value, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function_op: func.FuncOp, pass_name: str) -> "PlacedGraph":
+        """Reads `function_op`; raises PassError, for `pass_name`, at an op without a placement."""
+        graph, made_by = cls(body(function_op)), dict[ir.Value, int]()
+        for number, op in enumerate(graph.ops):
+            operands, results = list(op.operands), list(op.results)
+            graph.is_effect.append(is_extern(op))
+            graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
+            graph.compiles.append(op.name not in _HOST_VIEWS)
+            graph.operands.append(operands)
+            graph.results.append(results)
+            graph.producers.append(list(dict.fromkeys(made_by[each] for each in operands if each in made_by)))
+            graph.users.append([])
+            for producer in graph.producers[-1]:
+                graph.users[producer].append(number)
+            for value in dict.fromkeys(operands):
+                graph.consumers.setdefault(value, []).append(number)
+            made_by.update(dict.fromkeys(results, number))
+        return graph
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+
+def _placement(op: ir.Operation, pass_name: str) -> str:
+    if is_constant(op):
+        return "constant"
+    if PLACEMENT in op.attributes:
+        tagged = ir.StringAttr(op.attributes[PLACEMENT]).value
+        return "host" if tagged in ("library", "fallback") else tagged
+    for class_, placement in ((ReadOp, "read"), (OwnOp, "own"), (func.ReturnOp, "end")):
+        if isinstance(op.opview, class_):
+            return placement
+    raise fail(op, pass_name, f"has no '{PLACEMENT}', run 'place-ops' first")

@@ -1,0 +1,100 @@
+"""Which level each operation of a placed function runs at; docs/decisions/0005 says why levels."""
+
+from dataclasses import dataclass, field
+
+from dovetail.passes.placement.placed_graph import PlacedGraph
+
+
+@dataclass
+class Level:
+    """What one level holds, as numbers in the graph: region ops run first, then host ops."""
+
+    region: list[int] = field(default_factory=list)
+    host: list[int] = field(default_factory=list)
+
+
+def region_levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
+    """Region ops, and what is recomputed, as late as their users allow, so that it dies young; host calls early."""
+    earliest = _earliest(graph)
+    level = _latest(graph, earliest, is_backward)
+    levels = [Level() for _ in range(max(level, default=0) + 1)]
+    for number, placement in enumerate(graph.placement):
+        if placement == "view":
+            level[number] = max((level[each] for each in graph.producers[number]), default=0)
+        if placement == "region":
+            levels[level[number]].region.append(number)
+        elif placement not in ("constant", "read"):
+            levels[level[number]].host.append(number)
+    return levels
+
+
+def _earliest(graph: PlacedGraph) -> list[int]:
+    """Within a level regions run before host calls, so a region is one above the host call that it reads."""
+    level: list[int] = []
+    on_host = _on_host(graph)
+    last_effect = highest = 0
+    for number, placement in enumerate(graph.placement):
+        producers = graph.producers[number]
+        if placement in ("constant", "read"):
+            own = 0
+        elif placement == "end":
+            own = highest
+        elif placement == "region":
+            own = max((level[each] + on_host[each] for each in producers), default=0)
+        else:
+            own = max((level[each] for each in producers), default=0)
+        if graph.is_effect[number]:
+            own = last_effect = max(own, last_effect)
+        highest = max(highest, own)
+        level.append(own)
+    return level
+
+
+def _on_host(graph: PlacedGraph) -> list[bool]:
+    """Whether a region that uses an op must wait for the host: for a call, or a view that can't move inside."""
+    found: list[bool] = []
+    for number, placement in enumerate(graph.placement):
+        waits = placement == "view" and (
+            not graph.compiles[number] or any(found[each] for each in graph.producers[number])
+        )
+        found.append(placement == "host" or waits)
+    return found
+
+
+def _latest(graph: PlacedGraph, earliest: list[int], is_backward: bool) -> list[int]:
+    """Moves ops to the level of their first user; what the function returns, and most host calls, stay.
+
+    In the backward, host calls that need no tangent are recomputed, or were left for it: they move too.
+    """
+    level, on_host = list(earliest), _on_host(graph)
+    stays = _from_arguments(graph) if is_backward else [True] * len(graph)
+    for number in reversed(range(len(graph))):
+        placement = graph.placement[number]
+        moves = placement in ("region", "view") or (
+            placement == "host" and not stays[number] and not graph.is_effect[number]
+        )
+        if moves:
+            bounds = (_before(graph, user, number, level, earliest, on_host) for user in graph.users[number])
+            level[number] = max(earliest[number], min(bounds, default=0))
+    return level
+
+
+def _before(graph: PlacedGraph, user: int, op: int, level: list[int], earliest: list[int], on_host: list[bool]) -> int:
+    """The greatest level at which `op` can run for `user` to run at its own."""
+    if graph.placement[user] in ("own", "end"):
+        return earliest[op]
+    if graph.placement[op] == "host":
+        if graph.placement[user] != "view":
+            return level[user] - (graph.placement[user] == "region")
+        further = (_before(graph, each, op, level, earliest, on_host) for each in graph.users[user])
+        return min(further, default=earliest[op])
+    waits = graph.placement[op] == "view" and on_host[op] and graph.placement[user] == "region"
+    return level[user] - waits
+
+
+def _from_arguments(graph: PlacedGraph) -> list[bool]:
+    """Whether an op depends on memory handed in: in the backward, on a tangent."""
+    reached: list[bool] = []
+    for placement, producers in zip(graph.placement, graph.producers, strict=True):
+        reached.append(placement == "read" or any(reached[each] for each in producers))
+    return reached

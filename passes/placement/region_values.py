@@ -1,0 +1,61 @@
+"""What goes into a region and comes out of it: the views that move inside, its inputs and its outputs."""
+
+from collections.abc import Iterable
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.passes.placement.placed_graph import PlacedGraph
+
+
+def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
+    """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot."""
+    inside = set(computed)
+    pending = list(inside)
+    while pending:
+        for producer in graph.producers[pending.pop()]:
+            if graph.placement[producer] == "view" and producer not in inside and graph.compiles[producer]:
+                inside.add(producer)
+                pending.append(producer)
+    return sorted(inside)
+
+
+def inputs_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:
+    """What the ops of a region need from outside; constants are cloned to where they are used."""
+    produced = {result for number in inside for result in graph.results[number]}
+    operands = dict.fromkeys(value for number in inside for value in graph.operands[number])
+    return [value for value in operands if value not in produced and not _is_constant(value)]
+
+
+def outputs_of(graph: PlacedGraph, computed: list[int]) -> list[ir.Value]:
+    """The results of a region's ops that somebody outside needs, directly or through views."""
+    own = set(computed)
+    return [value for number in computed for value in graph.results[number] if _leaves(graph, value, own)]
+
+
+def needed_on_host(graph: PlacedGraph) -> list[bool]:
+    """For each view, whether somebody needs it on the host, directly or through other views."""
+    found = [False] * len(graph)
+    for number in reversed(range(len(graph))):
+        if graph.placement[number] != "view":
+            continue
+        for user in graph.users[number]:
+            placement = graph.placement[user]
+            stays = not graph.compiles[number] or placement not in ("region", "view")
+            found[number] |= stays or (placement == "view" and found[user])
+    return found
+
+
+def _leaves(graph: PlacedGraph, value: ir.Value, computed: set[int]) -> bool:
+    for user in graph.consumers.get(value, ()):
+        if user in computed:
+            continue
+        if graph.placement[user] != "view" or not graph.compiles[user]:
+            return True
+        if any(_leaves(graph, result, computed) for result in graph.results[user]):
+            return True
+    return False
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and is_constant(value.owner.operation)

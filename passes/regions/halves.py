@@ -1,0 +1,96 @@
+"""How `split-region` divides a region's operations in two."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
+from dovetail.dialects.torch_facts.types import is_memory
+from dovetail.passes.in_place.update_regions import LOAD, STORE
+from dovetail.passes.rewriting.cloning import ancestors, body, operand_ops
+
+
+@dataclass(frozen=True)
+class Part:
+    """Operations of a region that become a region of their own.
+
+    Attributes:
+        ops: in order, with the views that they read through and without constants, which `clone` brings along.
+        inputs: what they need from outside: values, of the other part among them, and then the memory to overwrite.
+        crossing: their results that only the other part needs.
+    """
+
+    ops: tuple[ir.Operation, ...]
+    inputs: tuple[ir.Value, ...]
+    crossing: tuple[ir.Value, ...] = ()
+
+
+def is_work(op: ir.Operation) -> bool:
+    """Whether `op`, in a lowered region, computes something."""
+    return op.name not in (LOAD, STORE, "func.return") and kind(op) not in (Kind.CONSTANT, Kind.VIEW)
+
+
+def work_count(region: func.FuncOp) -> int:
+    """How many ops of a lowered region compute something."""
+    return sum(map(is_work, body(region)))
+
+
+def halves(region: func.FuncOp) -> tuple[Part, Part] | None:
+    """The two parts of a lowered region, in the order that they must run; None where it is one piece of work."""
+    ops = body(region)
+    if any(op.name == LOAD for op in ops):
+        return by_stores(ops)
+    work = [op for op in ops if is_work(op)]
+    return divided(ops, set(work[: (len(work) + 1) // 2])) if len(work) > 1 else None
+
+
+def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Part, Part]:
+    """The parts of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest."""
+    first, second = set(early), {op for op in ops if is_work(op)} - early
+    for store in (op for op in ops if op.name == STORE):
+        (second if _computed_by(store) & second else first).add(store)
+    second_part = _part(ops, second)
+    crossing = [value for value in second_part.inputs if not isinstance(value.owner, ir.Block)]
+    return _part(ops, first, tuple(crossing)), second_part
+
+
+def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -> tuple[Part, Part] | None:
+    """The parts that make the results that `early` stores, by default the first half, and the others.
+
+    What both need, both compute.
+    """
+    stores = [op for op in ops if op.name == STORE]
+    early = set(stores[: (len(stores) + 1) // 2]) if early is None else early
+    late = [op for op in stores if op not in early]
+    return (_part(ops, ancestors(early)), _part(ops, ancestors(late))) if early and late else None
+
+
+def _computed_by(store: ir.Operation) -> set[ir.Operation]:
+    """The work that computes what is stored, through views."""
+    found: set[ir.Operation] = set()
+    pending = list(operand_ops(store))
+    while pending:
+        op = pending.pop()
+        if is_work(op):
+            found.add(op)
+        else:
+            pending.extend(operand_ops(op))
+    return found
+
+
+def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tuple[ir.Value, ...] = ()) -> Part:
+    """`chosen`, with what they and `crossing` read through: views are cloned to both sides."""
+    inside = set(chosen)
+    pending = [*chosen, *(value.owner.operation for value in crossing)]
+    while pending:
+        for producer in operand_ops(pending.pop()):
+            if producer not in inside and kind(producer) is Kind.VIEW:
+                inside.add(producer)
+                pending.append(producer)
+    ordered = tuple(op for op in ops if op in inside and not is_constant(op))
+    produced = {result for op in ordered for result in op.results}
+    needed = (value for op in ordered for value in op.operands if value not in produced)
+    inputs = (value for value in needed if isinstance(value.owner, ir.Block) or not is_constant(value.owner.operation))
+    return Part(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)

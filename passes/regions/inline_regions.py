@@ -1,0 +1,87 @@
+"""Pass `inline-regions`: regions that IREE could not compile become ATen calls."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FALLBACK, is_region
+from dovetail.dialects.dovetail import DestinationOp, WriteOp
+from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
+from dovetail.dialects.dovetail.ops.read import read
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.memory.plan_memory import drop_plan
+from dovetail.passes.placement.library_calls import clone_as_library_call
+from dovetail.passes.rewriting.cloning import body, calls, functions
+
+
+@dataclass(frozen=True)
+class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
+    """Replaces the calls of lowered `regions` (symbols joined by `+`) by their ops, each a library call with `reason`.
+
+    What the user loses is speed, never the result; `dovetail.stats()` counts each op under its reason. With `fallback`
+    off, they are library calls on purpose. The memory plan goes, since library calls allocate: `plan-memory` then makes
+    a new one.
+
+    Before:  `%d = alloc; call @region(%a, %d); %v = torch.copy.to_vtensor %d`
+    After:   `%v = torch.operator "torch.aten.relu"(%a) {dovetail.reason = "fallback: ..."}`
+    """
+
+    regions: str = ""
+    reason: str = "IREE did not compile the region"
+    fallback: bool = True
+
+    def run(self, module: ir.Module) -> None:
+        drop_plan(module)
+        found = {name: op for name, op in functions(module).items() if is_region(op)}
+        called = calls(module)
+        for name in filter(None, self.regions.split("+")):
+            if name not in found:
+                known = ", ".join(f"@{each}" for each in found) or "none"
+                raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
+            if any(map(_is_destination, (each for call in called.get(name, ()) for each in call.operands))):
+                _give_up_proofs(module, self.reason)
+            for call in called.get(name, ()):
+                _inline(call, found[name], FALLBACK + self.reason if self.fallback else self.reason)
+            found[name].operation.erase()
+
+
+def _give_up_proofs(module: ir.Module, reason: str) -> None:
+    """What runs in a region's place may fail, which must not happen after another region wrote in place."""
+    for function_op in (each for each in functions(module).values() if not each.is_external):
+        for op in body(function_op):
+            if isinstance(op.opview, DestinationOp):
+                op.attributes["proof"] = ir.StringAttr.get("none")
+            if isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes:
+                del op.attributes[IN_PLACE]
+                op.attributes[NOT_IN_PLACE] = ir.StringAttr.get(f"a region that updates in place can't be: {reason}")
+
+
+def _is_destination(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)
+
+
+def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
+    arguments = list(region.body.blocks[0].arguments)
+    values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
+    with ir.InsertionPoint(call):
+        for op in body(region)[:-1]:
+            with op.location:
+                if op.name == "torch.overwrite.tensor.contents":
+                    _replace_memory(values[op.operands[1]], values[op.operands[0]])
+                elif op.name == "torch.copy.to_vtensor":
+                    values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
+                else:
+                    clone_as_library_call(op, values, reason)
+    into = [value.owner for value in call.operands if str(value.type).startswith("!torch.tensor<")]
+    call.operation.erase()
+    for memory in into:
+        memory.operation.erase()
+
+
+def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
+    """Whoever read the destination takes the value itself."""
+    for use in list(memory.uses):
+        if use.owner.operation.name == "torch.copy.to_vtensor":
+            use.owner.operation.results[0].replace_all_uses_with(value)
+            use.owner.operation.erase()

@@ -1,0 +1,73 @@
+"""Pass `limit-regions`: regions that would take IREE too long become several."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.regions import regions
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.in_place.update_regions import STORE
+from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, require_target
+from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
+from dovetail.passes.regions.split_region import replace_region
+from dovetail.passes.rewriting.cloning import body, operand_ops
+
+_OVERLAP = 1.25
+"""How many times the ops of a region its halves may have together: what both need is computed twice."""
+
+
+@dataclass(frozen=True)
+class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
+    """Splits lowered regions until they compile in reasonable time.
+
+    The limits are `target`'s, in `passes/placement/cost_model.py`.
+
+    IREE computes what a reduction reads once more for what uses both, so its compile time doubles with each reduction
+    of what an earlier one gave. Such a chain is cut. What makes very many results is halved, if the halves have little
+    in common. Single numbers get regions of their own, if they are many: IREE computes them in one dispatch.
+
+    Before:  `call @region(%a, %d)`, in which 12 reductions depend on each other
+    After:   `call @region_0(%a, %m)` with the first 6, and `call @region_1(%v, %d)` with the others
+    """
+
+    target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        require_target(self.name, self.target)
+
+    def run(self, module: ir.Module) -> None:
+        costs = COSTS[self.target]
+        pending = list(regions(module).items())
+        while pending:
+            name, region = pending.pop()
+            parts = _parts(region, costs.reduction_depth, costs.results)
+            if parts is not None:
+                replace_region(module, name, parts)
+                made = regions(module)
+                pending += [(each, made[each]) for each in (f"{name}_0", f"{name}_1")]
+
+
+def _parts(region: func.FuncOp, reduction_depth: int, results: int) -> tuple[Part, Part] | None:
+    ops = body(region)
+    depths = _reduction_depths(ops)
+    if max(depths.values(), default=0) > reduction_depth:
+        return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
+    arguments = region.body.blocks[0].arguments
+    scalars = {each for each in arguments if require_tensor_info(each.type).shape == ()}
+    stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
+    if len(scalars) > MOST_BINDINGS and stores:
+        return by_stores(ops, set(stores[: MOST_BINDINGS // 2]))
+    parts = by_stores(ops) if sum(op.name == STORE for op in ops) > results else None
+    return parts if parts is not None and sum(len(part.ops) for part in parts) <= _OVERLAP * len(ops) else None
+
+
+def _reduction_depths(ops: list[ir.Operation]) -> dict[ir.Operation, int]:
+    """For each op, the most reductions that any path to it and with it goes through."""
+    depths: dict[ir.Operation, int] = {}
+    for op in ops:
+        before = max((depths[producer] for producer in operand_ops(op)), default=0)
+        depths[op] = before + (kind(op) is Kind.REDUCTION)
+    return depths

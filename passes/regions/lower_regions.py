@@ -1,0 +1,54 @@
+"""Pass `lower-regions`: regions to the form that IREE compiles, results written to memory that the caller gives."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import is_region
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.destination import memory_type
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.cloning import body, calls, functions, set_signature
+
+
+@dataclass(frozen=True)
+class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
+    """Turns each region's results into `!torch.tensor` arguments that are overwritten (destination passing).
+
+    So results live in PyTorch's allocator. docs/iree-region-abi.md says what IREE accepts.
+
+    Before:  `%v = call @region(%a)` and `func @region(%a) -> %v { ...; return %0 }`
+    After:   `%d = alloc; call @region(%a, %d); %v = torch.copy.to_vtensor %d` and
+             `func @region(%a, %d) { ...; torch.overwrite.tensor.contents %0 overwrites %d; return }`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        called = calls(module)
+        for name, function_op in functions(module).items():
+            if is_region(function_op):
+                for call in called.get(name, ()):
+                    _lower_call(call, name)
+                _lower_region(function_op)
+        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)
+
+
+def _lower_region(region: func.FuncOp) -> None:
+    terminator, block = body(region)[-1], region.body.blocks[0]
+    with terminator.location, ir.InsertionPoint(terminator):
+        for value in terminator.operands:
+            destination = block.add_argument(memory_type(value.type), terminator.location)
+            ir.Operation.create("torch.overwrite.tensor.contents", operands=[value, destination])
+        func.ReturnOp([])
+    terminator.erase()
+    set_signature(region, [])
+
+
+def _lower_call(call: func.CallOp, name: str) -> None:
+    with call.location, ir.InsertionPoint(call):
+        into = [alloc(memory_type(value.type)).memory for value in call.results]
+        func.CallOp([], name, [*call.operands, *into])
+        for value, memory in zip(call.results, into, strict=True):
+            read = ir.Operation.create("torch.copy.to_vtensor", results=[value.type], operands=[memory])
+            value.replace_all_uses_with(read.result)
+    call.operation.erase()

@@ -1,0 +1,151 @@
+"""What several passes need to move IR around: walking functions, cloning with a value map, alias roots."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import referred, symbol
+from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind
+from dovetail.errors import PassError
+
+# Views that show memory as other elements. `kind` has no rule for them, since IREE has none: ATen makes them.
+REINTERPRETATIONS = (
+    "aten._conj.default",
+    "aten._neg_view.default",
+    "aten.view.dtype",
+    "aten.view_as_complex.default",
+    "aten.view_as_real.default",
+)
+
+# Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
+FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
+
+
+# Ops of ours whose result lies in the memory of their operand.
+_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
+
+
+def functions(module: ir.Module) -> dict[str, func.FuncOp]:
+    """The functions of `module`, by symbol name."""
+    return {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+
+
+def calls(module: ir.Module) -> dict[str, list[func.CallOp]]:
+    """The calls in `module` by the function that they call, in order."""
+    found: dict[str, list[func.CallOp]] = {}
+    for ops in bodies(functions(module)).values():
+        for op in of_class(ops, func.CallOp):
+            found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
+    return found
+
+
+def function(module: ir.Module, name: str) -> func.FuncOp:
+    """The function `@name`; raises PassError naming those that exist."""
+    found = functions(module)
+    if name not in found:
+        raise PassError(f"no function '@{name}', the module has {', '.join(f'@{each}' for each in found) or 'none'}")
+    return found[name]
+
+
+def body(function_op: func.FuncOp) -> list[ir.Operation]:
+    """The operations of a one-block function, in order, as a list that survives rewriting."""
+    return [op.operation for op in function_op.body.blocks[0].operations]
+
+
+def bodies(found: Mapping[str, func.FuncOp]) -> dict[str, list[ir.Operation]]:
+    """The operations of each of `functions(module)`, by symbol name; a declaration has none."""
+    return {name: [] if op.is_external else body(op) for name, op in found.items()}
+
+
+def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.Operation]:
+    """Those of `ops` that are of one of `classes`. Goes by name: making an op's view costs ten times as much."""
+    names = {each.OPERATION_NAME for each in classes}
+    return [op for op in ops if op.name in names]
+
+
+def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations that compute `op`'s operands; block arguments have none."""
+    for value in op.operands:
+        owner = value.owner
+        if not isinstance(owner, ir.Block):
+            yield owner.operation
+
+
+def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Clones `op` at the current insertion point, operands and results going through `values`.
+
+    Constants that the map does not know are cloned along.
+    """
+    operands = [_mapped(value, values) for value in op.operands]
+    new = op.clone()
+    place = new.operands
+    for index, operand in enumerate(operands):
+        place[index] = operand
+    values.update(zip(op.results, new.results, strict=True))
+    return new
+
+
+def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
+    if value not in values:
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and is_constant(owner.operation):
+            clone(owner.operation, values)
+    return values[value]
+
+
+def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """`roots` and every operation that they need, in the same block."""
+    found: set[ir.Operation] = set()
+    pending = list(roots)
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending.extend(operand_ops(op))
+    return found
+
+
+def is_view(op: ir.Operation) -> bool:
+    """Whether the result of a torch op lies in its operand's memory."""
+    return kind(op) is Kind.VIEW or aten_name(op) in REINTERPRETATIONS
+
+
+def alias_root(value: ir.Value) -> ir.Value:
+    """The value whose memory `value` shares: views share their operand's, reads the argument's."""
+    while not isinstance(owner := value.owner, ir.Block):
+        op = owner.operation
+        if op.name not in _ALIASES and not (is_view(op) and len(op.operands) > 0):
+            return value
+        value = op.operands[0]
+    return value
+
+
+def has_argument_attribute(function_op: func.FuncOp, index: int, name: str) -> bool:
+    """Whether argument `index` carries the attribute `name`."""
+    return fact(function_op, "arg_attrs", index, name) is not None
+
+
+def fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
+    """The attribute `name` of argument or result `index`, None without; `where` is "arg_attrs" or "res_attrs"."""
+    if where not in function_op.attributes:
+        return None
+    facts = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
+    return facts[name] if name in facts else None  # noqa: SIM401 (not a Python dict)
+
+
+def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
+    """Makes the function's type say what its block takes and what it now returns."""
+    inputs = [argument.type for argument in function_op.body.blocks[0].arguments]
+    function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, list(results)))
+
+
+def constant_none() -> ir.Value:
+    """Builds a `torch.constant.none`."""
+    return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")]).result
+
+
+def clone_tensor(value: ir.Value) -> ir.Value:
+    """Builds a `torch.aten.clone` of `value`: the same numbers in memory of their own."""
+    return ir.Operation.create("torch.aten.clone", results=[value.type], operands=[value, constant_none()]).result

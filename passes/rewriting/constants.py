@@ -1,0 +1,107 @@
+"""The Python numbers behind operands, and ops that make such numbers."""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.passes.rewriting.cloning import constant_none
+from dovetail.passes.rewriting.sweep import create, made_by, producer
+
+_NUMBERS = {
+    "torch.constant.int": ir.IntegerAttr,
+    "torch.constant.float": ir.FloatAttr,
+}
+
+# PyTorch's numbers of element types, as its ops take them: those of `c10::ScalarType`.
+_DTYPE_NUMBERS = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float16": 5,
+    "float32": 6,
+    "float64": 7,
+    "complex32": 8,
+    "complex64": 9,
+    "complex128": 10,
+    "bool": 11,
+    "bfloat16": 15,
+    "float8_e5m2": 23,
+    "float8_e4m3fn": 24,
+    "float8_e5m2fnuz": 25,
+    "float8_e4m3fnuz": 26,
+}
+
+# Where the ops that fill a tensor with one number take it.
+_FILLED = {
+    "torch.aten.full": 1,
+    "torch.aten.full_like": 1,
+    "torch.aten.scalar_tensor": 0,
+    "torch.prim.NumToTensor.Scalar": 0,
+}
+
+
+def number(value: ir.Value) -> int | float | None:
+    """The int or float that a `torch.constant` makes, None for any other value."""
+    op = producer(value)
+    if op is None or op.name not in _NUMBERS:
+        return None
+    return _NUMBERS[op.name](op.attributes["value"]).value
+
+
+def integer(value: ir.Value) -> int | None:
+    """The int that `value` is, None for any other value."""
+    found = number(value)
+    return found if isinstance(found, int) else None
+
+
+def integers(value: ir.Value) -> tuple[int, ...] | None:
+    """The ints of a list of constants, None for any other value."""
+    op = made_by(value, "torch.prim.ListConstruct")
+    found = [] if op is None else [integer(each) for each in op.operands]
+    known = tuple(each for each in found if each is not None)
+    return known if op is not None and len(known) == len(found) else None
+
+
+def uniform(value: ir.Value) -> float | None:
+    """The number that `value` is, or that a tensor was filled with, before it took its element type; else None."""
+    op = producer(value)
+    if op is None or op.name not in _FILLED:
+        return number(value)
+    return number(op.operands[_FILLED[op.name]])
+
+
+def is_none(value: ir.Value) -> bool:
+    """Whether `value` is Python's None."""
+    return made_by(value, "torch.constant.none") is not None
+
+
+def constant(value: float) -> ir.Value:
+    """Builds a `torch.constant` of an int, float or bool."""
+    if isinstance(value, bool):
+        name, type_, attribute = "bool", "!torch.bool", ir.BoolAttr.get(value)
+    elif isinstance(value, int):
+        name, type_, attribute = "int", "!torch.int", ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    else:
+        name, type_, attribute = "float", "!torch.float", ir.FloatAttr.get(ir.F64Type.get(), value)
+    return ir.Operation.create(
+        f"torch.constant.{name}", results=[ir.Type.parse(type_)], attributes={"value": attribute}
+    ).result
+
+
+def integer_list(values: Sequence[int]) -> ir.Value:
+    """Builds a list of ints."""
+    return create(
+        "torch.prim.ListConstruct", [constant(int(each)) for each in values], ir.Type.parse("!torch.list<int>")
+    )
+
+
+def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.Value:
+    """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None."""
+    info = require_tensor_info(type_)
+    none = constant_none()
+    dtype = constant(_DTYPE_NUMBERS[info.dtype])
+    operands = [integer_list(info.shape), value, dtype, none, none if device is None else device, constant(False)]
+    return create("torch.aten.full", operands, type_)

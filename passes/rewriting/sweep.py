@@ -1,0 +1,80 @@
+"""One forward walk of a module that offers each op to the rule for its name, and what rules build with."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from torch_mlir import ir
+
+from dovetail.dialects.recompute import RECOMPUTE, SAVED, recompute_policy
+from dovetail.dialects.torch_facts.types import is_tensor, require_tensor_info
+from dovetail.passes.rewriting.cloning import bodies, functions
+
+Rule = Callable[[ir.Operation], ir.Value | None]
+"""Takes an op of one result; gives the value that stands for the result, built before the op or there already, or None.
+
+A rule erases nothing and changes no other op.
+"""
+
+
+def sweep(module: ir.Module, rules: Mapping[str, Rule]) -> None:
+    """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
+
+    In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
+    sizes are not known stays. So does one that the user's checkpointing wants saved: what stands for it may be there
+    already, with a policy of its own; what else it wants of an op holds for what is built in its place.
+    """
+    known = _KnownSizes()
+    for ops in bodies(functions(module)).values():
+        for op in ops:
+            rule = rules.get(op.name)
+            if rule is None or not all(known[value.type] for value in (*op.operands, *op.results)):
+                continue
+            if recompute_policy(op) in SAVED:
+                continue
+            with ir.InsertionPoint(op), op.location:
+                value = rule(op)
+            if value is None:
+                continue
+            if RECOMPUTE in op.attributes and not any(True for _ in value.uses):
+                value.owner.attributes[RECOMPUTE] = op.attributes[RECOMPUTE]
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
+
+
+class _KnownSizes(dict[ir.Type, bool]):
+    """Whether a type is no tensor's, or one's of known sizes. Remembered, since the text of a type is slow to make."""
+
+    def __missing__(self, type_: ir.Type) -> bool:
+        self[type_] = not str(type_).startswith(("!torch.vtensor", "!torch.tensor")) or is_tensor(type_)
+        return self[type_]
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The op that computes `value`, None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that computes `value` if it has one of `names`."""
+    op = producer(value)
+    return op if op is not None and op.name in names else None
+
+
+def create(name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+    """Builds an op of one result at the current insertion point and location."""
+    return ir.Operation.create(name, results=[result], operands=list(operands)).result
+
+
+def shape(value: ir.Value) -> tuple[int, ...]:
+    """The sizes of a tensor.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    return require_tensor_info(value.type).shape
+
+
+def with_shape(type_: ir.Type, sizes: Sequence[int]) -> ir.Type:
+    """The tensor type that differs from `type_` in its sizes only."""
+    prefix, _, element = str(type_).partition("<[")
+    return ir.Type.parse(f"{prefix}<[{','.join(map(str, sizes))}]{element[element.index(']') + 1 :]}")

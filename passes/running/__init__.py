@@ -1,0 +1,4 @@
+"""Runs passes: parses pipelines, writes evidence of failures, lists the stages.
+
+No pass of the compiler lives here, but for the runner of MLIR's own.
+"""

@@ -1,0 +1,93 @@
+"""Runs a pipeline: verification, timing, dumps, and the evidence when a pass fails."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch_mlir import ir
+
+from dovetail.errors import DovetailError, PassError
+from dovetail.passes.base import Pass
+from dovetail.passes.pipeline import Pipeline
+from dovetail.passes.running.evidence import Evidence, printed
+from dovetail.passes.running.mlir import MlirPass
+
+Watch = Callable[[Pass | MlirPass, ir.Module], None]
+
+
+@dataclass
+class Runner:
+    """Runs passes in order on one module.
+
+    `dump` is a folder that gets the module's text before the first pass and after each, numbered; `before` and `after`
+    are called with each pass and the module. Without `verify_each` the module is verified after the last pass only;
+    without `leaves_evidence` a failure's message has no command that reproduces it. `seconds` adds up by pass name, and
+    `ran` lists the passes as they stand in a pipeline.
+    """
+
+    dump: Path | None = None
+    before: Watch | None = None
+    after: Watch | None = None
+    verify_each: bool = True
+    leaves_evidence: bool = True
+    seconds: dict[str, float] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+    stage: int = 0
+
+    def run(self, pipeline: Pipeline, module: ir.Module) -> None:
+        """Runs `pipeline`.
+
+        Raises:
+            PassError: if a pass fails or leaves invalid IR; the message holds the pass, the diagnostics and the command
+                that reproduces it, on the last dump, or else on a temporary file with the module as it came in.
+        """
+        evidence = self._evidence("input", module, None)
+        for each in pipeline:
+            if self.before is not None:
+                self.before(each, module)
+            started = time.perf_counter()
+            try:
+                self._run(each, module)
+            except Exception as error:
+                command = f"\nreproduce with: {evidence.command(each)}" if evidence is not None else ""
+                raise PassError(f"pass '{each}' failed: {_text(error)}{command}") from error
+            self.ran.append(str(each))
+            self.seconds[each.name] = self.seconds.get(each.name, 0.0) + time.perf_counter() - started
+            if self.after is not None:
+                self.after(each, module)
+            evidence = self._evidence(each.name, module, evidence)
+        if not self.verify_each:
+            _verify_result(module)
+
+    def _run(self, each: Pass | MlirPass, module: ir.Module) -> None:
+        with module.context, ir.Location.unknown():
+            if isinstance(each, Pass):
+                each.check_level(module)
+            each.run(module)
+            if self.verify_each:
+                module.operation.verify()
+
+    def _evidence(self, name: str, module: ir.Module, last: Evidence | None) -> Evidence | None:
+        """Dumps the module where asked, and says how to get to it again: the copy of what came in costs one clone."""
+        if self.dump is not None:
+            path = self.dump / f"{self.stage:02d}_{name}.mlir"
+            path.write_text(printed(module.operation), encoding="utf-8")
+            self.stage += 1
+            return Evidence(path)
+        if last is not None:
+            return Evidence(last.module, (*last.passes, self.ran[-1]))
+        return Evidence(module.operation.clone()) if self.leaves_evidence else None
+
+
+def _verify_result(module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise PassError(f"one of the passes left invalid IR, --verify-each=true names it: {_text(error)}") from error
+
+
+def _text(error: Exception) -> str:
+    """Errors meant for the user speak for themselves; of any other, its type is half of the message."""
+    text = str(error).rstrip()
+    return text if isinstance(error, DovetailError | ir.MLIRError) else f"{type(error).__name__}: {text}"

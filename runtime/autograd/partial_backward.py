@@ -1,0 +1,94 @@
+"""The backward from some of a call's results alone, without what the others' absent gradients would be multiplied with.
+
+Zeros in place of absent gradients give the same numbers, but for what is infinite or NaN: 0 times that is NaN. Eager
+never runs those ops. Here they are left out of `@backward`, which then runs op by op through ATen.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.python.emitter import Emitter
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.errors import EagerWarning
+from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
+from dovetail.runtime.autograd.replay import has_effect
+from dovetail.runtime.stats import current
+
+_REASON = "a backward from some results met infinite values, and ran again op by op"
+
+
+class PartialBackward:
+    """`@backward`, of which the arguments from number `saved` on are tangents, for any of them absent.
+
+    `is_possible` says whether there may be one: several tangents, and nothing that has an effect, a branch or a loop.
+    """
+
+    def __init__(self, backward: func.FuncOp, saved: int, functions: Functions):
+        self._saved = saved
+        self._loaded: dict[frozenset[int], tuple[Callable, list[TensorInfo]]] = {}
+        effects = any(is_extern(op) and has_effect(op) for op in ops_of(backward))
+        self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
+        if not self.is_possible:
+            return
+        with backward.context, ir.Location.unknown():
+            self._module = ir.Module.create()
+            with ir.InsertionPoint(self._module.body):
+                self._function = func.FuncOp("gradient", ir.FunctionType.get(list(backward.type.inputs), []))
+            block = self._function.add_entry_block()
+            with ir.InsertionPoint(block):
+                func.ReturnOp(inlined(backward, list(block.arguments), functions))
+
+    def __call__(self, values: list, absent: frozenset[int]) -> tuple:
+        """The gradients, None where only tangents that are `absent` (by number) give one."""
+        if absent not in self._loaded:
+            self._loaded[absent] = self._load(absent)
+        function, zeros = self._loaded[absent]
+        current().eager[_REASON] += 1
+        warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
+        made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in zeros]
+        with torch.no_grad(), torch._C._DisableAutocast():
+            return function([*values, *made])
+
+    def _load(self, absent: frozenset[int]) -> tuple[Callable, list[TensorInfo]]:
+        with self._function.context, ir.Location.unknown(), ir.InsertionPoint(self._module.body):
+            made = self._function.operation.clone().opview
+            zeros = _leave_out(made, self._saved, {self._saved + number for number in absent})
+            return Emitter(made, {}).emit().load(), zeros
+
+
+def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[TensorInfo]:
+    """Removes what depends on `absent` arguments and no other tangent; returns the types of zeros to append.
+
+    A gradient that only they give becomes none. Where sums, choices or lists join what is absent with what is not,
+    zeros stand in: nothing is multiplied there.
+    """
+    block = function_op.body.blocks[0]
+    parameters = list(block.arguments)
+    tangents, gone = set(parameters[saved:]), {parameters[index] for index in absent}
+    idle: list[ir.Operation] = []
+    zeros: dict[ir.Value, ir.Value] = {}
+    for op in ops_of(function_op):
+        depends = [each for each in op.operands if each in tangents]
+        tangents.update(op.results if depends else ())
+        is_end = isinstance(op.opview, func.ReturnOp)
+        if depends and not is_end and gone.issuperset(depends):
+            gone.update(op.results)
+            idle.append(op)
+            continue
+        for index, operand in enumerate(op.operands):
+            if operand in gone and is_end:
+                with ir.InsertionPoint(op):
+                    none = ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")])
+                op.operands[index] = none.result
+            elif operand in gone:
+                if operand not in zeros:
+                    zeros[operand] = block.add_argument(operand.type, ir.Location.unknown())
+                op.operands[index] = zeros[operand]
+    for op in reversed(idle):
+        op.erase()
+    return [require_tensor_info(each.type) for each in zeros.values()]

@@ -1,0 +1,217 @@
+"""The gradient of a compiled function as a differentiable one: what runs when a backward is itself differentiated.
+
+`@forward` and `@backward` become one function of the arguments and the tangents, with regions inlined and without what
+no gradient depends on. It runs op by op through ATen under autograd, so its results have a history like any other.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.python.aten import overload
+from dovetail.backends.python.emitter import Emitter
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.dovetail import (
+    DetachOp,
+    OwnOp,
+    ReadOp,
+    SetMetadataOp,
+    ViewOp,
+    WriteOp,
+)
+from dovetail.dialects.memory.aliases import with_aliases
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
+
+
+class Replay:
+    """The differentiable gradient of one border, read from the IR.
+
+    Attributes:
+        arguments: positions of the arguments that it takes as they are, in order: no saved value holds them.
+        saved: numbers of the saved values that it takes rather than computes: those with a history of their own
+            (arguments, differentiable results), those that need none (integers), and what a mutated argument held.
+        histories: of those, by number, the mutated argument whose history the saved value lacks.
+        draws: whether it draws random numbers; they must be those that the forward drew.
+        refusal: why the gradient can't be computed again, None if it can.
+        names: the user's name for each argument.
+    """
+
+    def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
+        joined = _Joined(forward, backward, functions)
+        self._joined = joined
+        used = [any(True for _ in value.uses) for value in joined.arguments]
+        self.arguments = tuple(index for index, is_used in enumerate(used) if is_used)
+        self.saved = tuple(number for number, value in joined.taken.items() if any(True for _ in value.uses))
+        self.histories = {number: joined.copied[number] for number in self.saved if number in joined.copied}
+        self.names = _names(call)
+        self.draws = any(_is_random(op) for op in joined.ops())
+        self.refusal = self._refusal(call, backward)
+
+    def _refusal(self, call: func.CallOp, backward: func.FuncOp) -> str | None:
+        written = _written(call)
+        for index in self.arguments:
+            if index in written:
+                return f"it depends on what argument {self.names[index]} held before the function changed it"
+        for op in self._joined.ops():
+            if control_flow_name(op):
+                return f"'{control_flow_name(op)}' runs a branch or a loop ({op.location}), not supported there"
+            if is_extern(op) and overload(aten_name(op))._schema.is_mutable:
+                return f"'{aten_name(op)}' mutates memory ({op.location}), so it can't run again"
+        for op in ops_of(backward):
+            if is_extern(op) and has_effect(op):
+                return f"'{aten_name(op)}' in the backward has an effect ({op.location})"
+        return None
+
+    def __call__(self, arguments: list, tangents: list, saved: list, random_state: torch.Tensor | None) -> tuple:
+        """Returns a gradient (or None) for each argument, differentiable in arguments and tangents.
+
+        `arguments` holds None for those that are not in `self.arguments`, `saved` what `self.saved` names;
+        `random_state` is that of the CPU's generator before the forward, None where nothing is drawn.
+        """
+        everything = [*arguments, *tangents, *saved]
+        with torch._C._DisableAutocast():
+            if random_state is None:
+                return self._gradient(everything)
+            with torch.random.fork_rng(devices=()):
+                torch.set_rng_state(random_state)
+                return self._gradient(everything)
+
+    @cached_property
+    def _gradient(self) -> Callable:
+        return Emitter(self._joined.function(self.saved), {}).emit().load()
+
+
+class _Joined:
+    """`@forward` and `@backward` as one function without regions, pruned to what the gradients depend on.
+
+    Attributes:
+        arguments: its parameters for the arguments.
+        taken: its parameters for saved values, by number.
+        copied: of those, by number, the argument of whose old value the saved one is a copy.
+    """
+
+    def __init__(self, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
+        checks = [ir.DictAttr(each) for each in forward.attributes["res_attrs"]]
+        owned = next((index for index, each in enumerate(checks) if "dovetail.saved" in each), len(checks))
+        saved, count = len(checks) - owned, len(forward.type.inputs)
+        tangents = list(backward.type.inputs)[saved:]
+        with forward.context, ir.Location.unknown():
+            self._module = ir.Module.create()
+            with ir.InsertionPoint(self._module.body):
+                self._function = func.FuncOp("gradient", ir.FunctionType.get([*forward.type.inputs, *tangents], []))
+            self._block = self._function.add_entry_block()
+            parameters = list(self._block.arguments)
+            self.arguments = parameters[:count]
+            self.taken: dict[int, ir.Value] = {}
+            self.copied: dict[int, int] = {}
+            with ir.InsertionPoint(self._block):
+                values = inlined(forward, self.arguments, functions)[owned:]
+                results = _differentiable_results(forward, owned)
+                for number, value in enumerate(values):
+                    is_checked = ir.StringAttr(checks[owned + number]["dovetail.saved"]).value == "checked"
+                    values[number] = self._take(number, value, number in results, is_checked)
+                func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
+        _prune(list(self.ops()))
+
+    def ops(self) -> Iterator[ir.Operation]:
+        return ops_of(self._function)
+
+    def function(self, saved: tuple[int, ...]) -> func.FuncOp:
+        """The function, its parameters for saved values being those of `saved`."""
+        for number in reversed(self.taken):
+            if number not in saved:
+                self._block.erase_argument(self.taken.pop(number).arg_number)
+        return self._function
+
+    def _take(self, number: int, value: ir.Value, is_result: bool, is_checked: bool) -> ir.Value:
+        """A parameter in place of a saved value where its history is known without computing it."""
+        read = _read_through_copies(value)
+        if read is None and not is_result and _is_differentiable(value):
+            return value
+        parameter = self.taken[number] = self._block.add_argument(value.type, ir.Location.unknown())
+        value.replace_all_uses_with(parameter)
+        if read is not None:
+            ref = read.owner.operation.operands[0]
+            for use in list(ref.uses):
+                use.owner.operation.results[0].replace_all_uses_with(parameter)
+            if not is_checked:
+                self.copied[number] = ref.arg_number
+        return parameter
+
+
+def _prune(ops: list[ir.Operation]) -> None:
+    """Erases what no gradient depends on. A draw stays while one after it does: it moves the generator on."""
+    is_drawn_after = False
+    for op in reversed(ops[:-1]):
+        is_used = any(True for result in op.results for _ in result.uses)
+        is_drawn_after = is_drawn_after or (is_used and _is_random(op))
+        if not is_used and not (_is_random(op) and is_drawn_after) and not _mutates(op):
+            op.erase()
+
+
+def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
+    """Numbers of the saved values that the program hands out as differentiable results."""
+    returned = list(list(ops_of(forward))[-1].operands)
+    owns = [value.owner.operation.opview for value in returned[:owned] if not isinstance(value.owner, ir.Block)]
+    handed_out = [op.value for op in owns if isinstance(op, OwnOp) and op.is_differentiable]
+    return {number for number, value in enumerate(returned[owned:]) if value in handed_out}
+
+
+def _read_through_copies(value: ir.Value) -> ir.Value | None:
+    """The read of an argument that `value` is a copy of, or is itself."""
+    while not isinstance(value.owner, ir.Block) and aten_name(value.owner.operation) == "aten.clone.default":
+        value = value.owner.operation.operands[0]
+    is_read = not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ReadOp)
+    return value if is_read else None
+
+
+def _is_differentiable(value: ir.Value) -> bool:
+    dtype = getattr(torch, require_tensor_info(value.type).dtype)
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _is_random(op: ir.Operation) -> bool:
+    is_kernel = is_extern(op) and not control_flow_name(op)
+    return is_kernel and torch.Tag.nondeterministic_seeded in overload(aten_name(op)).tags
+
+
+def _mutates(op: ir.Operation) -> bool:
+    return is_extern(op) and not control_flow_name(op) and overload(aten_name(op))._schema.is_mutable
+
+
+def has_effect(op: ir.Operation) -> bool:
+    if control_flow_name(op):
+        return True
+    return _is_random(op) or _mutates(op) or not overload(aten_name(op))._schema.returns
+
+
+def _written(call: func.CallOp) -> set[int]:
+    """Positions of the call's arguments whose memory or sizes the caller changes."""
+    caller = call.operation.block.operations
+    changing = (op.operation.opview for op in caller if isinstance(op.operation.opview, WriteOp | SetMetadataOp))
+    changed = with_aliases(call.operation.parent.opview, {_root(view.ref) for view in changing})
+    return {index for index, value in enumerate(call.operands) if _root(value) in changed}
+
+
+def _names(call: func.CallOp) -> list[str]:
+    caller = call.operation.parent.opview
+    given = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if "arg_attrs" in caller.attributes else []
+    names = {
+        value: ir.StringAttr(each["dovetail.name"]).value
+        for value, each in zip(caller.body.blocks[0].arguments, given, strict=False)
+        if "dovetail.name" in each
+    }
+    return [names.get(_root(value), str(index)) for index, value in enumerate(call.operands)]
+
+
+def _root(ref: ir.Value) -> ir.Value:
+    """The ref that `ref` is a view of, through any number of views."""
+    while not isinstance(ref.owner, ir.Block) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
+        ref = ref.owner.operation.opview.ref
+    return ref

@@ -1,0 +1,92 @@
+"""Around a program of plain tensors: the wrapper subclasses that its caller passes and gets.
+
+What they are made of is said by `dovetail.arguments` and `dovetail.results` of `@call`.
+See docs/decisions/0013-subclasses.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch_mlir.dialects import func
+
+from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
+from dovetail.dialects.wrapping import parts, unwrap, wrap
+from dovetail.errors import AliasMismatch
+from dovetail.runtime.subclasses.versions import Saved, read_saved, watch
+
+
+def with_subclasses(functions: Mapping[str, func.FuncOp], program: Callable) -> Callable:
+    """`program`, which runs `@call`, as a function of what the user passes; returns what the user gets."""
+    stated = convention(functions["call"])
+    if stated is None:
+        return program
+    return _Boundary(stated, _expected(functions["call"]), read_saved(functions), program).run
+
+
+@dataclass(frozen=True)
+class _Boundary:
+    stated: Convention
+    expected: Mapping[int, tuple]
+    saved: Saved
+    program: Callable
+
+    def run(self, given: list) -> list:
+        """Calls the program with the tensors inside of `given`, which it empties.
+
+        Raises:
+            AliasMismatch: for a wrapper around other tensors than assumed, before anything ran.
+        """
+        passed, plain = list(given), self._plain(given)
+        given.clear()
+        results = self.program(plain)
+        for each, value in zip(self.stated.arguments, passed, strict=True):
+            if isinstance(each, Wrapped):
+                for _ in range(each.versions):
+                    torch.autograd.graph.increment_version(value)
+        found: list = []
+        for entry in self.stated.results:
+            found.append(self._result(entry, results, passed, found))
+        watch(self.saved, self.stated, results, passed, found)
+        return found
+
+    def _plain(self, given: Sequence) -> list:
+        plain: list = [None] * len(self.expected)
+        for number, (each, value) in enumerate(zip(self.stated.arguments, given, strict=True)):
+            if isinstance(each, int):
+                plain[each] = value
+                continue
+            try:
+                tensors: Sequence[torch.Tensor] = parts(each, value)
+            except TypeError as error:
+                raise AliasMismatch(f"argument {number}: {error}") from error
+            for position, part in zip(each.positions(), tensors, strict=True):
+                if self.expected[position] != _facts(part):
+                    raise AliasMismatch(f"argument {number} holds other tensors than assumed")
+            if torch.is_grad_enabled() and value.requires_grad:
+                tensors = unwrap(each, value)
+            for position, part in zip(each.positions(), tensors, strict=True):
+                plain[position] = part
+        return plain
+
+    def _result(self, entry: int | Wrapped | Same, results: Sequence, passed: Sequence, found: Sequence):
+        match entry:
+            case int():
+                return results[entry]
+            case Wrapped():
+                return wrap(entry, results)
+        return passed[entry.index] if entry.kind == "argument" else found[entry.index]
+
+
+def _expected(call: func.FuncOp) -> dict[int, tuple]:
+    """For each of the call's tensors what `_facts` says of it; None for its numbers."""
+    found: dict[int, tuple] = {}
+    for index, type_ in enumerate(call.type.inputs):
+        ref = RefType(type_) if isinstance(type_, RefType) else None
+        found[index] = (ref.info.shape, ref.strides, getattr(torch, ref.info.dtype), False) if ref else ()
+    return found
+
+
+def _facts(part: torch.Tensor) -> tuple:
+    return tuple(part.size()), part.stride(), part.dtype, part.requires_grad

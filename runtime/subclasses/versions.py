@@ -1,0 +1,117 @@
+"""Version checks of wrapper subclasses: what the backward needs must not be changed before it runs.
+
+Writing a wrapper moves its own version counter, not those of its parts, which are what the border saves and checks.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import FORWARD, is_border, referred
+from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.subclasses import Convention, Wrapped
+from dovetail.runtime.autograd.border import memory
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Positions of the plain arguments and results whose memory the backward reads, where the user can reach it.
+
+    `made` are all results that the border hands out, or views of such.
+    """
+
+    arguments: frozenset[int]
+    results: frozenset[int]
+    made: frozenset[int]
+
+
+def watch(saved: Saved, stated: Convention, results: Sequence, passed: Sequence, found: Sequence) -> None:
+    """Has the backward of the call that made `results` check the wrappers among arguments and results.
+
+    `passed` is what the caller gave, `found` what it gets.
+    """
+    made = (results[position] for position in saved.made)
+    tensor = next((each for each in made if each.grad_fn is not None), None)
+    if tensor is None:
+        return
+    watched = [*_touching(stated.arguments, passed, saved.arguments, "argument")]
+    handed_out = _touching(stated.results, found, saved.results, "result")
+    # A result's alias shares the counter, and does not keep the node alive that it would be kept by.
+    watched += [(what, tensor.detach()) for what, tensor in handed_out]
+    versions = [(what, tensor, tensor._version) for what, tensor in watched]
+    if versions:
+        _node(tensor).register_prehook(lambda _: _check(versions))
+
+
+def _touching(entries: Sequence, tensors: Sequence, saved: frozenset[int], what: str) -> Iterator:
+    for number, (each, tensor) in enumerate(zip(entries, tensors, strict=True)):
+        if isinstance(each, Wrapped) and saved.intersection(each.positions()):
+            yield f"{what} {number}, a {type(tensor).__name__}", tensor
+
+
+def _check(versions: Sequence[tuple[str, torch.Tensor, int]]) -> None:
+    for what, tensor, version in versions:
+        if tensor._version != version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation:"
+                f" {what}, is at version {tensor._version}; expected version {version} instead"
+            )
+
+
+def _node(tensor: torch.Tensor):
+    """The program's node in autograd's graph, of a tensor that it made, maybe by views of its result."""
+    node = tensor.grad_fn
+    while node is not None and node.name() != "DovetailBackward":
+        node = node.next_functions[0][0]
+    return node
+
+
+def read_saved(functions: Mapping[str, func.FuncOp]) -> Saved:
+    """Reads from the border which memory the backward checks."""
+    borders = {name: op for name, op in functions.items() if is_border(op)}
+    arguments: set[int] = set()
+    results: set[int] = set()
+    made: set[int] = set()
+    for name, border in borders.items():
+        forward, owned = functions[referred(border, FORWARD)], len(border.type.results)
+        returned = list(list(forward.body.blocks[0].operations)[-1].operation.operands)
+        states = [ir.DictAttr(each) for each in forward.attributes["res_attrs"]]
+        checked = {
+            memory(value)
+            for value, state in zip(returned[owned:], states[owned:], strict=True)
+            if ir.StringAttr(state["dovetail.saved"]).value == "checked"
+        }
+        arguments |= {number for number in map(_argument, checked) if number is not None}
+        numbers = {index for index, value in enumerate(returned[:owned]) if memory(_owned(value)) in checked}
+        results |= _returned(functions["call"], name, numbers)
+        made |= _returned(functions["call"], name, set(range(owned)))
+    return Saved(frozenset(arguments), frozenset(results), frozenset(made))
+
+
+def _owned(value: ir.Value) -> ir.Value:
+    """The value that an owned result holds."""
+    return value.owner.operation.operands[0]
+
+
+def _argument(value: ir.Value) -> int | None:
+    """The number of the argument that `value` is a read of."""
+    if isinstance(value.owner, ir.Block) or not isinstance(value.owner.operation.opview, ReadOp):
+        return None
+    ref = value.owner.operation.opview.ref
+    return ref.arg_number if isinstance(ref.owner, ir.Block) else None
+
+
+def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
+    """Positions of what `call` returns that lies in the memory of these results of its call of `border`."""
+    found: set[int] = set()
+    returned = list(call.body.blocks[0].operations)[-1].operation.operands
+    for index, value in enumerate(returned):
+        while not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ViewOp | DetachOp):
+            value = value.owner.operation.opview.ref
+        owner = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
+        if isinstance(owner, func.CallOp) and referred(owner, "callee") == border and value.result_number in numbers:
+            found.add(index)
+    return found

@@ -1,0 +1,133 @@
+"""What the capture's table makes of ops: right by eager's kernels, and without the ops that IREE gets wrong."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from dovetail.frontend.decompose.table import decompositions
+
+NAN, INF = math.nan, math.inf
+SPECIAL = [NAN, INF, -INF, 0.0, -1.0, 2.0, 0.5, -0.5]
+
+aten = torch.ops.aten
+
+
+def decomposed(function, *arguments: torch.Tensor) -> tuple[torch.fx.GraphModule, set[str]]:
+    graph = make_fx(function, decomposition_table=decompositions())(*arguments)
+    return graph, {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+
+
+def pairs(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+    values = torch.tensor(SPECIAL, dtype=dtype)
+    return values.repeat_interleave(len(values)), values.repeat(len(values))
+
+
+@pytest.mark.parametrize("op", [torch.maximum, torch.minimum])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_extremum_of_two_keeps_nan(op, dtype):
+    """IREE's own maximum drops a NaN on either side."""
+    left, right = pairs(dtype)
+    graph, targets = decomposed(op, left, right)
+    assert not targets & {"aten.maximum.default", "aten.minimum.default"}
+    torch.testing.assert_close(graph(left, right), op(left, right), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (None, 0.5), (-0.5, None), (2, -1), (NAN, 1.0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_clamp_keeps_nan_and_dtype(bounds, dtype):
+    """IREE's clamp turns NaN into a bound; the result of whole numbers with a fractional bound is fractional."""
+    value = pairs()[0].nan_to_num(0, 100, -100).to(dtype) if dtype is torch.int64 else pairs(dtype)[0]
+    if dtype is torch.int64 and bounds[0] is not None and math.isnan(bounds[0]):
+        pytest.skip("eager has no NaN bound for whole numbers")
+    graph, _ = decomposed(lambda each: torch.clamp(each, *bounds), value)
+    torch.testing.assert_close(graph(value), torch.clamp(value, *bounds), rtol=0, atol=0, equal_nan=True)
+
+
+def test_clamp_by_tensors_keeps_nan():
+    """A NaN bound makes the result NaN in eager."""
+    low, high = pairs()
+    value = low.flip(0)
+    graph, targets = decomposed(torch.clamp, value, low, high)
+    assert "aten.clamp.Tensor" not in targets
+    torch.testing.assert_close(graph(value, low, high), torch.clamp(value, low, high), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("op", [torch.argmax, torch.argmin])
+def test_arg_extremum_finds_first_nan(op, dim):
+    """IREE's index passes over NaN; ties go to the first."""
+    value = torch.tensor([[1.0, 3.0, 3.0, -INF], [INF, NAN, 2.0, NAN], [-1.0, -1.0, -2.0, -2.0]])
+    graph, _ = decomposed(lambda each: op(each, dim), value)
+    assert torch.equal(graph(value), op(value, dim))
+
+
+def test_max_of_a_dim_gives_values_and_indices():
+    """`max.dim` shares the fault of `argmax`."""
+    value = torch.tensor([[1.0, 3.0, 3.0], [INF, NAN, 2.0]])
+    graph, targets = decomposed(lambda each: torch.max(each, 1), value)
+    assert "aten.max.dim" not in targets
+    torch.testing.assert_close(graph(value), list(torch.max(value, 1)), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("op", [torch.sum, torch.mean, torch.linalg.vector_norm, torch.var])
+def test_reductions_of_halves_add_up_in_float32(op, dtype):
+    """IREE adds up in the element type: 20000 bfloat16 numbers came out 80 % too small."""
+    value = torch.rand(20000).to(dtype)
+    graph, _ = decomposed(op, value)
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and str(node.target).split(".")[1] in (
+            "sum",
+            "mean",
+            "linalg_vector_norm",
+            "var",
+        ):
+            assert node.args[0].meta["val"].dtype is torch.float32, node
+    torch.testing.assert_close(graph(value), op(value))
+
+
+@pytest.mark.parametrize("power", [-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3])
+def test_small_powers(power):
+    """IREE gives -inf for 0 to a negative whole power."""
+    value = torch.tensor([0.0, -0.0, 1.5, -1.5, INF, NAN])
+    graph, targets = decomposed(lambda each: torch.pow(each, power), value)
+    assert power == 0 or not any("pow" in target for target in targets)
+    torch.testing.assert_close(graph(value), torch.pow(value, power), equal_nan=True)
+
+
+@pytest.mark.parametrize("pad", [[-1, -2], [2, -1, -1, 3]])
+def test_negative_pad(pad):
+    """torch-mlir refuses a negative pad, and the whole region with it."""
+    value = torch.arange(20.0).view(4, 5)
+    graph, _ = decomposed(lambda each: aten.constant_pad_nd(each, pad, 7.0), value)
+    pads = [node.args[1] for node in graph.graph.find_nodes(op="call_function", target=aten.constant_pad_nd.default)]
+    assert all(size >= 0 for sizes in pads for size in sizes)
+    assert torch.equal(graph(value), aten.constant_pad_nd(value, pad, 7.0))
+
+
+def test_whole_numbers_are_negated_exactly():
+    """IREE negates them through floating point."""
+    value = torch.tensor([2**62 + 1, -(2**63) + 1, 0, 5])
+    graph, targets = decomposed(torch.neg, value)
+    assert "aten.neg.default" not in targets
+    assert torch.equal(graph(value), -value)
+
+
+def _swapped(number: float, op, value: torch.Tensor) -> torch.Tensor:
+    return op(value, number)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int64])
+@pytest.mark.parametrize("op", [torch.gt, torch.ge, torch.eq])
+def test_comparison_with_a_number_rounds_it(op, dtype):
+    """IREE compares as float64, where float32's 0.3 is greater than 0.3; eager rounds the number first."""
+    for number in (0.3, -1.828613282506104, 1e-42, 70000.0, 16777216.0):
+        value = torch.tensor([number, 1.0]).to(dtype) + (dtype is torch.int64)
+        graph, _ = decomposed(partial(_swapped, number, op), value)
+        (compared,) = [node for node in graph.graph.nodes if str(node.target).startswith(f"aten.{op.__name__}")]
+        rounded = compared.args[1]
+        assert rounded == torch.tensor(rounded, dtype=torch.float32 if dtype is torch.int64 else dtype).item()
+        assert torch.equal(graph(value), op(value, number))

@@ -1,0 +1,52 @@
+"""Ops on lists of tensors, which optimizers and gradient clipping use."""
+
+import copy
+
+import torch
+
+from dovetail.frontend.decompose.foreach import foreach_decompositions
+
+
+def test_every_overload_gives_what_aten_gives():
+    """Catches a scalar that reaches the wrong argument, and a list that is not taken apart."""
+    values = {
+        "Tensor[]": [torch.rand(3) + 0.5, torch.rand(2, 2) + 0.5],
+        "Scalar[]": [2.0, 3.0],
+        "Tensor": torch.tensor(2.0),
+    }
+    for overload, decomposed in foreach_decompositions().items():
+        arguments = []
+        for argument in overload._schema.arguments:
+            kind = str(argument.real_type).replace("List[Tensor]", "Tensor[]").replace("List[number]", "Scalar[]")
+            if argument.has_default_value():
+                break
+            arguments.append(values.get(kind, 2.0))
+        torch.testing.assert_close(decomposed(*arguments), list(overload(*arguments)), equal_nan=True)
+
+
+def test_lists_of_tensors_written_in_place():
+    """Catches a bare importer error in place of a compiled optimizer."""
+
+    def fn(x, y):
+        torch._foreach_mul_([x, y], [2.0, 3.0])
+        torch._foreach_addcdiv_([x, y], [x + 1, y + 2], [x + 4, y + 4], 0.5)
+        return torch._foreach_norm([x, y])
+
+    written, expected = ([torch.arange(4.0), torch.ones(3)] for _ in range(2))
+    norms = torch.compile(fn, backend="dovetail", fullgraph=True)(*written)
+    torch.testing.assert_close(norms, fn(*expected))
+    torch.testing.assert_close(written, expected)
+
+
+def test_gradient_clipping():
+    """Catches a training step that can't be compiled for want of one utility."""
+    model = torch.nn.Linear(4, 3)
+    twin = copy.deepcopy(model)
+    norms = []
+    for each, compile_it in ((model, True), (twin, False)):
+        each(torch.ones(2, 4)).square().sum().backward()
+        clip = torch.nn.utils.clip_grad_norm_
+        clip = torch.compile(clip, backend="dovetail") if compile_it else clip
+        norms.append(clip(list(each.parameters()), 0.5))
+    torch.testing.assert_close(norms[0], norms[1])
+    torch.testing.assert_close([p.grad for p in model.parameters()], [p.grad for p in twin.parameters()])

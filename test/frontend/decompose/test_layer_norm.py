@@ -1,0 +1,85 @@
+"""Layer normalization as it is traced, against eager on ordinary and special values."""
+
+import math
+
+import pytest
+import torch
+
+import dovetail
+from dovetail.frontend.decompose.layer_norm import layer_norm
+
+SPECIAL = [0.0, -0.0, 1.0, 3.0, 1e-30, 1e18, 1e19, math.inf, -math.inf, math.nan]
+
+
+def _close(actual, expected):
+    torch.testing.assert_close(actual, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+def test_special_values(special: float):
+    """Would catch a finite result where eager's variance overflows, a lost NaN, and a division by zero."""
+    for row in (torch.full((2, 6), special), torch.tensor([[special, 1.0, 2.0, -3.0]])):
+        size = row.shape[-1]
+        weight, bias = torch.linspace(0.5, 2, size), torch.linspace(-1, 1, size)
+        expected, _, scale = torch.native_layer_norm(row, (size,), weight, bias, 1e-5)
+        actual, mean, actual_scale = layer_norm(row, [size], weight, bias, 1e-5)
+        _close((actual, actual_scale), (expected, scale))
+        _close(mean, row.mean(-1, keepdim=True))
+
+
+@pytest.mark.parametrize("special", [1e20, torch.finfo(torch.float32).max])
+@pytest.mark.parametrize("size", [4, 100])
+def test_difference_whose_square_overflows(special: float, size: int):
+    """Would catch another result than docs/limits.md says: eager's is NaN or ours, by the size."""
+    row = torch.linspace(-3, 3, size).reshape(1, size).index_fill(1, torch.tensor([0]), special)
+    actual, mean, scale = layer_norm(row, [size], None, None, 1e-5)
+    assert torch.equal(actual, torch.zeros_like(row))
+    assert torch.equal(scale, torch.zeros(1, 1))
+    torch.testing.assert_close(mean, row.mean(-1, keepdim=True))
+    expected = torch.native_layer_norm(row, (size,), None, None, 1e-5)[0]
+    assert expected.isnan().all() or torch.equal(expected, actual)
+
+
+def test_row_of_one_large_number():
+    """Would catch another result than docs/limits.md says."""
+    row = torch.full((1, 4), 1e20)
+    assert torch.equal(layer_norm(row, [4], None, None, 1e-5)[0], torch.zeros(1, 4))
+    assert torch.native_layer_norm(row, (4,), None, None, 1e-5)[0].isnan().all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_is_as_exact_as_eager(offset: float):
+    """Would catch a variance that cancels: from the mean of the squares and the square of the mean."""
+    value = torch.randn(64, 256) + offset
+    wide = torch.native_layer_norm(value.double(), (256,), None, None, 1e-5)[0]
+    eager = (torch.native_layer_norm(value, (256,), None, None, 1e-5)[0] - wide).abs().max()
+    ours = (layer_norm(value, [256], None, None, 1e-5)[0] - wide).abs().max()
+    assert ours <= 4 * eager
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_other_types_are_left_to_pytorch(dtype: torch.dtype):
+    """Would catch means of a half's thousands of numbers that are added up in half precision."""
+    value = torch.randn(4, 3000).to(dtype)
+    _close(layer_norm(value, [3000], None, None, 1e-5)[0], torch.native_layer_norm(value, (3000,), None, None, 1e-5)[0])
+
+
+def test_no_elements():
+    """Would catch a mean of nothing that changes the shape or the type of what eager returns."""
+    value = torch.empty(0, 4)
+    for actual, wanted in zip(
+        layer_norm(value, [4], None, None, 1e-5), torch.native_layer_norm(value, (4,), None, None, 1e-5), strict=True
+    ):
+        _close(actual, wanted)
+
+
+def test_gradients():
+    """Would catch a backward that expects statistics of another shape, and a layer norm that leaves the region."""
+    norm = torch.nn.LayerNorm((3, 4))
+    value = torch.randn(2, 3, 4, requires_grad=True)
+    names = (value, *norm.parameters())
+    expected = torch.autograd.grad((norm(value) ** 2).sum() + norm(value).sum(), names)
+    dovetail.stats(reset=True)
+    compiled = torch.compile(lambda x: (norm(x) ** 2).sum() + norm(x).sum(), backend="dovetail")
+    torch.testing.assert_close(torch.autograd.grad(compiled(value), names), expected)
+    assert not dovetail.stats().library_calls

@@ -1,0 +1,153 @@
+"""What is handed to IREE: the refusals, and a compiled part of the op sweep (`make sweep` runs all of it)."""
+
+import pytest
+import torch
+
+import dovetail
+from dovetail.dialects.torch_facts.types import TensorInfo
+from dovetail.passes.placement.iree_support import refusal
+from dovetail.tools.sweep.cases import Case, all_cases
+from dovetail.tools.sweep.check import check, runs_in_eager
+
+# What models use all the time: these must be right, and must stay in regions.
+FREQUENT = (
+    "abs add addcdiv addcmul amax amin any argmax clamp clamp_min cat clone div eq exp ge gelu gt hardtanh isnan le "
+    "leaky_relu log logical_and lt masked_fill max maximum mean minimum mul ne neg pow reciprocal relu rsqrt rsub "
+    "sigmoid sign silu sqrt sub sum tanh threshold_backward triu var where _softmax _log_softmax _to_copy"
+).split()
+
+
+def info(dtype: str, *shape: int) -> TensorInfo:
+    return TensorInfo(shape, dtype, torch.tensor([], dtype=getattr(torch, dtype)).itemsize)
+
+
+def frequent_cases(dtype: torch.dtype) -> list[Case]:
+    return [
+        case for case in all_cases(FREQUENT) if case.dtype is dtype and case.shape == "full" and runs_in_eager(case)
+    ]
+
+
+# Calls that only a library kernel gets right.
+LEFT_TO_ATEN = {
+    "aten.div.Tensor_mode",
+    "aten.div.Scalar_mode",
+    "aten.pow.Tensor_Tensor",
+    "aten.pow.Tensor_Scalar",
+    "aten.pow.Scalar",
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_frequent_ops_are_right_and_compiled(dtype):
+    """NaN dropped by a maximum, -inf from a power, half-precision sums: all silent. And a refusal too many is slow."""
+    outcomes = check(frequent_cases(dtype), decompose=True)
+    assert [f"{outcome.case}: {outcome.failed or outcome.differs}" for outcome in outcomes if outcome.wrong] == []
+    refused = {outcome.case.name: outcome.refused for outcome in outcomes if outcome.refused}
+    assert {name: reason for name, reason in refused.items() if name not in LEFT_TO_ATEN} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "tensors", "reason"),
+    [
+        ("aten.maximum.default", [info("float32", 4)] * 3, "drops NaN"),
+        ("aten.sum.dim_IntList", [info("bfloat16", 4, 4), info("bfloat16", 4)], "half precision"),
+        ("aten.sin.default", [info("float32", 4)] * 2, "large arguments"),
+        ("aten.add.Scalar", [info("uint8", 4)] * 2, "signed"),
+        ("aten.gt.Scalar", [info("bool", 4)] * 2, "truth values"),
+        ("aten.remainder.Tensor", [info("int64", 4)] * 3, "divisor 0"),
+        ("aten.add.Tensor", [info("complex64", 4)] * 3, "can't be imported"),
+        ("aten.amax.default", [info("float32"), info("float32")], "0-dim"),
+        ("aten.tanh.default", [info("float64", 4)] * 2, "does not link"),
+        ("aten.add.Tensor", [info("bool", 4)] * 3, "modulo 2"),
+        ("torch.vtensor.literal", [info("uint8", 4)], "does not compile"),
+    ],
+)
+def test_refused(name, tensors, reason):
+    """Each of these was compiled to wrong numbers, to a crash, or not at all."""
+    assert reason in refusal(name, tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "tensors"),
+    [
+        ("aten.maximum.default", [info("int64", 4)] * 3),
+        ("aten.gt.Scalar", [info("float32", 4), info("bool", 4)]),
+        ("aten.sum.dim_IntList", [info("float32", 4, 4), info("float32", 4)]),
+        ("aten._to_copy.default", [info("uint8", 4), info("float32", 4)]),
+        ("aten.exp.default", [info("float64", 4)] * 2),
+        ("aten.add.Tensor", [info("bool", 4), info("float32", 4), None, info("float32", 4)]),
+        ("torch.vtensor.literal", [info("bool", 4)]),
+        ("prims.convert_element_type.default", [info("uint8", 4), info("bool", 4)]),
+    ],
+)
+def test_not_refused(name, tensors):
+    """A rule that matches too much takes frequent ops out of the regions: a comparison's result is always bool."""
+    assert refusal(name, tensors) == ""
+
+
+# Enough elements for a region to be worth while, by the cost model.
+SIZE = 4096
+
+
+def _full(number: float, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full((SIZE,), number, dtype=dtype)
+
+
+def _folded(value: torch.Tensor) -> list[torch.Tensor]:
+    """Ops on constants, of which fold-constants knows some; IREE would fold each to another number."""
+    return [
+        value.exp(),
+        _full(True, torch.bool) + _full(True, torch.bool),
+        *[_full(number, dtype) % 3 for number in (-7, 7) for dtype in (torch.int16, torch.int32, torch.int64)],
+        *[_full(7, torch.int64) % -3, _full(-7, torch.int32) % 4, (_full(-7, torch.int64) & -1) % 3],
+        *[_full(2.5, dtype).trunc() for dtype in (torch.float32, torch.bfloat16)],
+        *[_full(2.5, dtype).sign() for dtype in (torch.float32, torch.float64, torch.float16)],
+        *[compare(_full(2.5, torch.bfloat16), 0) for compare in (torch.gt, torch.ge, torch.lt, torch.le)],
+        *[compare(_full(0.0, torch.float16), 0) for compare in (torch.eq, torch.ne)],
+    ]
+
+
+def _computed(value: torch.Tensor) -> list[torch.Tensor]:
+    """The same ops on what is not known, where they are right and must stay compiled."""
+    truth, number = value > 0, (value * 100).to(torch.int64)
+    return [
+        *[truth + True, truth + False, truth + (value > -1), torch.add(truth, value), truth + 1],
+        *[number % divisor for divisor in (3, -3, 4, -4)],
+        torch.arange(-7, SIZE) % 3,
+        *[value.trunc(), value.sign(), value.to(torch.bfloat16) > 0],
+    ]
+
+
+def _strictly_compiled(function, *arguments: torch.Tensor) -> list[torch.Tensor]:
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    return torch.compile(function, backend="dovetail", options={"strict": True})(*arguments)
+
+
+def test_what_iree_folds_wrongly_is_right():
+    """Would catch -7 % 3 = -1, true + true = false, trunc(2.5) = -2, sign(2.5) = -1: constants, but for the first."""
+    value = torch.linspace(-2, 2, SIZE)
+    torch._dynamo.reset()
+    compiled = torch.compile(_folded, backend="dovetail")(value)
+    for expected, actual in zip(_folded(value), compiled, strict=True):
+        torch.testing.assert_close(actual, expected)
+
+
+def test_what_iree_computes_right_stays_compiled():
+    """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly."""
+    value = torch.linspace(-2, 2, SIZE)
+    for expected, actual in zip(_computed(value), _strictly_compiled(_computed, value), strict=True):
+        torch.testing.assert_close(actual, expected)
+    assert dovetail.stats().regions
+
+
+@pytest.mark.parametrize("size", [1, 4, SIZE])
+def test_constants_of_truth_values_and_bytes_compile(size: int):
+    """Would catch a literal of bytes in a region, which IREE takes for one of signed numbers and refuses."""
+
+    def function(value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        chosen = torch.where(torch.tensor([True, False, True, True] * size)[:size], value.exp(), -value)
+        return chosen, torch.tensor([200, 255, 3, 0] * size, dtype=torch.uint8)[:size].float() * value.exp()
+
+    value = torch.linspace(-2, 2, size)
+    torch.testing.assert_close(_strictly_compiled(function, value), function(value))
