@@ -29,7 +29,9 @@ ROWS = rows()
 COMPILED = [row for row in ROWS if not row.eager]
 EAGER = [row for row in ROWS if row.eager]
 NUMBERS = {"ids": lambda row: row.number}
-TRAINING = pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+TRAINING = pytest.mark.parametrize(
+    "training", [pytest.param(False, id="inference", marks=pytest.mark.slow), pytest.param(True, id="training")]
+)
 
 
 @functools.cache

@@ -1,0 +1,68 @@
+"""The judge and the runner over PyTorch's own samples."""
+
+import pytest
+import torch
+
+from dovetail.tools.op_db import check as check_module
+from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, check
+from dovetail.tools.op_db.judge import difference
+from dovetail.tools.op_db.run import Seen
+
+pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTorch's table of operators imports")
+from dovetail.tools.op_db.cases import Case, all_cases, program
+
+pytestmark = pytest.mark.slow  # PyTorch's table takes ten seconds to import
+
+
+@pytest.mark.parametrize(
+    ("actual", "message"),
+    [
+        (torch.ones(2, 3, dtype=torch.float64), "dtype torch.float64 for torch.float32"),
+        (torch.ones(3, 2), "shape"),
+        (torch.ones(3, 2).t(), "strides (1, 2) for (3, 1)"),
+        (torch.full((2, 3), torch.nan), "NaN or an infinity at another place"),
+        (torch.ones(2, 3) + 1e-6, "off by"),
+        (None, "None for tensor"),
+    ],
+)
+def test_difference_is_said(actual: object, message: str):
+    """A difference of a kind that the judge does not look at counts as right."""
+    expected = torch.ones(2, 3)
+    assert message in difference(Seen({"result 0": expected}), Seen({"result 0": actual}), None)
+
+
+def test_errors_are_measured_against_double_precision():
+    """A result nearer to the truth than eager's counts as wrong, or one four times as far counts as right."""
+    truth = torch.full((4,), 1.0, dtype=torch.float64)
+    eager = torch.full((4,), 1 + 1e-5)
+
+    def seen(values: torch.Tensor) -> Seen:
+        return Seen({"result 0": values})
+
+    assert not difference(seen(eager), seen(torch.full((4,), 1 - 2e-5)), seen(truth))
+    assert "off by" in difference(seen(eager), seen(torch.full((4,), 1 - 4e-5)), seen(truth))
+
+
+def test_samples_are_the_same_at_each_call():
+    """Eager and compiled code are given other numbers, and every op that is not repeatable differs."""
+    case = next(iter(all_cases(["add"], ["float32"], 1)))
+    first, second = program(case), program(case)
+    assert first is not None
+    assert second is not None
+    assert all(map(torch.equal, first.tensors, second.tensors))
+
+
+def test_kinds_of_outcome():
+    """A sample that is never compiled, or not there, counts as right."""
+    assert check(Case("add", "float32", 0)).kind == RIGHT
+    assert check(Case("add", "float32", 10_000)).kind == NO_SAMPLE
+
+
+def test_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch):
+    """A compiled result is compared with itself."""
+
+    def wrong(function, backend):
+        return lambda *tensors: function(*tensors) + 1
+
+    monkeypatch.setattr(check_module.torch, "compile", wrong)
+    assert check(Case("mul", "float32", 0)).kind == WRONG

@@ -1,0 +1,83 @@
+"""What becomes of one sample: right, wrong, run eagerly, without a graph, or refused by eager itself."""
+
+import logging
+import warnings
+from dataclasses import dataclass
+
+import torch
+
+from dovetail.runtime.stats import stats
+from dovetail.tools.op_db.cases import Case, Program, program, widened
+from dovetail.tools.op_db.judge import difference
+from dovetail.tools.op_db.run import Seen, run
+
+RIGHT, WRONG, EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE = (
+    "right",
+    "wrong",
+    "run eagerly",
+    "not traced by Dynamo",
+    "no sample",
+    "not the same twice in eager",
+)
+
+# Their results are memory that nothing has written.
+_UNWRITTEN = (
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`kind` is one of the names above; `why` says what differs, or why the eager path was taken."""
+
+    kind: str
+    why: str = ""
+
+
+def check(case: Case) -> Outcome:
+    """Runs the sample eagerly, in double precision, and compiled; a sample that eager refuses is no sample."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
+    torch.set_num_threads(1)
+    try:
+        given = program(case)
+        if given is None:
+            return Outcome(NO_SAMPLE)
+        eager = run(given, given.function)
+        again = run(given, given.function)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return Outcome(NO_SAMPLE)
+    has_values = case.op not in _UNWRITTEN
+    if has_values and difference(eager, again, None):
+        return Outcome(NOT_REPEATABLE)
+    return _compiled(case, given, eager, has_values)
+
+
+def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outcome:
+    torch._dynamo.reset()
+    stats(reset=True)
+    try:
+        compiled = run(given, torch.compile(given.function, backend="dovetail"))
+    except Exception as error:  # whatever a user would meet is a finding
+        return Outcome(WRONG, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    counted = stats()
+    found = difference(eager, compiled, _precise(case) if has_values else None, has_values)
+    if found:
+        return Outcome(WRONG, found)
+    if counted.eager:
+        return Outcome(EAGER, next(iter(counted.eager)))
+    return Outcome(RIGHT if counted.graphs else NO_GRAPH)
+
+
+def _precise(case: Case) -> Seen | None:
+    """What the sample gives in double precision; None where that can't be asked."""
+    try:
+        wide = widened(case)
+        return None if wide is None else run(wide, wide.function)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return None
