@@ -1,5 +1,6 @@
 """Content-addressed store of compiled regions on disk, shared by processes and safe against half-written files."""
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -37,7 +38,7 @@ class RegionCache:
     Once the entries take more than `limit` bytes, those that were used least recently go, until a quarter is free.
 
     Attributes:
-        hits, misses: look-ups since this object was made, without those that found what it stored itself.
+        hits: regions found since this object was made, without those that it stored itself.
         damaged: entries that were truncated or altered; each was deleted and is also a miss.
         evicted: entries that had to go.
     """
@@ -48,25 +49,18 @@ class RegionCache:
         self.evicted = 0
         self._unchecked = limit  # bytes written since the entries were last added up; at first nobody knows
         self.hits = 0
-        self.misses = 0
         self._stored: set[str] = set()
         self.damaged = 0
 
-    def load(self, key: str) -> bytes | None:
-        """The entry of a region, counted as a hit or a miss; None where there is no sound one."""
-        payload = self.read(key)
-        if payload is None:
-            self.misses += 1
-        elif key not in self._stored:
-            self.hits += 1
-        return payload
+    def count_hit(self, key: str) -> None:
+        """Counts the region under `key` as found, all that it needs being there."""
+        self.hits += key not in self._stored
 
     def read(self, key: str) -> bytes | None:
         """The entry under `key`, or None where there is no sound one."""
         path = self._path(key)
         try:
             entry = path.read_bytes()
-            os.utime(path)  # when it was last used
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -76,7 +70,9 @@ class RegionCache:
         if payload is None:
             log.warning("the cache entry %s is damaged; the region is compiled again", path)
             self.damaged += 1
-            path.unlink(missing_ok=True)
+        # A cache that is another user's, or read-only, serves all the same.
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True) if payload is None else os.utime(path)  # when it was last used
         return payload
 
     def store(self, key: str, compiled: bytes) -> None:
@@ -88,9 +84,7 @@ class RegionCache:
         self._stored.add(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".writing-", delete=False) as file:
-                file.write(_MAGIC + hashlib.sha256(compiled).digest() + compiled)
-            os.replace(file.name, path)
+            _write(path, _MAGIC + hashlib.sha256(compiled).digest() + compiled)
             self._unchecked += len(compiled)
             # Adding up all entries costs a look at each: once an object, and then now and again.
             if self._unchecked >= self.limit // 16:
@@ -122,6 +116,17 @@ class RegionCache:
     def _path(self, key: str) -> Path:
         # Two levels keep folders small.
         return self.directory / key[:2] / key[2:]
+
+
+def _write(path: Path, entry: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".writing-", delete=False) as file:
+        try:
+            file.write(entry)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:  # a full disk must not be kept full
+            os.unlink(file.name)
+            raise
 
 
 def _unpack(entry: bytes) -> bytes | None:

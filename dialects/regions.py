@@ -49,13 +49,16 @@ def _text(region: func.FuncOp) -> str:
     return str(module)
 
 
-def merge_region_texts(texts: list[str]) -> tuple[str, list[str]]:
-    """One module with the functions of many region texts, and their names in it, in order."""
-    names = [f"region_{number}" for number in range(len(texts))]
+def named_region_text(text: str, name: str) -> str:
+    """A region's text with `name` in place of `@main`, which stands in it first where the function is declared."""
+    return text.replace("@main(", f"@{name}(", 1)
+
+
+def merge_region_texts(texts: list[str]) -> str:
+    """One module with the functions of many region texts, whose names must differ."""
     with make_context(), ir.Location.unknown():
         merged = ir.Module.create()
-        for name, text in zip(names, texts, strict=True):
-            parsed = ir.Module.parse(text)
-            clone = parsed.body.operations[0].operation.clone(ip=ir.InsertionPoint(merged.body))
-            clone.attributes["sym_name"] = ir.StringAttr.get(name)
-        return str(merged), names
+        for text in texts:
+            parsed = ir.Module.parse(text)  # in a variable, since its ops don't keep it alive
+            parsed.body.operations[0].operation.clone(ip=ir.InsertionPoint(merged.body))
+        return str(merged)

@@ -6,7 +6,8 @@ from math import ceil, log2
 from torch_mlir import ir
 
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import TIMED_OUT, CompileFailure, Outcome, compile_regions
+from dovetail.backends.compiler_runs import TIMED_OUT
+from dovetail.backends.iree import CompileFailure, Outcome, compile_regions
 from dovetail.backends.target import VARIANTS, Target, target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions

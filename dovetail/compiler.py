@@ -1,5 +1,6 @@
 """From a Dynamo graph to a callable: capture, import, passes, IREE, program."""
 
+import errno
 import logging
 import os
 import shlex
@@ -16,8 +17,8 @@ from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.eager_path import eager_variant, flat
-from dovetail.errors import AliasMismatch, OptionError, PassError, UnsupportedError
-from dovetail.frontend.capture import capture
+from dovetail.errors import AliasMismatch, OptionError, UnsupportedError
+from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import lift_attributes
 from dovetail.frontend.to_ir.importer import import_capture
@@ -48,10 +49,11 @@ def compile_graph(
 ) -> Callable:
     """Compiles one Dynamo graph; the result takes and returns what the graph does.
 
-    What can't be compiled runs eagerly, with an `EagerWarning` that says why.
+    What can't be compiled runs eagerly, with an `EagerWarning` that says why, or a `DefectWarning`.
 
     Raises:
         DovetailError: with `options.strict`, before anything ran, if the graph can't be honoured.
+        OptionError: for a variable of the environment that can't have its value.
     """
     lifted_gm, lifted = lift_attributes(gm)
     plain = with_checkpoints(gm)
@@ -63,7 +65,9 @@ def compile_graph(
         inputs = [*lifted, *arguments]
         try:
             program = _compile(lifted_gm, inputs, options, watch, after)
-        except (UnsupportedError, *_COMPILER_ERRORS) as error:
+        except (OptionError, GraphBreak):
+            raise
+        except Exception as error:  # nothing has run yet, so the user's program can go on
             if options.strict:
                 raise
             if watch is not None:
@@ -86,10 +90,6 @@ def compile_graph(
 
 def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
     return [(each.shape, each.stride(), each.dtype) for each in tensors]
-
-
-# A defect of the compiler's own: the user's program runs on, and says so.
-_COMPILER_ERRORS = (PassError, ir.MLIRError, NotImplementedError, KeyError, TypeError, ValueError, AttributeError)
 
 
 def _compile(
@@ -148,4 +148,6 @@ def _dump_folder() -> Path | None:
         Path(root).mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f"graph_{current().graphs:03d}_", dir=root))
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise  # the folder is right
         raise OptionError(f"DOVETAIL_DUMP={root}: {error.strerror}; expected a folder that can be written") from error

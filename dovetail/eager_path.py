@@ -1,22 +1,38 @@
 """The eager path: a graph that can't be compiled runs as it is, counted and with a warning."""
 
+import logging
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 from torch.utils._pytree import tree_leaves
 
-from dovetail.errors import AliasMismatch, EagerWarning
+from dovetail.errors import AliasMismatch, DefectWarning, DovetailError, EagerWarning, StartError, UnsupportedError
 from dovetail.frontend.observe.alias_groups import alias_groups, neighbours, retains_grad
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
 
+log = logging.getLogger("dovetail")
+
+# The graph is to blame, or the machine (no compiler, no memory, a full disk). The rest are the compiler's own defects.
+_EXPECTED = (UnsupportedError, StartError, OSError, MemoryError)
+
 
 def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> Callable:
     """`function` as a variant for calls whose arguments share memory as `arguments` do, needed because of `error`."""
-    reason = " ".join(str(error).split())
+    reason = eager_reason(error)
     current().eager[reason] += 1
-    warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
+    if isinstance(error, _EXPECTED):
+        warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
+    else:
+        log.debug("a defect of the compiler's own", exc_info=error)
+        warnings.warn(
+            f"dovetail runs a graph eagerly, by a defect of its own; please report: {reason}",
+            DefectWarning,
+            stacklevel=2,
+        )
     seen = _seen(arguments)
 
     def run(given: list) -> list:
@@ -25,6 +41,15 @@ def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> 
         return function(*given)
 
     return run
+
+
+def eager_reason(error: Exception) -> str:
+    """In one line: an error that was raised on purpose says it itself, of others it takes the type and the place."""
+    text = " ".join(str(error).split())
+    if isinstance(error, DovetailError):
+        return text
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno})"
 
 
 def flat(results) -> list:

@@ -17,6 +17,14 @@ class EagerWarning(UserWarning):
     """A graph, or a call of one, runs uncompiled: right, but slower. The message says why."""
 
 
+class DefectWarning(UserWarning):
+    """As `EagerWarning`, but by a defect of the compiler's own. The message says where; it is a bug to report."""
+
+
+class StartError(DovetailError):
+    """The compiler's process can't be started; the message says which and why."""
+
+
 class OptionError(DovetailError):
     """An option, a pass or a target that does not exist, or a value that it can't have."""
 

@@ -12,7 +12,9 @@ def timed(stage: str) -> Iterator[None]:
     """Adds the wall-clock seconds inside to `stage`, less those of the stages within it, and to "total"."""
     seconds = current().compile_seconds
     total, started = seconds.get("total", 0.0), time.perf_counter()
-    yield
-    own = time.perf_counter() - started - (seconds.get("total", 0.0) - total)
-    seconds[stage] += own
-    seconds["total"] += own
+    try:
+        yield
+    finally:  # what fails costs time as well
+        own = time.perf_counter() - started - (seconds.get("total", 0.0) - total)
+        seconds[stage] += own
+        seconds["total"] += own

@@ -36,6 +36,9 @@ from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.shared_memory import shared_memory
 
+GraphBreak = DataDependentOutputException
+"""Dynamo answers it by compiling what is before the op and after it, so it must reach Dynamo."""
+
 
 @closing_transforms()
 def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
@@ -80,11 +83,11 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
 def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None]:
     """Whatever PyTorch raises while it runs the graph without computing: what eager does, only eager can tell.
 
-    Where a value must be known, Dynamo breaks the graph, and compiles what is before and after it.
+    Where a value must be known, Dynamo breaks the graph.
     """
     try:
         yield
-    except DataDependentOutputException:
+    except GraphBreak:
         raise
     except DovetailError as error:
         # The interpreter adds the node to what is raised below it; the message names the place itself.

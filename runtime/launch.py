@@ -106,6 +106,8 @@ class Executable:
         hal = iree.create_hal_module(_runtime.instance, device)
         self._context = iree.VmContext(_runtime.instance, [hal, module])
         self._function = module.lookup_function(self.compiled.entry)
+        if self._function is None:
+            raise LookupError(f"the module has no function '{self.compiled.entry}'")
         self._import = device.allocator.import_host_allocation
 
     def _forget(self) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.compiler import compile_graph
+from dovetail.eager_path import eager_reason
 from dovetail.errors import EagerWarning, OptionError
 from dovetail.explanation.argument_copies import Copies
 from dovetail.explanation.compiled_options import compiled_options
@@ -129,7 +130,7 @@ def _writable(html: str | os.PathLike) -> Path:
 def _graph(outcome: ir.Module | Exception, ends: str, stages: tuple[Stage, ...]) -> Program | Eager:
     if isinstance(outcome, ir.Module):
         return read_program(outcome, ends, stages)
-    return Eager(" ".join(str(outcome).split()), ends)
+    return Eager(eager_reason(outcome), ends)
 
 
 def _end(gm: torch.fx.GraphModule) -> str:

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 import torch
 
-from dovetail.backends.iree import CompiledRegion, compile_regions, compiler_executable
+from dovetail.backends.compiler_runs import compiler_executable
+from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.target import Target
 from dovetail.passes.in_place.plan import MAX_INPUTS
 from dovetail.runtime.launch import Executable

@@ -1,10 +1,15 @@
 """The driver's own errors: what it says of the environment that it is given."""
 
+import errno
 from pathlib import Path
 
 import pytest
 import torch
 from torch._dynamo.exc import BackendCompilerFailed
+
+import dovetail
+from dovetail import compiler
+from dovetail.errors import DefectWarning, EagerWarning
 
 
 def test_dump_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -16,3 +21,30 @@ def test_dump_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: py
     assert str(caught.value.inner_exception) == (
         f"DOVETAIL_DUMP={tmp_path / 'file'}: File exists; expected a folder that can be written"
     )
+
+
+def test_a_defect_runs_eagerly_and_fails_tests(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a defect that ends the user's program, or one that a comparison with eager takes for right."""
+    monkeypatch.setattr(compiler, "import_capture", lambda *_: undefined)  # noqa: F821 - the defect
+    before = dovetail.stats()
+    compiled = torch.compile(torch.sin, backend="dovetail")
+    place = r"NameError: name 'undefined' is not defined \(test_compiler.py:\d+\)"
+    with pytest.warns(DefectWarning, match=place):
+        assert compiled(torch.zeros(4)).equal(torch.zeros(4))
+    after = dovetail.stats()
+    assert sum((after.eager - before.eager).values()) == 1
+    assert after.compile_seconds["import"] > before.compile_seconds.get("import", 0.0)
+    torch._dynamo.reset()
+    with pytest.raises(BackendCompilerFailed, match=place):
+        compiled(torch.zeros(4))
+
+
+def test_what_the_machine_lacks_is_no_defect(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a full disk that ends the user's program, or is reported as a bug of the compiler."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(compiler, "import_capture", full)
+    with pytest.warns(EagerWarning, match="No space left on device"):
+        assert torch.compile(torch.sin, backend="dovetail")(torch.zeros(4)).equal(torch.zeros(4))

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
+from warnings import catch_warnings, simplefilter
 
 import torch
 
 import dovetail
-from dovetail.errors import UnsupportedError
+from dovetail.errors import DefectWarning, UnsupportedError
 from dovetail.tools.fuzz.checked_passes import checked_runner
 
 # "eager-check" runs Dynamo's graphs as they are: what differs there, Dynamo does. "run-check" is Dovetail, each pass of
@@ -59,7 +60,8 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
     dovetail.stats(reset=True)
     with ExitStack() as patches:
         # A defect of the compiler's own takes the eager path for the user; here it is a difference.
-        patches.enter_context(patch("dovetail.compiler._COMPILER_ERRORS", ()))
+        patches.enter_context(catch_warnings())
+        simplefilter("error", DefectWarning)
         if not iree:
             patches.enter_context(patch("dovetail.compiler.build", lambda *_: {}))
         if backend == "run-check":

@@ -1,0 +1,125 @@
+"""Runs of IREE's compiler, each in a process of its own, which never outlives whoever waits for it."""
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from dovetail.backends import bounded
+from dovetail.errors import StartError
+
+TIMED_OUT = "time-out"
+
+_GRACE_SECONDS = 2
+"""How long to read on from pipes that an escaped child of a killed compiler may keep open."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended.
+
+    Attributes:
+        output: what the compiler wrote to stdout.
+        diagnostics: what it wrote to stderr.
+        failure: in a line, why there is no output to use: "error: ...", "crash: SIGSEGV" or "time-out after 60 s".
+    """
+
+    output: bytes
+    diagnostics: str
+    failure: str | None
+
+
+class CompilerRuns:
+    """Runs that can be stopped together, from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Ends what runs, and refuses further runs: nobody takes their results."""
+        with self._lock:
+            self._is_stopped = True
+            for process in self._running:
+                process.kill()
+
+    def run(self, flags: Sequence[str], source: str, timeout: float) -> Run:
+        """Compiles `source`, in at most `timeout` seconds.
+
+        Raises:
+            StartError: if the compiler can't be started, or `stop` was called.
+        """
+        compiler = str(compiler_executable())
+        # What all cores could spend on it; nobody is left to time out the compiler of a process that was killed.
+        seconds = ceil(timeout * (os.cpu_count() or 1)) + 1
+        bound = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(seconds)]
+        with self._started([*bound, compiler, "-", *flags]) as process:
+            try:
+                output, stderr = process.communicate(source.encode(), timeout)
+            except subprocess.TimeoutExpired:
+                return Run(b"", _ended(process), f"{TIMED_OUT} after {timeout:g} s")
+            except BaseException:
+                _ended(process)
+                raise
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+        diagnostics = stderr.decode(errors="replace")
+        if process.returncode == bounded.CANNOT_START:
+            raise StartError(f"the compiler can't be started: {diagnostics.strip()}")
+        return Run(output, diagnostics, _failure(process.returncode, diagnostics))
+
+    def _started(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_stopped:
+                raise StartError("compilation was stopped")
+            try:
+                # A session of its own, so that a time-out also ends the linker that the compiler started.
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise StartError(f"the compiler can't be started: {error.strerror}") from error
+            self._running.add(process)
+            return process
+
+
+def _ended(process: subprocess.Popen[bytes]) -> str:
+    """Kills the compiler and what it started; what it had written to stderr."""
+    os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=_GRACE_SECONDS)[1].decode(errors="replace")
+    return ""
+
+
+def _failure(status: int, diagnostics: str) -> str | None:
+    if status == 0:
+        return None
+    if status < 0:
+        return f"crash: {signal.Signals(-status).name}"
+    errors = (line.partition("error: ")[2] for line in diagnostics.splitlines())
+    return f"error: {next(filter(None, errors), f'the compiler exited with {status} and gave no message')}"
+
+
+def compiler_executable() -> Path:
+    """The compiler's own binary: the `iree-compile` script on PATH is Python that starts it, at twice the cost.
+
+    Raises:
+        StartError: if IREE's compiler is not installed.
+    """
+    spec = importlib.util.find_spec("iree.compiler")
+    if spec is None or not spec.submodule_search_locations:
+        raise StartError("IREE's compiler is not installed; expected the package iree-base-compiler")
+    return Path(spec.submodule_search_locations[0]) / "_mlir_libs" / "iree-compile"
