@@ -1,4 +1,4 @@
-"""The walk of the README: one function that mutates, returns a view and is differentiated, at every level of the IR."""
+"""The walk of docs/walk.md: a function that mutates, returns a view and is differentiated, at every level of the IR."""
 
 import os
 import re

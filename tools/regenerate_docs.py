@@ -61,7 +61,7 @@ def generated_sections() -> dict[str, str]:
         **walk_sections(),
         **explain_sections(),
         **semantics_sections(),
-        wrongs.SECTION: wrongs.markdown(),
+        **wrongs.sections(),
     }
 
 

@@ -26,9 +26,9 @@ def generated() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def readme() -> dict[str, str]:
-    """The sections of the README as they stand, without fences."""
-    sections = found_sections((ROOT / "README.md").read_text(encoding="utf-8"))
+def walk() -> dict[str, str]:
+    """The sections of docs/walk.md as they stand, without fences."""
+    sections = found_sections((ROOT / "docs/walk.md").read_text(encoding="utf-8"))
     return {name: "\n".join(text.splitlines()[1:-1]) for name, text in sections.items()}
 
 
@@ -45,25 +45,25 @@ def test_every_generated_section_is_shown(generated: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), list(pairwise(STAGES)))
-def test_walk_can_be_replayed(before: str, after: str, readme: dict[str, str], tmp_path: Path) -> None:
+def test_walk_can_be_replayed(before: str, after: str, walk: dict[str, str], tmp_path: Path) -> None:
     """The text of a stage does not parse with its short type names, or the command shown does not lead on from it.
 
     The commands contain `--run-check`, so each step also keeps what the user observes.
     """
     source, result = tmp_path / "before.mlir", tmp_path / "after.mlir"
-    source.write_text(readme[f"walk:{before}"], encoding="utf-8")
-    program, *options = shlex.split(readme[f"walk:to-{after}"])
+    source.write_text(walk[f"walk:{before}"], encoding="utf-8")
+    program, *options = shlex.split(walk[f"walk:to-{after}"])
     assert program == "dovetail-opt"
     assert opt.main([*options, str(source), "-o", str(result)]) == 0
     expected = tmp_path / "expected.mlir"
-    expected.write_text(readme[f"walk:{after}"], encoding="utf-8")
+    expected.write_text(walk[f"walk:{after}"], encoding="utf-8")
     plain = tmp_path / "plain.mlir"
     assert opt.main([str(expected), "-o", str(plain)]) == 0
     assert result.read_text(encoding="utf-8") == plain.read_text(encoding="utf-8")
 
 
 def test_walk_is_eager() -> None:
-    """The README explains a function that Dovetail gets wrong: its update, the view's base or the gradient."""
+    """The walk explains a function that Dovetail gets wrong: its update, the view's base or the gradient."""
     observed = []
     for function in (step, torch.compile(step, backend="dovetail", fullgraph=True)):
         x, weight, mean = arguments()

@@ -1,9 +1,11 @@
-"""The table of wrongs: how outcomes are judged, and what the README says of them."""
+"""The table of wrongs: how outcomes are judged, and what the documents say of them."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import torch
 from wrong_observations import dies, first, identity, raises, second
 
 from dovetail.errors import DovetailError
@@ -12,12 +14,12 @@ from dovetail.tools.wrongs import cases, measure
 from dovetail.tools.wrongs.__main__ import main
 from dovetail.tools.wrongs.case import Case
 from dovetail.tools.wrongs.outcome import Observed, judged
-from dovetail.tools.wrongs.report import SECTION, markdown, store
+from dovetail.tools.wrongs.report import SECTION, markdown, store, telling_cases
 
 
 def readme_rows(repository: Path) -> list[list[str]]:
-    """The cells of the README's table, row by row."""
-    text = found_sections((repository / "README.md").read_text(encoding="utf-8"))[SECTION]
+    """The cells of the documented table, row by row."""
+    text = found_sections((repository / "docs/wrongs.md").read_text(encoding="utf-8"))[SECTION]
     return [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines()[2:]]
 
 
@@ -81,7 +83,24 @@ def test_case_that_was_not_measured_is_said_to_be(tmp_path):
     """A new case takes the outcome of another, or none is shown."""
     path = tmp_path / "measured.json"
     store({}, path)
-    assert markdown(path).count("**not measured**") == 3 * len(cases.CASES)
+    assert markdown(cases.CASES, path).count("**not measured**") == 3 * len(cases.CASES)
+
+
+def test_rows_of_other_cases_are_kept(tmp_path):
+    """Measuring one case empties the table, or rows measured with another PyTorch stay beside its own."""
+    path = tmp_path / "measured.json"
+    outcome = judged(Observed({"a": 1}), Observed({"a": 1}))
+    store({"one": {"eager": outcome}}, path)
+    store({"two": {"eager": outcome}}, path)
+    assert list(json.loads(path.read_text(encoding="utf-8"))["rows"]) == ["one", "two"]
+    path.write_text(path.read_text(encoding="utf-8").replace(torch.__version__, "2.0"), encoding="utf-8")
+    store({"two": {"eager": outcome}}, path)
+    assert list(json.loads(path.read_text(encoding="utf-8"))["rows"]) == ["two"]
+
+
+def test_telling_rows_exist():
+    """A case was renamed, and the README shows nine rows for ten."""
+    assert [case.name for case in telling_cases()] == list(cases.TELLING)
 
 
 def test_unknown_case_is_refused(capsys):

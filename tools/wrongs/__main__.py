@@ -1,4 +1,4 @@
-"""`python -m dovetail.tools.wrongs [CASE ...]`: runs the table of wrongs; `make wrongs` writes the README's with it."""
+"""`python -m dovetail.tools.wrongs [CASE ...]`: runs the table of wrongs; `make wrongs` writes the documents."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from dovetail.errors import DovetailError
 from dovetail.tools.regenerate_docs import documents, found_sections, rewritten
 from dovetail.tools.wrongs.cases import CASES, case
 from dovetail.tools.wrongs.measure import measure
-from dovetail.tools.wrongs.report import SECTION, markdown, store, table
+from dovetail.tools.wrongs.report import sections, store, table
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     try:
         chosen = [case(name) for name in options.case] or list(CASES)
-        readme = documents(Path.cwd())[0] if options.markdown else None
+        shown = documents(Path.cwd()) if options.markdown else []
     except DovetailError as error:
         print(f"wrongs: {error}", file=sys.stderr)
         return 2
@@ -32,10 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
         measured = track(outcomes, "measuring", total=len(chosen), console=console)
         rows = {each.name: row for each, row in zip(chosen, measured, strict=True)}
     console.print(table(chosen, rows))
-    if readme is not None:
+    if options.markdown:
         store(rows)
-        text = readme.read_text(encoding="utf-8")
-        readme.write_text(rewritten(text, found_sections(text) | {SECTION: markdown()}), encoding="utf-8")
+    for path in shown:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(rewritten(text, found_sections(text) | sections()), encoding="utf-8")
     return int(not all(row["dovetail"].right for row in rows.values()))
 
 
@@ -43,11 +44,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.wrongs", description=__doc__)
     parser.add_argument("case", nargs="*", metavar="CASE", help="names of cases, e.g. identity; default all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time, default one for each core")
-    parser.add_argument("--markdown", action="store_true", help="store the outcomes and rewrite the README's table")
-    options = parser.parse_args(arguments)
-    if options.markdown and options.case:
-        parser.error("--markdown needs all cases, expected no CASE")
-    return options
+    parser.add_argument(
+        "--markdown",
+        action="store_true",
+        help="store the outcomes beside those of other cases and rewrite the documents' tables",
+    )
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,20 @@ CASES: tuple[Case, ...] = (
     *checks.CASES,
 )
 
+TELLING = (
+    "overlap_changes",
+    "below_subclasses",
+    "shifted_write",
+    "copy_then_write",
+    "version_after_batch_norm",
+    "double_backward",
+    "old_value_in_backward",
+    "sibling_in_place",
+    "custom_view",
+    "clone_of_written",
+)
+"""The rows of the README: the least code that says most of what goes wrong."""
+
 
 def case(name: str) -> Case:
     """The case of that name.
