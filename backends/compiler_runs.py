@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ class CompilerRuns:
             if self._is_stopped:
                 raise StartError("compilation was stopped")
             try:
+                # Without the folder that it is told of, the compiler fails; Python knows to look for another.
+                environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
                 # A session of its own, so that a time-out also ends the linker that the compiler started.
                 process = subprocess.Popen(
                     command,
@@ -89,6 +92,7 @@ class CompilerRuns:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
+                    env=environment,
                 )
             except OSError as error:
                 raise StartError(f"the compiler can't be started: {error.strerror}") from error
@@ -109,8 +113,11 @@ def _failure(status: int, diagnostics: str) -> str | None:
         return None
     if status < 0:
         return f"crash: {signal.Signals(-status).name}"
-    errors = (line.partition("error: ")[2] for line in diagnostics.splitlines())
-    return f"error: {next(filter(None, errors), f'the compiler exited with {status} and gave no message')}"
+    lines = [line for line in diagnostics.splitlines() if line.strip()]
+    errors = [message for line in lines if (message := line.partition("error: ")[2])]
+    if errors:
+        return f"error: {errors[0]}"
+    return f"error: the compiler exited with {status}: {lines[0] if lines else 'no message'}"
 
 
 def compiler_executable() -> Path:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
@@ -79,11 +79,11 @@ def compile_regions(
     workers = jobs or _cores()
     runs = CompilerRuns()
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
+        batches = _batches(missing, workers)
+        compiling = [pool.submit(_compile_batch, batch, target, timeout, runs) for batch in batches]
         try:
-            for compiled in pool.map(
-                lambda each: _compile_batch(each, target, timeout, runs), _batches(missing, workers)
-            ):
-                outcomes |= compiled
+            for compiled in as_completed(compiling):
+                outcomes |= compiled.result()
         except BaseException:  # the user's Ctrl-C, or a compiler that does not start
             runs.stop()
             raise

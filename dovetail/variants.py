@@ -1,5 +1,6 @@
 """One graph, compiled once for each way in which its arguments share memory."""
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 
@@ -30,6 +31,7 @@ class Variants:
         self._compile, self._eager = compile_variant, eager
         self._variants = [compile_variant(arguments)]
         self._current = self._variants[0]
+        self._compiling = threading.RLock()
 
     def __call__(self, *arguments):
         try:
@@ -38,13 +40,26 @@ class Variants:
             return self._with_another(arguments)
 
     def _with_another(self, arguments: tuple):
-        for variant in self._variants:
+        known = len(self._variants)
+        results = self._tried(self._variants[:known], arguments)
+        if results is not None:
+            return results
+        with self._compiling:
+            results = self._tried(self._variants[known:], arguments)  # what other threads compiled meanwhile
+            return self._compiled(arguments) if results is None else results
+
+    def _tried(self, variants: Sequence[Callable], arguments: tuple) -> list | None:
+        """What the first variant that fits returns, None if none does."""
+        for variant in variants:
             try:
                 results = variant(list(arguments))
             except AliasMismatch:
                 continue
             self._current = variant
             return results
+        return None
+
+    def _compiled(self, arguments: tuple):
         if len(self._variants) >= MAX_VARIANTS:
             return self._run_eagerly(arguments, f"arguments share memory in more than {MAX_VARIANTS} ways")
         variant = self._compile(arguments)

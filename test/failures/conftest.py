@@ -1,0 +1,40 @@
+"""Failures are injected where the system would fail; afterwards nothing that was started may be left."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dovetail.backends import compiler_runs, iree
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for each test, and no failures that are remembered."""
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(iree, "_failures", {})
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def no_leftovers() -> Iterator[None]:
+    """Fails where a test leaves a process or a zombie behind."""
+    before = {each.pid for each in psutil.Process().children(recursive=True)}
+    yield
+    left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    assert not left
+
+
+@pytest.fixture
+def use_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a shell script in the compiler's place, which is `$REAL` there."""
+    real = compiler_runs.compiler_executable()
+
+    def use(script: str) -> None:
+        path = tmp_path / "compiler"
+        path.write_text(f"#!/bin/sh\nREAL={real}\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setattr(compiler_runs, "compiler_executable", lambda: path)
+
+    return use
