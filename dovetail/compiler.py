@@ -119,6 +119,8 @@ def _compile(
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
         passes = shlex.quote(",".join(runner.ran))
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
+    if options.reduce_overhead:
+        current().without_effect[f"reduce_overhead: no calls are recorded on {device}"] += 1
     log.debug("compiled program:\n%s", module)
     account(module, current())
     if watch is not None:

@@ -1,4 +1,4 @@
-"""What `torch.compile(..., options={...})` may say."""
+"""What `torch.compile(..., options={...})` may say, and its `mode`."""
 
 import difflib
 from collections.abc import Mapping
@@ -9,6 +9,14 @@ from dovetail.errors import OptionError
 
 CHOICES = {"partition": ("min-cut", "default")}
 """The values of options that have few."""
+
+MODES: dict[str, Mapping[str, Any]] = {
+    "default": {},
+    "reduce-overhead": {"reduce_overhead": True},
+    "max-autotune": {"tune": True, "reduce_overhead": True},
+    "max-autotune-no-cudagraphs": {"tune": True},
+}
+"""The options that each of `torch.compile`'s modes stands for."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,8 @@ class Options:
             cheap ops only, 0 saves as little as can be, between them the least work is repeated.
         tune: compile each distinct region about ten times, measure every way to run it, and take the fastest; what was
             measured is remembered on disk (docs/placement.md).
+        reduce_overhead: make a call cheaper where the device can record one and replay it; the CPU can't, which
+            `stats().without_effect` counts.
         cache: keep compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
         timeout: seconds that IREE may take for one region.
     """
@@ -30,21 +40,23 @@ class Options:
     partition: str = "min-cut"
     memory_budget: float = 1.0
     tune: bool = False
+    reduce_overhead: bool = False
     cache: bool = True
     timeout: float = 120.0
 
     @classmethod
     def parse(cls, given: Mapping[str, Any] | None, mode: str | None = None) -> "Options":
-        """Checks `given` against the fields; `mode` is `torch.compile`'s.
+        """Checks `given` against the fields; `mode` is `torch.compile`'s, in place of options.
 
         Raises:
-            OptionError: for a mode, an unknown option or a value of the wrong kind, naming what would be valid.
+            OptionError: for an unknown mode or option or a value of the wrong kind, naming what would be valid.
         """
         if mode is not None:
-            raise OptionError(
-                f"mode={mode!r}: dovetail takes options={{...}} and no mode; the nearest to 'max-autotune' is "
-                "options={'tune': True}"
-            )
+            if given:
+                raise OptionError(f"mode={mode!r} and options={dict(given)!r}: expected one of them")
+            if mode not in MODES:
+                raise OptionError(f"unknown mode '{mode}'{_suggestion(mode, list(MODES))}; valid are {_quoted(MODES)}")
+            return cls(**MODES[mode])
         known: dict[str, Any] = {field.name: field.type for field in fields(cls)}
         for name, value in (given or {}).items():
             if name not in known:

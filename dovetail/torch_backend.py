@@ -13,10 +13,10 @@ def dovetail(
         gm: the graph (`torch.fx.GraphModule`).
         example_inputs: its arguments.
         options: see `dovetail.options.Options`.
-        mode: what `torch.compile` passes on; there is none that is valid.
+        mode: what `torch.compile` passes on in place of options; see `dovetail.options.MODES`.
 
     Raises:
-        DovetailError: for a mode, an unknown option, an unsupported device or argument, before anything ran.
+        DovetailError: for an unknown mode or option, an unsupported device or argument, before anything ran.
     """
     from dovetail.compiler import compile_graph
     from dovetail.options import Options

@@ -25,6 +25,7 @@ class Stats:
         eager: graphs, or calls of them, that run uncompiled, by reason.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
+        without_effect: what options asked for and a program does not do, by option and reason.
         library_calls: (op, reason) of every library call and fallback in the programs.
         saved_bytes: bytes kept from forward to backward, one call of each program.
         copies: copies made while running, by reason.
@@ -43,6 +44,7 @@ class Stats:
     splits: int = 0
     tuned: Counter = field(default_factory=Counter)
     measurements: int = 0
+    without_effect: Counter = field(default_factory=Counter)
     library_calls: Counter = field(default_factory=Counter)
     saved_bytes: int = 0
     copies: Counter = field(default_factory=Counter)
@@ -63,6 +65,7 @@ class Stats:
             console.print(placed)
             for title, counts in (
                 ("run eagerly", self.eager),
+                ("options without effect", self.without_effect),
                 ("library calls", self.library_calls),
                 (f"tuned regions, by {self.measurements} measurements", self.tuned),
                 (f"regions that did not compile, {self.splits} of them split", self.failures),

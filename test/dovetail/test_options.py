@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch._dynamo.exc import BackendCompilerFailed
 
+import dovetail
 from dovetail.errors import OptionError
-from dovetail.options import Options
+from dovetail.options import MODES, Options
 
 
 def test_defaults():
@@ -15,20 +16,57 @@ def test_defaults():
 
 def test_every_option_is_taken():
     """Would catch an option that is checked but not set, and an integer refused where a number is wanted."""
-    given = {"strict": True, "partition": "min-cut", "memory_budget": 0, "tune": True, "cache": False, "timeout": 3}
-    assert Options.parse(given) == Options(strict=True, memory_budget=0.0, tune=True, cache=False, timeout=3)
+    given = {"strict": True, "partition": "min-cut", "memory_budget": 0, "tune": True}
+    given |= {"reduce_overhead": True, "cache": False, "timeout": 3}
+    expected = Options(strict=True, memory_budget=0.0, tune=True, reduce_overhead=True, cache=False, timeout=3)
+    assert Options.parse(given) == expected
     assert Options.parse({"partition": "default"}).partition == "default"
 
 
-def test_mode_is_refused():
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("default", Options()),
+        ("reduce-overhead", Options(reduce_overhead=True)),
+        ("max-autotune", Options(tune=True, reduce_overhead=True)),
+        ("max-autotune-no-cudagraphs", Options(tune=True)),
+    ],
+)
+def test_modes(mode: str, expected: Options):
+    """Would catch a script's mode that is refused, or taken and not heeded."""
+    assert Options.parse(None, mode) == expected
+
+
+def test_every_mode_of_torch_is_known():
+    """Would catch a mode that a later torch adds. "lite" compiles only what is marked for inductor."""
+    assert {"default", *torch._inductor.list_mode_options()} - {"lite"} == set(MODES)
+
+
+def test_a_mode_that_does_nothing_is_counted():
+    """Would catch a user who believes that calls became cheaper."""
+    before = dovetail.stats()
+    compiled = torch.compile(torch.sin, backend="dovetail", mode="reduce-overhead")
+    assert compiled(torch.zeros(4)).equal(torch.zeros(4))
+    after = dovetail.stats()
+    assert after.without_effect - before.without_effect == {"reduce_overhead: no calls are recorded on cpu": 1}
+    assert "options without effect" in str(after)
+
+
+def test_unknown_mode():
     """Would catch a TypeError about an argument that the user never wrote, or a mode that is taken and ignored."""
     with pytest.raises(BackendCompilerFailed) as caught:
-        torch.compile(torch.sin, backend="dovetail", mode="max-autotune")(torch.ones(4))
+        torch.compile(torch.sin, backend="dovetail", mode="max-autotun")(torch.ones(4))
     assert isinstance(caught.value.inner_exception, OptionError)
     assert str(caught.value.inner_exception) == (
-        "mode='max-autotune': dovetail takes options={...} and no mode; the nearest to 'max-autotune' is "
-        "options={'tune': True}"
+        "unknown mode 'max-autotun' (did you mean 'max-autotune'?); "
+        "valid are 'default', 'reduce-overhead', 'max-autotune', 'max-autotune-no-cudagraphs'"
     )
+
+
+def test_mode_beside_options():
+    """Would catch options that a mode silently takes the place of; `torch.compile` refuses both itself."""
+    with pytest.raises(OptionError, match="expected one of them"):
+        Options.parse({"strict": True}, "max-autotune")
 
 
 def test_text_is_what_differs():
@@ -43,11 +81,12 @@ def test_text_is_what_differs():
         (
             {"strikt": True},
             "unknown option 'strikt' (did you mean 'strict'?); "
-            "valid are 'strict', 'partition', 'memory_budget', 'tune', 'cache', 'timeout'",
+            "valid are 'strict', 'partition', 'memory_budget', 'tune', 'reduce_overhead', 'cache', 'timeout'",
         ),
         (
             {"mode": 1},
-            "unknown option 'mode'; valid are 'strict', 'partition', 'memory_budget', 'tune', 'cache', 'timeout'",
+            "unknown option 'mode'; "
+            "valid are 'strict', 'partition', 'memory_budget', 'tune', 'reduce_overhead', 'cache', 'timeout'",
         ),
         ({"tune": 1}, "option 'tune' expects bool, got 1"),
         ({"strict": 1}, "option 'strict' expects bool, got 1"),

@@ -44,10 +44,22 @@ def module_compiled_in_place() -> torch.nn.Module:
             Options(memory_budget=0.0),
         ),
         (module_compiled_in_place, Options(memory_budget=0.0)),
+        (lambda: torch.compile(layers, backend="dovetail", mode="max-autotune-no-cudagraphs"), Options(tune=True)),
         (lambda: torch.compile(layers, backend="inductor", mode="max-autotune"), Options()),
         (lambda: torch.compile(layers, backend="eager"), Options()),
     ],
-    ids=["function", "module", "defaults", "compiled", "compiled module", "method", "in place", "inductor", "eager"],
+    ids=[
+        "function",
+        "module",
+        "defaults",
+        "compiled",
+        "compiled module",
+        "method",
+        "in place",
+        "mode",
+        "inductor",
+        "eager",
+    ],
 )
 def test_options_are_those_of_the_compiled_function(make, expected: Options):
     """Would catch a way to compile whose options are lost, and another backend's taken for ours."""
@@ -82,7 +94,7 @@ def test_strict_raises_as_the_compiled_function_does():
 
 def test_invalid_options_are_told():
     """Would catch an explanation of what can't be compiled at all."""
-    for given in ({"options": {"strikt": True}}, {"mode": "reduce-overhead"}):
+    for given in ({"options": {"strikt": True}}, {"mode": "reduce-overheat"}):
         with pytest.raises(OptionError):
             dovetail.explain(torch.compile(layers, backend="dovetail", **given), *arguments())
 
