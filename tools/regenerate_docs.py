@@ -13,6 +13,7 @@ from dovetail.tools.documented_explain import explain_sections
 from dovetail.tools.documented_reference import reference_sections
 from dovetail.tools.documented_semantics import semantics_sections
 from dovetail.tools.documented_walk import walk_sections
+from dovetail.tools.sweep import report as sweep
 from dovetail.tools.wrongs import report as wrongs
 
 _SECTION = re.compile(r"<!-- begin (?P<name>\S+) -->\n(?P<text>.*?)<!-- end (?P=name) -->", re.DOTALL)
@@ -62,6 +63,7 @@ def generated_sections() -> dict[str, str]:
         **explain_sections(),
         **semantics_sections(),
         **wrongs.sections(),
+        sweep.SECTION: sweep.markdown(),
     }
 
 

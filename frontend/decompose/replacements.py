@@ -194,8 +194,32 @@ def _full(size: list[int], fill_value: float, *, dtype: torch.dtype | None = Non
     return torch.full(size, bool(fill_value), dtype=dtype, **options)
 
 
+_NARROW = (torch.int8, torch.uint8, torch.int16)
+
+
+def _to_copy(value: torch.Tensor, *, dtype: torch.dtype | None = None, **options) -> torch.Tensor:
+    wide = _between(value.dtype, dtype)
+    return (
+        NotImplemented
+        if wide is None
+        else aten._to_copy(aten._to_copy(value, dtype=wide, **options), dtype=dtype, **options)
+    )
+
+
+def _between(before: torch.dtype, after: torch.dtype | None) -> torch.dtype | None:
+    """The type that a conversion goes through in eager, where the code of a CPU may not.
+
+    LLVM lets numbers that are too large for a narrow integer be what the CPU's packing makes of them: the nearest one.
+    Without instructions for bfloat16, it calls a function for those of integers that IREE does not link.
+    """
+    if after in _NARROW and before.is_floating_point:
+        return torch.int64 if (before, after) == (torch.float64, torch.uint8) else torch.int32
+    return torch.float32 if after in _HALVES and not before.is_floating_point and not before.is_complex else None
+
+
 REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.squeeze.dims: _squeeze_dims,
+    aten._to_copy.default: _to_copy,
     aten.maximum.default: _maximum,
     aten.minimum.default: _minimum,
     aten.clamp.default: _clamp,

@@ -15,6 +15,7 @@ from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 
 _FLOATS = frozenset("float16 bfloat16 float32 float64".split())
 _INTEGERS = frozenset("bool int8 int16 int32 int64 uint8".split())
+_NARROW = frozenset("int8 uint8 int16".split())
 _DTYPES = _FLOATS | _INTEGERS
 
 
@@ -90,6 +91,8 @@ def refusal(name: str, tensors: Sequence[TensorInfo | None]) -> str:
         return "reductions of 0-dim tensors do not compile, those of empty ones are not all right"
     if "uint8" in dtypes and kind in (Kind.POINTWISE, Kind.REDUCTION) and base not in _UNSIGNED:
         return "uint8 is taken for a signed number"
+    if kind in (Kind.POINTWISE, Kind.REDUCTION) and _narrows(value, tensors[-1]):
+        return "saturates where the machine's packing does"
     if base == "add" and tensors and tensors[-1] is not None and tensors[-1].dtype == "bool":
         return "adds truth values modulo 2"
     if name == "aten.constant_pad_nd.default" and value is not None and _shrinks(value, tensors[-1]):
@@ -128,6 +131,11 @@ def _is_known(value: ir.Value) -> bool:
         met |= more
         pending += more
     return True
+
+
+def _narrows(value: TensorInfo | None, result: TensorInfo | None) -> bool:
+    """Whether floating-point numbers become integers of fewer than 32 bits."""
+    return value is not None and result is not None and value.dtype in _FLOATS and result.dtype in _NARROW
 
 
 def _shrinks(value: TensorInfo, result: TensorInfo | None) -> bool:

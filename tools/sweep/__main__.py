@@ -1,55 +1,61 @@
-"""`python -m dovetail.tools.sweep [OP ...]`: runs the sweep; of all ops it writes docs/op-sweep.md (`make sweep`)."""
+"""`python -m dovetail.tools.sweep [OP ...]`: runs the sweep; `make sweep` records that of all ops."""
 
 import argparse
+import os
 import sys
 import time
-import warnings
-from collections import defaultdict
 from pathlib import Path
 
-from dovetail.frontend.decompose.replacements import REPLACEMENTS
-from dovetail.frontend.decompose.table import decompositions
-from dovetail.tools.sweep.cases import Case, all_cases
-from dovetail.tools.sweep.check import Outcome, check, runs_in_eager
-from dovetail.tools.sweep.report import report
+from dovetail.errors import DovetailError
+from dovetail.tools.sweep.cpu import describe
+from dovetail.tools.sweep.findings import Finding, findings
+from dovetail.tools.sweep.record import record
 
 
 def main() -> int:
     """Returns 1 if anything that a model's graph can hand to IREE is wrong or does not compile, else 0."""
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.sweep", description=__doc__)
     parser.add_argument("ops", nargs="*", metavar="OP", help="ATen names without overload, e.g. maximum; default all")
-    parser.add_argument("-o", "--output", type=Path, help="where to write the report")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes at once; default all")
+    parser.add_argument(
+        "--cpu", default="host", help="LLVM's name of the CPU to compile for; this one must run its code"
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="where to write the figures, as JSON")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # of ATen, about degrees of freedom
     started = time.perf_counter()
-    outcomes: dict[bool, list[Outcome]] = {}
-    for decompose in (False, True):
-        outcomes[decompose] = []
-        for name, cases in _by_op(options.ops, decompose).items():
-            found = check(cases, decompose)
-            outcomes[decompose] += found
-            wrong = [outcome for outcome in found if outcome.wrong]
-            print(
-                f"{'decomposed' if decompose else 'as it is'}: {name}: {len(wrong)} of {len(found)} wrong", flush=True
-            )
-            for outcome in wrong:
-                print(f"  {outcome.case}: {outcome.failed or outcome.differs}", flush=True)
-    text = report(outcomes, time.perf_counter() - started)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
-    by_itself = [outcome for outcome in outcomes[False] if outcome.case.overload not in REPLACEMENTS]
-    return int(any(outcome.wrong for outcome in by_itself + outcomes[True]))
+    try:
+        cpu = describe(options.cpu)
+        print(f"{cpu.title}, {options.jobs} of {cpu.cores} cores", flush=True)
+        found: list[Finding] = []
+        for name, part in findings(options.ops, options.cpu, options.jobs):
+            _show(name, part)
+            found += part
+    except DovetailError as error:
+        print(f"sweep: {error}", file=sys.stderr)
+        return 2
+    seconds = time.perf_counter() - started
+    met = [each for each in found if not each.is_replaced]
+    print(f"all that a graph hands to IREE: {_counts(met)}; in {seconds:.0f} s")
+    if options.record:
+        record(options.record, cpu, found, seconds)
+    return int(any(each.wrong for each in met))
 
 
-def _by_op(names: list[str], decompose: bool) -> dict[str, list[Case]]:
-    """The cases of ops that tracing decomposes, or of those that it leaves or may leave."""
-    table = decompositions()
-    cases = defaultdict(list)
-    for case in all_cases(names):
-        wanted = case.overload in table if decompose else case.overload not in table or case.overload in REPLACEMENTS
-        if wanted and runs_in_eager(case):
-            cases[case.overload._opname].append(case)
-    return cases
+def _show(name: str, found: list[Finding]) -> None:
+    for what, part in (
+        ("as it is, where a replacement comes first", [each for each in found if each.is_replaced]),
+        ("as a graph has it", [each for each in found if not each.is_replaced]),
+    ):
+        if part:
+            print(f"{name}, {what}: {_counts(part)}", flush=True)
+        for each in part:
+            if each.wrong:
+                print(f"  {each.case}: {each.wrong}", flush=True)
+
+
+def _counts(found: list[Finding]) -> str:
+    left, wrong = sum(bool(each.left) for each in found), sum(bool(each.wrong) for each in found)
+    return f"{len(found) - left - wrong} right, {left} left to ATen, {wrong} wrong"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """How the sweep calls each op: one case is one overload with its arguments, on one element type and shape."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -180,11 +181,18 @@ CALLS: dict[str, tuple] = {
 
 _SHAPED = (torch.float32, torch.int64)
 
+# Code for a conversion depends on both types, and on whether it is a vector's or that of a tail.
+_CONVERSIONS = ("_to_copy.default",)
 
-def all_cases(names: list[str]) -> list[Case]:
-    """Every case of the ops called `names`, e.g. "maximum"; all ops that a region may hold if there are none."""
-    chosen = names or sorted(POINTWISE | REDUCTIONS | MOVEMENT | CREATION | VIEWS)
-    return [case for name in chosen for overload in _overloads(name) for case in _cases(overload)]
+
+def all_names() -> list[str]:
+    """All ops that a region may hold, e.g. "maximum"."""
+    return sorted(POINTWISE | REDUCTIONS | MOVEMENT | CREATION | VIEWS)
+
+
+def all_cases(names: Sequence[str]) -> list[Case]:
+    """Every case of the ops called `names`."""
+    return [case for name in names for overload in _overloads(name) for case in _cases(overload)]
 
 
 def _overloads(name: str) -> list[torch._ops.OpOverload]:
@@ -212,7 +220,9 @@ def _cases(overload: torch._ops.OpOverload) -> list[Case]:
         for call in calls
         for dtype in (_SHAPED if kind is Kind.CREATION and not _has_slot(call) else DTYPES)
     ]
-    if kind in (Kind.POINTWISE, Kind.REDUCTION):
+    if key in _CONVERSIONS:
+        cases += [Case(overload, *call, dtype, shape) for call in calls for dtype in DTYPES for shape in ("odd", "one")]
+    elif kind in (Kind.POINTWISE, Kind.REDUCTION):
         shapes = ("broadcast", "odd", "one", "scalar", "empty")
         cases += [Case(overload, *call, dtype, shape) for call in calls for dtype in _SHAPED for shape in shapes]
     return cases

@@ -1,5 +1,7 @@
 """What is handed to IREE: the refusals, and a compiled part of the op sweep (`make sweep` runs all of it)."""
 
+import platform
+
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.tools.sweep.cases import Case, all_cases
 from dovetail.tools.sweep.check import check, runs_in_eager
+from dovetail.tools.sweep.cpu import target_for_cpu
 
 # What models use all the time: these must be right, and must stay in regions.
 FREQUENT = (
@@ -46,6 +49,14 @@ def test_frequent_ops_are_right_and_compiled(dtype):
     assert {name: reason for name, reason in refused.items() if name not in LEFT_TO_ATEN} == {}
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="runs code for x86-64, as any x86 CPU can")
+def test_conversions_are_right_on_an_older_cpu():
+    """Without AVX-512, 200 as uint8 came out as 127, and integers as bfloat16 did not link."""
+    cases = [case for case in all_cases(["_to_copy"]) if case.dtype in (torch.float32, torch.int64)]
+    outcomes = check([case for case in cases if runs_in_eager(case)], True, target_for_cpu("x86-64"))
+    assert [f"{outcome.case}: {outcome.failed or outcome.differs}" for outcome in outcomes if outcome.wrong] == []
+
+
 @pytest.mark.parametrize(
     ("name", "tensors", "reason"),
     [
@@ -60,6 +71,8 @@ def test_frequent_ops_are_right_and_compiled(dtype):
         ("aten.tanh.default", [info("float64", 4)] * 2, "does not link"),
         ("aten.add.Tensor", [info("bool", 4)] * 3, "modulo 2"),
         ("torch.vtensor.literal", [info("uint8", 4)], "does not compile"),
+        ("aten._to_copy.default", [info("float32", 4), info("uint8", 4)], "saturates"),
+        ("aten.sum.dim_IntList", [info("float32", 4, 4), info("int8", 4)], "saturates"),
     ],
 )
 def test_refused(name, tensors, reason):

@@ -1,0 +1,52 @@
+"""The op sweep's command, its record and its page; what it finds is in test/passes/placement/test_iree_support.py."""
+
+import re
+
+from dovetail.tools.sweep import __main__ as command
+from dovetail.tools.sweep import record, report
+from dovetail.tools.sweep.cpu import Cpu
+from dovetail.tools.sweep.findings import Finding
+
+HOST = Cpu("A CPU", 2, "host", "znver4", "avx2 avx512f", 64)
+OTHER = Cpu("A CPU", 2, "haswell", "haswell", "avx2", 32)
+RIGHT = Finding("abs", "aten.abs.default(x) float32 full", "float32", False, "", "")
+LEFT = Finding("sin", "aten.sin.default(x) float32 full", "float32", False, "aten.sin.default: too short", "")
+WRONG = Finding("neg", "aten.neg.default(x) int32 full", "int32", True, "", "ordinary: 1 of 2")
+
+
+def test_command_tells_right_from_left_to_aten(monkeypatch, capsys):
+    """ "0 of 9 wrong" was said of nine that are right, and of nine that are never compiled."""
+    monkeypatch.setattr("sys.argv", ["sweep", "sin", "relu", "--jobs", "1"])
+    assert command.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    (sine,) = [line for line in lines if line.startswith("sin, ")]
+    assert re.fullmatch(r"sin, as a graph has it: \d+ right, [1-9]\d* left to ATen, 0 wrong", sine)
+    assert any(
+        re.fullmatch(r"relu, as a graph has it: [1-9]\d* right, \d+ left to ATen, 0 wrong", line) for line in lines
+    )
+
+
+def test_unknown_cpu_is_refused(monkeypatch, capsys):
+    """A misspelt CPU would be swept as one without any features."""
+    monkeypatch.setattr("sys.argv", ["sweep", "relu", "--cpu", "hasswell"])
+    assert command.main() == 2
+    assert "CPU 'hasswell'" in capsys.readouterr().err
+
+
+def test_page_shows_each_cpu(monkeypatch, tmp_path):
+    """What is wrong on one CPU alone would not be seen beside one that has everything right."""
+    monkeypatch.setattr(record, "MEASURED", tmp_path)
+    record.record(tmp_path / "a.json", OTHER, [RIGHT, LEFT, WRONG], 1.0)
+    record.record(tmp_path / "b.json", HOST, [RIGHT, LEFT], 1.0)
+    page = report.markdown()
+    assert page.index("| A CPU (znver4) | 64 bytes") < page.index("| A CPU as haswell | 32 bytes")
+    assert "1 right, 1 left to ATen, **0 wrong**" in page
+    assert "0 right, 0 left to ATen, **1 wrong**" in page
+    assert "| `aten.neg.default(x) int32 full` | ordinary: 1 of 2 | A CPU as haswell |" in page
+    assert "| `sin` | too short | float32 | all |" in page
+
+
+def test_nothing_recorded_is_wrong():
+    """The figures of a CPU on which a graph's op is wrong would be committed unnoticed."""
+    assert {cpu.title: figures["met"]["wrong"] for cpu, figures in record.recorded() if figures["met"]["wrong"]} == {}
+    assert any(cpu.asked == "host" for cpu, _ in record.recorded())
