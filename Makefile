@@ -44,9 +44,10 @@ sweep: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.sweep --cpu x86-64 --record tools/sweep/measured/x86-64.json
 	$(BIN)/python -m dovetail.tools.regenerate_docs
 
-# Random programs against eager, and a part of them against inductor: docs/fuzzing.md; about an hour on two cores.
+# Random programs against eager, and a part of them against inductor: docs/fuzzing.md; hours on two cores.
+JOBS ?= 2
 fuzz: $(INSTALLED)
-	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 --record build/fuzz.jsonl -o docs/fuzzing.md
+	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 --jobs $(JOBS) --record build/fuzz.jsonl -o docs/fuzzing.md
 
 # Small programs that mutate, alias and differentiate: eager, inductor and Dovetail; about ten minutes.
 wrongs: $(INSTALLED)

@@ -1,9 +1,9 @@
 """`python -m dovetail.tools.fuzz`: runs seeded random programs eagerly and compiled, and reports what differs."""
 
 import argparse
-import logging
+import math
 import sys
-import warnings
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dovetail.tools.fuzz.backends import BACKENDS
-from dovetail.tools.fuzz.check import Outcome, check
-from dovetail.tools.fuzz.generate import generate
-from dovetail.tools.fuzz.minimise import minimise, shows
+from dovetail.tools.fuzz.causes import causes
+from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.record import Record
-from dovetail.tools.fuzz.render import script
 from dovetail.tools.fuzz.report import Tally, report
+from dovetail.tools.fuzz.seeds import KINDS
 from dovetail.tools.fuzz.workers import Job, Workers
 
 
@@ -24,11 +23,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns 1 if what `--backend` compiles shows anything differently, else 0."""
     options = _parser().parse_args(arguments)
     record = Record(options.record)
-    tally, different = _run(options.backend, options.seeds, options, record)
-    tallies = [tally]
-    if options.inductor:
-        tallies.append(_run("inductor", options.inductor, options, record)[0])
-    for text in _minimal(different, options.minimise):
+    tallies, different = [], []
+    for kind in options.kinds:
+        tally, found = _run(kind, options.backend, options.seeds, options, record)
+        tallies.append(tally)
+        different += found
+        if options.inductor:
+            tallies.append(_run(kind, "inductor", options.inductor, options, record)[0])
+    for text in causes(different, options.minimise, options.jobs):
         print(text, flush=True)
     text = report(tallies)
     print(text)
@@ -38,12 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(
-    backend: str, seeds: tuple[int, int], options: argparse.Namespace, record: Record
+    kind: str, backend: str, seeds: tuple[int, int], options: argparse.Namespace, record: Record
 ) -> tuple[Tally, list[tuple[Job, Outcome]]]:
     """Runs the seeds that `record` has not settled, with progress; returns the counts, and the outcomes that differ."""
     every = options.iree_every if backend == "dovetail" else 0
-    jobs = [Job(seed, backend, every > 0 and seed % every == 0) for seed in range(*seeds)]
-    tally = Tally(backend, seeds)
+    jobs = [Job(seed, backend, every > 0 and seed % every == 0, kind) for seed in range(*seeds)]
+    tally = Tally(kind, backend, seeds)
     settled = {job: outcome for job in jobs if (outcome := record.settled(job)) is not None}
     for job, outcome in settled.items():
         tally.add(job.seed, outcome, job.iree)
@@ -53,33 +55,27 @@ def _run(
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(jobs))
-        for job, outcome in Workers(options.jobs).run(jobs):
+        for job, outcome in Workers(options.jobs).run(_until(options.end, jobs)):
             tally.add(job.seed, outcome, job.iree)
             record.add(job, outcome)
             if outcome.found:
                 different.append((job, outcome))
-                console.print(f"{backend}, seed {job.seed}: {outcome.found[0]}"[:300], markup=False, highlight=False)
-            progress.update(task, advance=1, description=f"{backend}: {len(different)} different")
+                where = f"{backend}, {kind} seed {job.seed}{f', {outcome.form}' if outcome.form else ''}"
+                console.print(f"{where}: {outcome.found[0]}"[:300], markup=False, highlight=False)
+            progress.update(task, advance=1, description=f"{backend}, {kind}: {len(different)} different")
     tally.again, tally.earlier = (
-        sum(job.backend == backend and seeds[0] <= job.seed < seeds[1] for job in each)
+        sum((job.kind, job.backend) == (kind, backend) and seeds[0] <= job.seed < seeds[1] for job in each)
         for each in (record.again, record.earlier)
     )
     return tally, different
 
 
-def _minimal(different: list[tuple[Job, Outcome]], limit: int) -> Iterator[str]:
-    """Scripts of minimal programs, of each family of differences the first seeds."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.ERROR)
-    families: dict[str, int] = {}
-    for job, outcome in sorted(different, key=lambda each: each[0].seed):
-        family = outcome.found[0].family
-        families[family] = families.get(family, 0) + 1
-        if families[family] > limit or family == "crashed":
-            continue
-        smallest = minimise(generate(job.seed), shows(family, job.backend, job.iree))
-        found = check(smallest, job.backend, job.iree).found
-        yield "\n".join([f"# seed {job.seed}", *(f"# {each}" for each in found), script(smallest, job.backend)])
+def _until(end: float, jobs: list[Job]) -> Iterator[Job]:
+    """The jobs that start before `end`, by the monotonic clock; the rest is left to a later run of the same record."""
+    for job in jobs:
+        if time.monotonic() > end:
+            return
+        yield job
 
 
 def _seeds(text: str) -> tuple[int, int]:
@@ -89,15 +85,42 @@ def _seeds(text: str) -> tuple[int, int]:
     return int(first), int(end) if end else int(first) + 1
 
 
+def _kinds(text: str) -> tuple[str, ...]:
+    kinds = tuple(text.split(","))
+    if not set(kinds) <= set(KINDS):
+        raise argparse.ArgumentTypeError(f"'{text}' names no kinds of programs, expected some of {','.join(KINDS)}")
+    return kinds
+
+
+def _end(text: str) -> float:
+    return time.monotonic() + float(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.fuzz", description=__doc__)
     parser.add_argument("--seeds", type=_seeds, default=(0, 100), metavar="FIRST:END", help="default 0:100")
+    parser.add_argument(
+        "--kinds",
+        type=_kinds,
+        default=KINDS,
+        metavar="KIND,...",
+        help="alias: programs of views and writes; compute: programs of many ops, in several forms, judged by double "
+        "precision (default: both)",
+    )
     parser.add_argument(
         "--backend",
         choices=list(BACKENDS),
         default="dovetail",
         help="what to compare with eager; eager-check runs Dynamo's graphs as they are, run-check is dovetail, which "
         "then runs each module before and after each pass and compares",
+    )
+    parser.add_argument(
+        "--seconds",
+        dest="end",
+        type=_end,
+        default=math.inf,
+        metavar="N",
+        help="start no program after so many seconds; with --record, the same command goes on from there",
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
     parser.add_argument(

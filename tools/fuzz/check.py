@@ -2,13 +2,14 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import torch
 
+from dovetail.tools.fuzz.accuracy import Judge
 from dovetail.tools.fuzz.backends import compiled, refusal, working
-from dovetail.tools.fuzz.compare import Difference, differences
+from dovetail.tools.fuzz.compare import ByValue, Difference, differences
 from dovetail.tools.fuzz.observe import Observed, observe
 from dovetail.tools.fuzz.program import Program
 from dovetail.tools.fuzz.render import render
@@ -31,6 +32,7 @@ class Outcome:
         checks: modules whose passes were checked by running (True), or could not be (False).
         eager: reasons why Dovetail ran parts eagerly, counted.
         seen: what eager and compiled code show of the call that differs.
+        form: the form of the program that this is about, where there are several (`Program.form`).
     """
 
     status: str
@@ -40,6 +42,24 @@ class Outcome:
     checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
     seen: tuple[Observed, Observed] | None = None
+    form: str = ""
+
+
+def check_forms(programs: Iterable[Program], backend: str, iree: bool = False) -> Outcome:
+    """The outcome of a program in several forms: that of the first one which is not the same, with the work of all."""
+    outcomes = []
+    for program in programs:
+        outcomes.append(replace(check(program, backend, iree), form=program.form))
+        if outcomes[-1].found:
+            break
+    worst = next((each for each in reversed(outcomes) if each.found), None)
+    worst = worst or next((each for each in outcomes if each.status != "same"), outcomes[0])
+    return replace(
+        worst,
+        graphs=sum(each.graphs for each in outcomes),
+        checks=sum((each.checks for each in outcomes), Counter()),
+        eager=sum((each.eager for each in outcomes), Counter()),
+    )
 
 
 def check(program: Program, backend: str, iree: bool = False) -> Outcome:
@@ -51,6 +71,8 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     by_dynamo = {each.family for each in _check(program, "eager-check", False).found}
     if by_dynamo.issuperset(each.family for each in outcome.found):
         return replace(outcome, status="Dynamo", found=())
+    if program.kind == "compute":
+        return outcome
     # What eager shows of the program is not what it shows of itself with copies of what it saves.
     if is_gradient_only(outcome.found) and _check(program, "eager-check", False, copying_saved_values).found:
         return replace(outcome, status=UNSEEN_WRITE, found=())
@@ -70,7 +92,8 @@ def _check(
         warnings.simplefilter("ignore")
         try:
             parameters = [each.name for each in program.parameters]
-            return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn))
+            by_value = Judge(source, modes, parameters).differences if program.kind == "compute" else None
+            return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn), by_value)
         finally:
             torch.compiler.reset()
             for world in worlds:
@@ -84,6 +107,7 @@ def run(
     backend: str,
     iree: bool,
     eager: Callable,
+    by_value: ByValue | None = None,
 ) -> Outcome:
     """Compares the calls with those of `eager`, in order; `modes` has each call's mode and kind of backward."""
     eager_world, compiled_world = worlds
@@ -98,7 +122,7 @@ def run(
             if reasons:
                 status, refused = "refused", reasons[0]
                 break
-            found = differences(number, expected, actual)
+            found = differences(number, expected, actual, by_value)
             if found:
                 status, seen = "different", (expected, actual)
                 break

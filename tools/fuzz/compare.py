@@ -1,6 +1,6 @@
 """The differences between what eager shows and what a compiled function shows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -56,11 +56,14 @@ class Difference:
         return f"call {self.call}: {self.kind}: {self.what}: eager {self.eager}, compiled {self.compiled}"
 
 
-def differences(call: int, eager: Observed, compiled: Observed) -> list[Difference]:
-    """Everything that differs; what only one of the two knows of, differs."""
+ByValue = Callable[[int, Observed, Observed], Iterable[Difference]]
+
+
+def differences(call: int, eager: Observed, compiled: Observed, by_value: ByValue | None = None) -> list[Difference]:
+    """Everything that differs; what only one of the two knows of, differs. `by_value` finds which values do."""
     if (eager.raised is None) != (compiled.raised is None):
         return [_raised(call, "the call", eager.raised, compiled.raised)]
-    return [*_facts(call, eager, compiled), *_values(call, eager, compiled)]
+    return [*_facts(call, eager, compiled), *(by_value or _values)(call, eager, compiled)]
 
 
 def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:

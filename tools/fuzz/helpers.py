@@ -39,4 +39,33 @@ SOURCES = {
     def backward(ctx, grad):
         return 3 * grad
 ''',
+    "Twice": '''class Cube(torch.autograd.Function):
+    """Saves its result too; the backward is twice the cube's."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x * x * x
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * (6 * x * x + 0 * y.tanh())
+
+
+class Twice(torch.autograd.Function):
+    """Calls another custom function, forward and backward; the backward is five times the result."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = Cube.apply(x.tanh())
+        ctx.save_for_backward(y)
+        return y * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensors
+        return 5 * grad * Cube.apply(y)
+''',
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dovetail.tools.fuzz.check import check
+from dovetail.tools.fuzz.computations.inputs import fresh as fresh_numbers
 from dovetail.tools.fuzz.helpers import SOURCES
 from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step, steps
 from dovetail.tools.fuzz.recipes import fresh
@@ -39,6 +40,8 @@ def shows(family: str, backend: str, iree: bool = False) -> Callable[[Program], 
 
 def _smaller(program: Program) -> Iterator[Program]:
     """Programs with one thing less, the largest things first. Some of them mean nothing; eager raises for those."""
+    if program.form:
+        yield replace(program, form="")
     for calls in _without_one(program.calls):
         if calls:
             yield replace(program, calls=calls)
@@ -129,7 +132,8 @@ def _simpler_calls(program: Program, call: Call) -> Iterator[Call]:
         yield replace(call, inputs=inputs)
     for parameter in program.parameters:
         others = tuple(each for each in call.inputs if parameter.name not in each.targets)
-        simple, with_gradient = (fresh(parameter, int(parameter.name[1:]), grad) for grad in (False, True))
+        recipe = fresh if program.kind == "alias" else fresh_numbers
+        simple, with_gradient = (recipe(parameter, int(parameter.name[1:]), grad) for grad in (False, True))
         if simple[0] in call.inputs:
             continue
         yield replace(call, inputs=(*simple, *others))

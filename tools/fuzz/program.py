@@ -72,6 +72,8 @@ class Program:
         helpers: names from `helpers.SOURCES` that the body calls.
         results: the expressions that the function returns, packed as `container` says.
         container: "single", "tuple", "list", "dict" or "nested".
+        kind: "alias", or "compute" for programs whose numbers are judged by those in double precision.
+        form: "" for the body as it is; "checkpoint" and "cond" for the body inside of that.
     """
 
     parameters: tuple[Parameter, ...]
@@ -82,6 +84,8 @@ class Program:
     state: tuple[Step, ...] = ()
     captured: tuple[Step, ...] = ()
     helpers: tuple[str, ...] = ()
+    kind: str = "alias"
+    form: str = ""
 
 
 def steps(statements: Iterable[Statement]) -> Iterator[Step]:

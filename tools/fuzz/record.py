@@ -12,7 +12,7 @@ import dovetail
 from dovetail import backends, dialects, frontend, passes, runtime
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
-from dovetail.tools.fuzz.generate import GENERATOR
+from dovetail.tools.fuzz.seeds import GENERATORS
 from dovetail.tools.fuzz.workers import Job
 
 
@@ -40,8 +40,8 @@ class Record:
             self.path.write_text(whole, encoding="utf-8")
         for line in whole.splitlines():
             stated = json.loads(line)
-            if (stated.get("generator"), stated.get("torch")) == (GENERATOR, version("torch")):
-                job = Job(stated["seed"], stated["backend"], stated["iree"])
+            job = Job(stated["seed"], stated["backend"], stated["iree"], stated.get("kind", "alias"))
+            if (stated["generator"], stated["torch"]) == (GENERATORS[job.kind], version("torch")):
                 self._note(job, _outcome(stated), stated["sources"])
 
     def settled(self, job: Job) -> Outcome | None:
@@ -55,7 +55,8 @@ class Record:
         if self.path is None:
             return
         stated = {
-            "generator": GENERATOR,
+            "kind": job.kind,
+            "generator": GENERATORS[job.kind],
             "torch": version("torch"),
             "sources": sources(),
             "seed": job.seed,
@@ -63,6 +64,7 @@ class Record:
             "iree": job.iree,
             "status": outcome.status,
             "found": [[each.kind, each.call, each.what, each.eager, each.compiled] for each in outcome.found],
+            "form": outcome.form,
             "refused": outcome.refused,
             "graphs": outcome.graphs,
             "checks": [outcome.checks[False], outcome.checks[True]],
@@ -99,4 +101,5 @@ def _outcome(stated: dict) -> Outcome:
         stated["graphs"],
         Counter({value: count for value, count in zip((False, True), stated["checks"], strict=True) if count}),
         Counter(stated["eager"]),
+        form=stated.get("form", ""),
     )

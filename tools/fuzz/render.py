@@ -9,9 +9,9 @@ from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step
 def render(program: Program) -> str:
     """Source that defines `fn`, and `inputs_0`, `later_0` and so on for the calls."""
     names = [each.name for each in program.parameters]
-    parts = ["import torch", *(SOURCES[name].rstrip() for name in program.helpers)]
+    parts = ["\n".join(_imports(program)), *(SOURCES[name].rstrip() for name in program.helpers)]
     parts += ["\n".join(map(str, program.captured))] if program.captured else []
-    parts.append(_module(program, names) if program.state else _function(program, "fn", names))
+    parts += [_module(program, names)] if program.state else _functions(program, "fn", names)
     for number, call in enumerate(program.calls):
         parts += _call(number, call, names)
     return "\n\n\n".join(parts) + "\n"
@@ -46,6 +46,36 @@ def returned(results: tuple[Step, ...], container: str) -> str:
     return f"({', '.join(each)},)" if len(each) == 1 else f"({', '.join(each)})"
 
 
+def _imports(program: Program) -> Iterator[str]:
+    yield "import torch"
+    if program.kind == "compute":
+        yield "from torch import cond\nfrom torch.utils.checkpoint import checkpoint\n"
+        yield "import dovetail.tools.fuzz.computations.opaque"
+        yield "from dovetail.tools.fuzz.computations.numbers import numbers"
+
+
+def _functions(program: Program, name: str, parameters: list[str]) -> list[str]:
+    """The function `name`, and those that it calls where the body is inside of something."""
+    own = "self" if parameters[0] == "self" else ""
+    body, arguments = f"{own}.body".removeprefix("."), [each for each in parameters if each != own]
+    head = f"def {name}({', '.join(parameters)}):"
+    given = ", ".join(arguments)
+    if program.form == "checkpoint":
+        call = f"    return checkpoint({', '.join([body, *arguments])}, use_reentrant=False)"
+        return [_function(program, "body", parameters), f"{head}\n{call}"]
+    if program.form == "cond":
+        # Results of both branches are contiguous, and have memory of their own; a NaN takes the other branch.
+        contiguous = "each.clone(memory_format=torch.contiguous_format)"
+        return [
+            _function(program, "body", parameters),
+            f"def branch({given}):\n    return tuple({contiguous} for each in body({given}))",
+            f"def other({given}):\n    return tuple(each + each for each in branch({given}))",
+            f"{head}\n    is_number = ({arguments[0]} == {arguments[0]}).all()\n"
+            f"    return cond(is_number, branch, other, ({given},))",
+        ]
+    return [_function(program, name, parameters)]
+
+
 def _function(program: Program, name: str, parameters: list[str]) -> str:
     result = f"return {returned(program.results, program.container)}"
     return "\n".join([f"def {name}({', '.join(parameters)}):", *_lines(program.body), f"    {result}"])
@@ -53,8 +83,8 @@ def _function(program: Program, name: str, parameters: list[str]) -> str:
 
 def _module(program: Program, parameters: list[str]) -> str:
     init = ["def __init__(self):", "    super().__init__()", *_lines(program.state)]
-    forward = _function(program, "forward", ["self", *parameters]).splitlines()
-    body = "\n".join(f"    {line}" if line else "" for line in [*init, "", *forward])
+    methods = "\n\n".join(_functions(program, "forward", ["self", *parameters])).splitlines()
+    body = "\n".join(f"    {line}" if line else "" for line in [*init, "", *methods])
     return f"class Module(torch.nn.Module):\n{body}\n\n\nfn = Module()"
 
 

@@ -17,11 +17,12 @@ _PROGRAMS = 500  # of one process; Dynamo does not give everything back
 
 @dataclass(frozen=True)
 class Job:
-    """What a process runs of a seed: on which backend, and whether regions go through IREE."""
+    """What a process runs of a seed: on which backend, whether regions go through IREE, and what kind of program."""
 
     seed: int
     backend: str
     iree: bool
+    kind: str = "alias"
 
 
 @dataclass
@@ -111,8 +112,8 @@ def _stop(worker: _Worker) -> None:
 def _serve(pipe: Connection) -> None:
     import torch
 
-    from dovetail.tools.fuzz.check import check
-    from dovetail.tools.fuzz.generate import generate
+    from dovetail.tools.fuzz.check import check_forms
+    from dovetail.tools.fuzz.seeds import programs
 
     torch.set_num_threads(1)
     gc.freeze()  # tracing makes so many objects that collecting takes an eighth of the time
@@ -124,4 +125,4 @@ def _serve(pipe: Connection) -> None:
             job: Job = pipe.recv()
         except EOFError:
             return
-        pipe.send(check(generate(job.seed), job.backend, job.iree))
+        pipe.send(check_forms(programs(job.kind, job.seed), job.backend, job.iree))

@@ -2,8 +2,10 @@
 
 import itertools
 import linecache
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
 
 import torch
 
@@ -19,17 +21,21 @@ class World:
     """One of the two equal worlds of a comparison. Loading the source anew makes state and globals anew."""
 
     def __init__(self, source: str):
-        path = f"<fuzz {next(_files)}>"
+        number = next(_files)
+        path = f"<fuzz {number}>"
         # Tracebacks and Dynamo look the lines up here.
         linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
         self.path = path
-        self.namespace: dict = {"__name__": "fuzz"}
+        # Dynamo imports the module of a function that `cond` is given.
+        self.module = sys.modules[f"fuzz_{number}"] = ModuleType(f"fuzz_{number}")
+        self.namespace = self.module.__dict__
         exec(compile(source, path, "exec"), self.namespace)
         self.fn: Callable = self.namespace["fn"]
 
     def close(self) -> None:
         """Forgets the source."""
         linecache.cache.pop(self.path, None)
+        sys.modules.pop(self.module.__name__, None)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Parameters, buffers and global tensors, by name; their gradients are dropped."""

@@ -1,0 +1,99 @@
+"""Numbers that differ from eager's are told apart: rounding of another order, and what is wrong."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from dovetail.tools.fuzz.accuracy import Judge
+from dovetail.tools.fuzz.observe import observe
+from dovetail.tools.fuzz.world import World
+
+SOURCE = """
+import torch
+from torch import cond
+from torch.utils.checkpoint import checkpoint
+from dovetail.tools.fuzz.computations.numbers import numbers
+
+def fn(x):
+    {body}
+
+def inputs_0():
+    x = numbers({kind!r}, 1, {shape}).requires_grad_()
+    return locals()
+"""
+
+
+def kinds(right: str, wrong: str | Callable, kind: str = "normal", shape: tuple[int, ...] = (64,)) -> set[str]:
+    """What is different in kind between two functions' bodies, the first one being eager."""
+    seen = []
+    for body in (right, wrong):
+        world = World(SOURCE.format(body=body, kind=kind, shape=shape))
+        seen.append(observe(world, world.fn, 0, ["x"], "", "once"))
+    judge = Judge(SOURCE.format(body=right, kind=kind, shape=shape), [("", "once")], ["x"])
+    return {each.kind for each in judge.differences(0, *seen)}
+
+
+@pytest.mark.parametrize(
+    ("right", "other"),
+    [
+        ("return x.softmax(0)", "y = (x - x.amax()).exp(); return y / y.sum()"),
+        ("return x.sum()", "return x.flip(0).cumsum(0)[-1]"),
+        ("return (x.to(torch.bfloat16) * 3).tanh()", "return (x.to(torch.bfloat16).float() * 3).tanh().bfloat16()"),
+        ("return (x / 3 > x.detach() / 3) * x", "return (x * (1 / 3) > x.detach() / 3) * x"),
+        ("return (x - x.mean()) / x.std()", "y = x - x.sum() / 64; return y / (y.square().sum() / 63).sqrt()"),
+    ],
+)
+def test_rounding_of_another_order_passes(right: str, other: str) -> None:
+    """Catches a bound that only eager's own order of operations meets, or one that takes eager's luck for its rule."""
+    assert not kinds(right, other)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "kind", "shape"),
+    [
+        ("return x.tanh()", "return x.tanh() * (1 + 2e-6)", "normal", (64,)),
+        ("return x * 1e-6", "return (x * 1e-6).where(x != x[3], x[3] * 2e-6)", "normal", (64,)),
+        ("return x.sum()", "return (x.double().sum() * (1 + 1e-5)).float()", "positive", (99991,)),
+        ("return x.tanh()", "return x.tanh() / (x != x[5])", "normal", (64,)),
+        ("return x.floor()", "return (x - 1e-6).floor()", "grid", (64,)),
+        ("return (x > 0.5) * 1.0", "return (x >= 0.5) * 1.0", "grid", (512,)),
+        ("return (x == 0).int()", "return (x.abs() < 1e-37).int()", "subnormal", (64,)),
+        ("return x * 0.5", "return x * 0.0", "subnormal", (64,)),
+        ("return 1 / x", "return 1 / x.abs()", "special", (64,)),
+    ],
+)
+def test_wrong_value_is_a_difference(right: str, wrong: str, kind: str, shape: tuple[int, ...]) -> None:
+    """Catches a judge that looks away: a few roundings too many, one element, a decision, a flushed number."""
+    assert "value" in kinds(right, wrong, kind, shape)
+    assert not kinds(right, right, kind, shape)
+
+
+def test_gradient_that_compares_recomputed_values_is_a_difference() -> None:
+    """Catches a bound so wide, after a comparison, that a gradient which went nowhere passes."""
+    right = "y = x.tanh(); return (y * (y == y.amax())).sum()"
+    wrong = "y = x.tanh(); return (y.detach() * (y == y.amax() * 1.0000002)).sum() + y.amax().detach() + 0 * x.sum()"
+    assert "gradient" in kinds(right, wrong)
+
+
+def test_forms_are_judged_like_the_plain_program() -> None:
+    """Catches a judge that can't run what is inside of `checkpoint` or `cond`, and calls everything a difference."""
+    for body in (
+        "return checkpoint(lambda x: x.tanh() * TIMES, x, use_reentrant=False)",
+        "return cond((x == x).all(), lambda x: x.tanh() * TIMES, lambda x: x.sin(), (x,))",
+    ):
+        assert not kinds("return x.tanh() * 3", "return x.tanh() * 3.0000001")
+        judge_of = body.replace("TIMES", "3")
+        assert not kinds(judge_of, "return x.tanh() * 3.0000001")
+        assert kinds(judge_of, "return x.tanh() * 3.0001") == {"value", "gradient"}
+
+
+def test_element_is_named() -> None:
+    """Catches a report of a million numbers, or one that does not say what would have been right."""
+    worlds = [World(SOURCE.format(body=body, kind="grid", shape=(8,))) for body in ("return x * 2", "return x * 3")]
+    seen = [observe(each, each.fn, 0, ["x"], "", "none") for each in worlds]
+    judge = Judge(SOURCE.format(body="return x * 2", kind="grid", shape=(8,)), [("", "none")], ["x"])
+    text = str(judge.differences(0, *seen)[0])
+    assert "of [8] (one of " in text
+    assert "in double precision" in text
+    assert torch.get_default_dtype() == torch.float32

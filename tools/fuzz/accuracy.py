@@ -1,0 +1,132 @@
+"""Numbers that differ from eager's, judged by the same program in double precision.
+
+The bound, for each element: its distance from the value in double precision is at most three times eager's, plus one
+rounding of the element type. Eager's distance is the largest of its own run's and those of runs in which every op is
+rounded at random (`stochastic`), since a single run may be near by luck. Where a comparison or a rounding is decided by
+numbers that are exact, all of these runs agree, and so must compiled code; where rounding decides, some of them differ.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+import torch
+
+from dovetail.tools.fuzz.compare import Difference
+from dovetail.tools.fuzz.observe import Key, Observed, observe
+from dovetail.tools.fuzz.stochastic import RandomRounding
+from dovetail.tools.fuzz.world import World
+
+_MORE = 3  # times eager's error
+_RUNS = 32  # at most, with random rounding
+_PLAINLY = {
+    "from torch import cond": "from dovetail.tools.fuzz.computations.plainly import cond",
+    "from torch.utils.checkpoint import": "from dovetail.tools.fuzz.computations.plainly import",
+}
+_WIDER = {
+    "torch.float32": "torch.float64",
+    "torch.bfloat16": "torch.float64",
+    "torch.float16": "torch.float64",
+    "numbers import numbers": "numbers import in_double_precision as numbers",
+}
+
+
+@dataclass
+class Judge:
+    """Judges the calls of one program, rendered as `source`; `modes` has each call's mode and kind of backward."""
+
+    source: str
+    modes: list[tuple[str, str]]
+    parameters: list[str]
+    precise: list[Observed] = field(default_factory=list)
+
+    def differences(self, call: int, eager: Observed, compiled: Observed) -> list[Difference]:
+        """What is further from double precision than eager's rounding explains."""
+        left = dict(_unequal(eager, compiled))
+        if not left:
+            return []
+        if not self.precise:
+            self.precise = self._run(len(self.modes), nullcontext(), wide=True)
+        right = self.precise[call] if call < len(self.precise) else Observed()
+        spread = {key: _error(eager.values[key], right.values.get(key)) for key in left}
+        for seed in range(_RUNS + 1):
+            for key, where in list(left.items()):
+                left[key] = _far(compiled.values[key], right.values.get(key), spread[key], where)
+                if not left[key].any():
+                    del left[key]
+            if not left or seed == _RUNS:
+                break
+            ran = self._run(call + 1, RandomRounding(seed), wide=False)
+            for key in left:
+                if len(ran) > call and key in ran[call].values:
+                    spread[key] = spread[key].fmax(_error(ran[call].values[key], right.values.get(key)))
+        return [
+            _difference(key, call, eager.values[key], compiled.values[key], right.values.get(key), spread[key], where)
+            for key, where in left.items()
+        ]
+
+    def _run(self, calls: int, mode: AbstractContextManager, wide: bool) -> list[Observed]:
+        """What eager shows of the first calls; without `checkpoint` and `cond`, which don't change numbers."""
+        source = self.source
+        for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
+            source = source.replace(text, other)
+        world = World(source)
+        try:
+            with mode:
+                return [observe(world, world.fn, each, self.parameters, *self.modes[each]) for each in range(calls)]
+        finally:
+            world.close()
+
+
+def _unequal(eager: Observed, compiled: Observed) -> Iterator[tuple[Key, torch.Tensor]]:
+    """What differs in any bit but the sign of zero, and which elements do."""
+    for key, expected in eager.values.items():
+        actual = compiled.values.get(key)
+        if actual is None or actual.shape != expected.shape or actual.dtype != expected.dtype:
+            continue  # a fact differs
+        where = ~((actual == expected) | ((actual != actual) & (expected != expected)))
+        if where.any():
+            yield key, where
+
+
+def _error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
+    """Distances; NaN where one of the two is not finite, or nothing is known."""
+    if right is None or right.shape != values.shape:
+        return torch.full(values.shape, torch.nan, dtype=torch.float64)
+    distance = (values.double() - right.double()).abs()
+    return torch.where(distance.isfinite(), distance, torch.nan)
+
+
+def _allowed(right: torch.Tensor, spread: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    rounding = torch.zeros_like(spread)
+    if dtype.is_floating_point:
+        precision = torch.finfo(dtype)
+        rounding = right.double().abs() * precision.eps + precision.smallest_normal * precision.eps
+    return _MORE * spread.nan_to_num(0.0) + rounding
+
+
+def _far(values: torch.Tensor, right: torch.Tensor | None, spread: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
+    """Of the elements `where`, those beyond the bound."""
+    if right is None or right.shape != values.shape:
+        return where
+    return where & ~((values.double() - right.double()).abs() <= _allowed(right, spread, values.dtype))
+
+
+def _difference(
+    key: Key,
+    call: int,
+    eager: torch.Tensor,
+    compiled: torch.Tensor,
+    right: torch.Tensor | None,
+    spread: torch.Tensor,
+    where: torch.Tensor,
+) -> Difference:
+    """Shows the first element beyond the bound, beside what it should be."""
+    first = tuple(where.nonzero()[0].tolist())
+    at = f"{list(first)} of {list(eager.shape)} (one of {int(where.sum())} elements): " if eager.ndim else ""
+    expected = f"{at}{eager[first].item()!r}"
+    if right is None or right.shape != eager.shape:
+        return Difference(key[0], call, key[1], expected, repr(compiled[first].item()))
+    bound = _allowed(right, spread, eager.dtype)[first].item()
+    precise = f" (in double precision {right[first].item()!r}, at most {bound:.3g} off)"
+    return Difference(key[0], call, key[1], expected + precise, repr(compiled[first].item()))

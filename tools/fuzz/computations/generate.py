@@ -1,0 +1,197 @@
+"""A program that computes, from a seed. Lines are drawn, run eagerly at once, and kept if their numbers make sense."""
+
+import math
+import warnings
+from dataclasses import replace
+from random import Random
+
+import torch
+
+from dovetail.tools.fuzz.computations.contractions import CONTRACTIONS, IMAGES
+from dovetail.tools.fuzz.computations.decisions import CASTS, DECISIONS
+from dovetail.tools.fuzz.computations.functions import FUNCTIONS
+from dovetail.tools.fuzz.computations.indexing import INDEXING
+from dovetail.tools.fuzz.computations.inputs import REAL, draw_inputs, draw_kind, reseed, values
+from dovetail.tools.fuzz.computations.layouts import LAYOUTS
+from dovetail.tools.fuzz.computations.normalisation import NORMALISATION, RUNNING
+from dovetail.tools.fuzz.computations.pointwise import POINTWISE
+from dovetail.tools.fuzz.computations.reductions import REDUCTIONS
+from dovetail.tools.fuzz.helpers import SOURCES
+from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.rules import Rule, choice
+from dovetail.tools.fuzz.world import World
+
+_TABLES = {
+    POINTWISE: 24,
+    REDUCTIONS: 22,
+    NORMALISATION: 12,
+    LAYOUTS: 18,
+    DECISIONS: 9,
+    CASTS: 6,
+    INDEXING: 6,
+    CONTRACTIONS: 7,
+    FUNCTIONS: 7,
+}
+_SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33)
+_LARGE_SHAPES = (
+    (1000, 1001),
+    (997, 1009),
+    (1, 999983),
+    (524287,),
+    (1048576,),
+    (65537, 7),
+    (7, 65537),
+    (64, 1024),
+    (31, 64, 127),
+    (8, 16, 63, 65),
+    (2, 3, 211, 223),
+    (4, 32, 512),
+    (255, 257),
+    (32768,),
+)
+_DTYPES = ("torch.float32",) * 34 + ("torch.float64", "torch.bfloat16", "torch.float16", "torch.int64", "torch.bool")
+LARGE_EVERY = 10  # seeds; the arguments of these have 32,768 to 1,048,576 elements
+_LARGEST_SMALL = 5000  # elements of the arguments of the others
+_ATTEMPTS = 12  # at a line
+_LARGEST = {False: 20_000, True: 1_100_000}  # elements of a tensor
+_BOUND = 1e4  # of what a line computes from ordinary numbers
+
+
+class Generator:
+    """Draws one program; `large` ones have arguments of 32,768 to 1,048,576 elements."""
+
+    def __init__(self, draw: Random, large: bool):
+        self.draw = draw
+        self.large = large
+        self.made = 0
+        self.helpers: set[str] = set()
+
+    def program(self) -> Program:
+        """The program, in its plain form."""
+        draw = self.draw
+        self.parameters = self._parameters()
+        state, names = self._state()
+        self.kind = draw_kind(draw)
+        inputs = draw_inputs(draw, self.parameters, self.kind, grads=True)
+        shell = Program(self.parameters, (), (), (Call(inputs),), state=state, helpers=tuple(SOURCES), kind="compute")
+        world = World(render(shell))
+        self.space = world.namespace | world.inputs(0) | {"self": world.fn}
+        world.close()
+        names = [*(each.name for each in self.parameters), *names]
+        self.tensors: dict[str, torch.Tensor] = {name: eval(name, self.space) for name in names}
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of variances of one number, and of losses that broadcast
+            body = self._body(draw.choices((2, 3, 4, 5, 6, 7, 8), (3, 4, 5, 5, 4, 3, 2))[0])
+        results = self._results()
+        helpers = tuple(name for name in SOURCES if name in self.helpers)
+        return Program(self.parameters, body, results, self._calls(inputs), "tuple", state, (), helpers, "compute")
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        """One to three; later ones mostly have the first one's shape, or that of its last dimension."""
+        draw = self.draw
+        shape = self._shape()
+        found = [Parameter("x0", shape, draw.choice([each for each in _DTYPES if each in REAL]))]
+        for number in range(1, draw.choices((1, 2, 3), (5, 6, 2))[0]):
+            other = draw.choice([shape, shape, shape, shape[-1:], self._shape()])
+            found.append(Parameter(f"x{number}", other, draw.choice([found[0].dtype] * 6 + [*_DTYPES])))
+        return tuple(found)
+
+    def _shape(self) -> tuple[int, ...]:
+        draw = self.draw
+        if self.large:
+            return draw.choice(_LARGE_SHAPES)
+        dims = draw.choices((0, 1, 2, 3, 4), (1, 3, 9, 4, 3))[0]
+        shape = tuple(draw.choice(_SIZES) for _ in range(dims))
+        while math.prod(shape) > _LARGEST_SMALL:
+            shape = tuple(draw.choice(_SIZES) for _ in range(dims))
+        return (0, *shape[1:]) if dims and draw.random() < 0.01 else shape
+
+    def _state(self) -> tuple[tuple[Step, ...], list[str]]:
+        draw, shape = self.draw, self.parameters[0].shape
+        if draw.random() > 0.3 or not shape:
+            return (), []
+        weight = values("normal", draw.randrange(10**6), shape[-1:], self.parameters[0].dtype)
+        lines, names = [Step(f"torch.nn.Parameter({weight})", (), ("self.weight",))], ["self.weight"]
+        if len(shape) >= 2 and draw.random() < 0.6:
+            dtype = self.parameters[0].dtype
+            lines.append(Step(f"self.register_buffer('mean', torch.zeros({shape[1]}, dtype={dtype}))"))
+            lines.append(Step(f"self.register_buffer('var', torch.ones({shape[1]}, dtype={dtype}))"))
+            names.append("self.mean")
+        return tuple(lines), names
+
+    def _body(self, length: int) -> tuple[Step, ...]:
+        lines: list[Step] = []
+        for _ in range(_ATTEMPTS * length):
+            if len(lines) >= length:
+                break
+            table = self.draw.choices(list(_TABLES), list(_TABLES.values()))[0]
+            if self.draw.random() < 0.3 and any(each.ndim == 4 for each in self.tensors.values()):
+                table = IMAGES
+            rule = choice(table, self.draw)
+            if "self.mean" in self.tensors and self.draw.random() < 0.15:
+                rule = RUNNING
+            lines += self._line(rule)
+        return tuple(lines)
+
+    def _line(self, rule: Rule) -> list[Step]:
+        """The line, run; nothing if the rule does not apply, eager raises, or the numbers run away."""
+        operands = self._operands(rule.operands)
+        template = rule.make(self.draw, [self.tensors[name] for name in operands])
+        if template is None:
+            return []
+        name = f"v{self.made}"
+        line = Step(template, operands, (name,))
+        try:
+            exec(str(line), self.space)
+        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
+            return []
+        if not self._is_wanted(self.space[name]):
+            return []
+        self.tensors[name] = self.space[name]
+        self.made += 1
+        self.helpers |= {rule.helper} - {""}
+        return [line]
+
+    def _is_wanted(self, value: torch.Tensor) -> bool:
+        """Small enough, and, mostly, finite where the arguments are."""
+        if value.numel() > _LARGEST[self.large] or value.is_complex():
+            return False
+        if self.kind == "special" or self.draw.random() < 0.05:
+            return True
+        return bool((value.detach().double().abs() < _BOUND).all())
+
+    def _operands(self, count: int) -> tuple[str, ...]:
+        """Recent tensors and arguments first; the second is mostly of the first one's shape."""
+        names = list(self.tensors)
+        recent = names[-3:] + names[: len(self.parameters)]
+        first = self.draw.choice(recent if self.draw.random() < 0.8 else names)
+        if count == 1:
+            return (first,)
+        alike = [name for name in names if self.tensors[name].shape == self.tensors[first].shape]
+        return first, self.draw.choice(alike if self.draw.random() < 0.6 else names)
+
+    def _results(self) -> tuple[Step, ...]:
+        """The last tensor, and some of the others."""
+        made = [name for name in self.tensors if name.startswith("v")] or list(self.tensors)
+        others = [name for name in made[:-1] if self.draw.random() < 0.35]
+        return tuple(Step("{0}", (name,)) for name in (*others, made[-1]))
+
+    def _calls(self, inputs: tuple[Step, ...]) -> tuple[Call, ...]:
+        """Two with other numbers, which run the same code; now and then another one in other layouts or modes."""
+        draw = self.draw
+        calls = [Call(inputs), Call(reseed(draw, inputs))]
+        if draw.random() < 0.15:
+            mode = draw.choice(("", "torch.no_grad()", "torch.inference_mode()"))
+            inputs = draw_inputs(draw, self.parameters, draw_kind(draw), grads=not mode)
+            calls.insert(draw.randrange(3), Call(inputs, mode, (), "none" if mode else "once"))
+        return tuple(calls)
+
+
+def forms(program: Program, draw: Random) -> tuple[Program, ...]:
+    """The program, its body inside of `checkpoint`, and, of some that keep no state, inside of `cond`."""
+    found = [program, replace(program, form="checkpoint")]
+    if not program.state and draw.random() < 0.25:
+        found.append(replace(program, form="cond"))
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""How a call's arguments are made: numbers of a kind, in memory of their own, in one of many layouts."""
+
+import math
+from random import Random
+
+from dovetail.tools.fuzz.program import Parameter, Step
+
+REAL = ("torch.float32", "torch.float64", "torch.bfloat16", "torch.float16")
+_KINDS = {"grid": 30, "normal": 40, "positive": 10, "few": 10, "special": 7, "subnormal": 3}
+
+
+def values(kind: str, salt: int, shape: tuple[int, ...], dtype: str) -> str:
+    """The expression for a tensor of such numbers; what is not real, is whole."""
+    kind = kind if dtype in REAL else "whole"
+    return f"numbers({kind!r}, {salt}, {shape}, {dtype.removeprefix('torch.')!r})"
+
+
+def draw_kind(draw: Random) -> str:
+    """A kind of `numbers`."""
+    return draw.choices(list(_KINDS), list(_KINDS.values()))[0]
+
+
+def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[Step, ...]:
+    """The simplest recipe: a contiguous leaf."""
+    text = values("normal", salt, parameter.shape, parameter.dtype)
+    return (Step(f"{text}{'.requires_grad_()' if grad else ''}", (), (parameter.name,)),)
+
+
+def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grads: bool) -> tuple[Step, ...]:
+    """Lines that define every parameter; where `grads`, most of the real ones require gradients."""
+    lines: list[Step] = []
+    for parameter in parameters:
+        shape, view = draw.choice(_layouts(parameter.shape))
+        base = f"b_{parameter.name}"
+        lines.append(Step(values(kind, draw.randrange(10**6), shape, parameter.dtype), (), (base,)))
+        line = Step(view, (base,), (parameter.name,))
+        if grads and parameter.dtype in REAL and draw.random() < 0.8:
+            template = f"{view}.detach().requires_grad_()"
+            if draw.random() < 0.3:
+                lines.append(Step("{0}.requires_grad_()", (base,)))
+                template = f"{view} * 1"
+            line = Step(template, (base,), (parameter.name,))
+        lines.append(line)
+    return tuple(lines)
+
+
+def reseed(draw: Random, inputs: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The same lines with other numbers, in the same layouts."""
+    return tuple(_reseeded(draw, line) if line.template.startswith("numbers(") else line for line in inputs)
+
+
+def _reseeded(draw: Random, line: Step) -> Step:
+    kind, _, rest = line.template.split(", ", 2)
+    return Step(f"{kind}, {draw.randrange(10**6)}, {rest}", (), line.targets)
+
+
+def _layouts(shape: tuple[int, ...]) -> list[tuple[tuple[int, ...], str]]:
+    """Shapes to make, and the view of them that has this shape."""
+    found = [(shape, "{0}")] * 6
+    if not shape or not math.prod(shape):
+        return found
+    found.append(((shape[0] + 2, *shape[1:]), "{0}[1:-1]"))
+    found.append(((*shape[:-1], shape[-1] * 2), "{0}[..., ::2]"))
+    if len(shape) >= 2:
+        found += [((*shape[:-2], shape[-1], shape[-2]), "{0}.transpose(-1, -2)")] * 3
+        found.append(((*shape[1:], shape[0]), "{0}.movedim(-1, 0)"))
+        found.append((shape[1:], f"{{0}}.expand({shape})"))
+    if len(shape) == 4:
+        found += [(shape, "{0}.contiguous(memory_format=torch.channels_last)")] * 2
+    return found

@@ -1,0 +1,82 @@
+"""Lines that lay a tensor out anew: transposed, sliced, expanded, joined, padded, channels last."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+import torch
+
+from dovetail.tools.fuzz.rules import Make, Rule, always, part, some_dim, where
+
+_F = "torch.nn.functional"
+
+
+def _for_dim(template: str, dims: int = 1) -> Make:
+    """The line for one of the dimensions, written DIM; for tensors with at least `dims` of them, none of them empty."""
+
+    def make(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+        dim = some_dim(draw, tensors[0])
+        if dim is None or tensors[0].ndim < dims or not tensors[0].numel():
+            return None
+        return template.replace("DIM", str(dim)).replace("SIZE", str(draw.randint(1, tensors[0].shape[dim])))
+
+    return make
+
+
+def _with_dims(least: int, most: int = 9) -> Callable[[torch.Tensor], bool]:
+    return lambda tensor: least <= tensor.ndim <= most
+
+
+def _slice(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    found = part(draw, tensors[0])
+    return f"{{0}}[{found}]" if found else None
+
+
+def _permute(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    dims = list(range(tensors[0].ndim))
+    draw.shuffle(dims)
+    return f"{{0}}.permute({', '.join(map(str, dims))})" if len(dims) > 1 else None
+
+
+def _reshape(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    count = tensors[0].numel()
+    divisors = [each for each in range(1, min(count, 64) + 1) if count % each == 0]
+    return f"{{0}}.reshape({draw.choice(divisors)}, -1)" if divisors else None
+
+
+def _expand(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    if tensors[0].ndim > 3:
+        return None
+    sizes = [draw.choice([2, 3]) if size == 1 else size for size in tensors[0].shape]
+    return f"{{0}}.expand({', '.join(map(str, [draw.choice([1, 2, 5]), *sizes]))})"
+
+
+LAYOUTS = (
+    Rule(3, where(_with_dims(2), "{0}.transpose(-1, -2)")),
+    Rule(2, where(_with_dims(2), "{0}.transpose(0, -1)")),
+    Rule(2, where(_with_dims(2), "{0}.transpose(0, 1).contiguous()")),
+    Rule(2, _permute),
+    Rule(3, _slice),
+    Rule(2, _reshape),
+    Rule(2, _expand),
+    Rule(1, where(_with_dims(0, 3), "{0}.unsqueeze(0)")),
+    Rule(1, where(_with_dims(0, 3), "{0}.unsqueeze(-1)")),
+    Rule(1, always("{0}.squeeze()")),
+    Rule(1.5, where(_with_dims(4, 4), "{0}.contiguous(memory_format=torch.channels_last)")),
+    Rule(1, always("{0}.contiguous()")),
+    Rule(0.7, always("{0}.clone()")),
+    Rule(2, _for_dim("torch.cat([{0}, {1}], DIM)"), operands=2),
+    Rule(1.5, _for_dim("torch.cat([{0}[:SIZE], {0}.tanh(), {0}], 0)")),
+    Rule(1.5, where(_with_dims(0, 3), "torch.stack([{0}, {1}])"), operands=2),
+    Rule(1, where(_with_dims(1, 3), "torch.stack([{0}, {1}], -1)"), operands=2),
+    Rule(1, _for_dim("{0}.flip(DIM)")),
+    Rule(1, _for_dim("{0}.roll(SIZE, DIM)")),
+    Rule(1, _for_dim("{0}.chunk(2, DIM)[0]")),
+    Rule(1, _for_dim("{0}.unfold(DIM, SIZE, 1)")),
+    Rule(1, where(_with_dims(2), "{0}.diagonal()")),
+    Rule(1, where(_with_dims(2), "{0}.tril()")),
+    Rule(0.7, where(_with_dims(2), "{0}.triu(1)")),
+    Rule(1, where(_with_dims(1), f"{_F}.pad({{0}}, (1, 2))")),
+    Rule(0.5, where(_with_dims(2), f"{_F}.pad({{0}}, (0, 1, 2, 0), value=0.5)")),
+    Rule(0.5, where(_with_dims(3, 4), f"{_F}.pad({{0}}, (1, 0), mode='replicate')")),
+    Rule(0.7, _for_dim("{0}.repeat_interleave(2, DIM)")),
+)

@@ -1,0 +1,25 @@
+"""What a seed means: one program, or several forms of one."""
+
+from random import Random
+
+from dovetail.tools.fuzz import computations, generate
+from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
+from dovetail.tools.fuzz.program import Program
+
+# By kind; a seed means the same programs as long as its number stays.
+GENERATORS = {"alias": generate.GENERATOR, "compute": computations.GENERATOR}
+KINDS = tuple(GENERATORS)
+
+
+def programs(kind: str, seed: int) -> tuple[Program, ...]:
+    """The program of this seed, in each of its forms, the plain one first."""
+    if kind == "alias":
+        return (generate.generate(seed),)
+    draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
+    return forms(Generator(draw, large=seed % LARGE_EVERY == 0).program(), draw)
+
+
+def program(kind: str, seed: int, form: str) -> Program:
+    """The program of this seed in one form."""
+    (found,) = (each for each in programs(kind, seed) if each.form == form)
+    return found
