@@ -43,6 +43,19 @@ def test_errors_are_measured_against_double_precision():
     assert "off by" in difference(seen(eager), seen(torch.full((4,), 1 - 4e-5)), seen(truth))
 
 
+def test_errors_in_double_precision_are_estimated_from_single():
+    """Double precision has no wider one, so that any rounding there counts as wrong, or none does."""
+    eager = Seen({"result 0": torch.ones(4, dtype=torch.float64)})
+    single = Seen({"result 0": torch.full((4,), 1 + 1e-6)})
+    units = 1e-6 / torch.finfo(torch.float32).eps
+
+    def seen(error: float) -> Seen:
+        return Seen({"result 0": torch.full((4,), 1 + error * torch.finfo(torch.float64).eps, dtype=torch.float64)})
+
+    assert not difference(eager, seen(2.5 * units), single)
+    assert "off by" in difference(eager, seen(5 * units), single)
+
+
 def test_samples_are_the_same_at_each_call():
     """Eager and compiled code are given other numbers, and every op that is not repeatable differs."""
     case = next(iter(all_cases(["add"], ["float32"], 1)))

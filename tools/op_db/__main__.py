@@ -58,6 +58,8 @@ def _outcome(future: ProcessFuture) -> Outcome:
         return Outcome(WRONG, f"did not end in {_SECONDS} s")
     except ProcessExpired as error:
         return Outcome(WRONG, f"the process ended with {error.exitcode}")
+    except Exception as error:  # of the judge; the other samples go on
+        return Outcome(WRONG, f"can't be judged: {type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

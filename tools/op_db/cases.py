@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
@@ -10,7 +11,15 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 DTYPES = ("float32", "float64", "bfloat16", "int64", "bool", "complex64")
-WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float64, torch.complex64: torch.complex128}
+OTHER = {
+    torch.float32: torch.float64,
+    torch.float64: torch.float32,
+    torch.bfloat16: torch.float64,
+    torch.complex64: torch.complex128,
+    torch.int64: torch.float64,
+    torch.bool: torch.float64,
+}
+"""In which precision a sample is computed once more, to know how far off eager is."""
 _OPS: dict[str, OpInfo] = {op.full_name: op for op in op_db}
 
 
@@ -48,43 +57,44 @@ def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int) -> Iterat
 
 def program(case: Case) -> Program | None:
     """The sample as a program; None where the op has fewer samples. The same values at each call."""
-    op, dtype = _OPS[case.op], getattr(torch, case.dtype)
-    torch.manual_seed(0)
-    samples = op.sample_inputs("cpu", dtype, requires_grad=is_differentiable(case))
-    sample = next(itertools.islice(samples, case.number, None), None)
-    return None if sample is None else _program(op, sample)
+    sample = _sample(case, is_differentiable(case))
+    return None if sample is None else _program(_OPS[case.op], sample)
 
 
-def widened(case: Case) -> Program | None:
-    """The same sample in double precision; None where the element type is whole or double already."""
-    wider = WIDER.get(getattr(torch, case.dtype))
-    narrow = None if wider is None else program(case)
-    if wider is None or narrow is None:
+def in_other_precision(case: Case) -> Program | None:
+    """The same sample in the other precision, where the op takes it; None where there is no such sample."""
+    narrow = program(case)
+    dtype = getattr(torch, case.dtype)
+    if narrow is None:
         return None
-    op = _OPS[case.op]
-    torch.manual_seed(0)
-    samples = op.sample_inputs("cpu", getattr(torch, case.dtype), requires_grad=False)
-    sample = next(itertools.islice(samples, case.number, None))
 
-    def wide(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(WIDER[tensor.dtype]) if tensor.dtype in WIDER else tensor
+    def other(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(OTHER[dtype]) if tensor.dtype == dtype else tensor
 
-    def wide_dtype(dtype: torch.dtype) -> torch.dtype:
-        return WIDER.get(dtype, dtype)
+    def other_dtype(given: torch.dtype) -> torch.dtype:
+        return OTHER[dtype] if given == dtype else given
 
-    parts = tree_map_only(torch.dtype, wide_dtype, (sample.args, sample.kwargs))
-    doubled = _program(op, SampleInput(sample.input, args=parts[0], kwargs=parts[1]))
+    op, sample = _OPS[case.op], _sample(case, requires_grad=False)
+    args, kwargs = tree_map_only(torch.dtype, other_dtype, (sample.args, sample.kwargs))
+    same = _program(op, SampleInput(sample.input, args=args, kwargs=kwargs))
     tensors = tuple(
-        wide(tensor.detach()).requires_grad_(given.requires_grad)
-        for tensor, given in zip(doubled.tensors, narrow.tensors, strict=True)
+        other(tensor.detach()).requires_grad_(given.requires_grad)
+        for tensor, given in zip(same.tensors, narrow.tensors, strict=True)
     )
-    return Program(doubled.function, tensors)
+    return Program(same.function, tensors)
 
 
 def is_differentiable(case: Case) -> bool:
     """Whether the op has gradients in this element type."""
-    dtype = getattr(torch, case.dtype)
-    return _OPS[case.op].supports_autograd and _OPS[case.op].supported_backward_dtypes("cpu").__contains__(dtype)
+    op = _OPS[case.op]
+    return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes("cpu")
+
+
+def _sample(case: Case, requires_grad: bool) -> Any:
+    """PyTorch's sample, None after the last one."""
+    torch.manual_seed(0)
+    samples = _OPS[case.op].sample_inputs("cpu", getattr(torch, case.dtype), requires_grad=requires_grad)
+    return next(itertools.islice(samples, case.number, None), None)
 
 
 def _program(op: OpInfo, sample: SampleInput) -> Program:

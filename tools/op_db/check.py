@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from dovetail.runtime.stats import stats
-from dovetail.tools.op_db.cases import Case, Program, program, widened
+from dovetail.tools.op_db.cases import Case, Program, in_other_precision, program
 from dovetail.tools.op_db.judge import difference
 from dovetail.tools.op_db.run import Seen, run
 
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def check(case: Case) -> Outcome:
-    """Runs the sample eagerly, in double precision, and compiled; a sample that eager refuses is no sample."""
+    """Runs the sample eagerly, in another precision too, and compiled; a sample that eager refuses is no sample."""
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
     torch.set_num_threads(1)
@@ -66,7 +66,7 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     except Exception as error:  # whatever a user would meet is a finding
         return Outcome(WRONG, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
     counted = stats()
-    found = difference(eager, compiled, _precise(case) if has_values else None, has_values)
+    found = difference(eager, compiled, _otherwise(case) if has_values else None, has_values)
     if found:
         return Outcome(WRONG, found)
     if counted.eager:
@@ -74,10 +74,10 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     return Outcome(RIGHT if counted.graphs else NO_GRAPH)
 
 
-def _precise(case: Case) -> Seen | None:
-    """What the sample gives in double precision; None where that can't be asked."""
+def _otherwise(case: Case) -> Seen | None:
+    """What eager gives in the other precision; None where that can't be asked."""
     try:
-        wide = widened(case)
-        return None if wide is None else run(wide, wide.function)
+        other = in_other_precision(case)
+        return None if other is None else run(other, other.function)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return None

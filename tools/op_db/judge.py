@@ -8,24 +8,25 @@ _MORE = 3  # times eager's own error to double precision
 _UNITS = 2  # of the element type's epsilon, of the largest element
 
 
-def difference(eager: Seen, compiled: Seen, precise: Seen | None, values: bool = True) -> str:
+def difference(eager: Seen, compiled: Seen, otherwise: Seen | None, values: bool = True) -> str:
     """What differs first, as a sentence; "" for nothing.
 
-    A value may be further from double precision than eager's by three times eager's largest error, plus four units of
-    rounding of the largest element. Without `precise`, eager stands for it. `values` is False for memory that nothing
-    has written.
+    A value may be further from the truth than eager's by three times eager's largest error, plus two units of rounding
+    of the largest element. `otherwise` is eager in another precision. Where that is wider, it is the truth; for double
+    precision it is narrower, and eager's error is what lies between the two, scaled by their units of rounding.
+    `values` is False for memory that nothing has written.
     """
     if eager.results.keys() != compiled.results.keys():
         return f"shows {sorted(compiled.results)} for {sorted(eager.results)}"
     for name, expected in eager.results.items():
-        reference = None if precise is None else precise.results.get(name)
+        reference = None if otherwise is None else otherwise.results.get(name)
         found = _differs(expected, compiled.results[name], reference, values)
         if found:
             return f"{name}: {found}"
     return ""
 
 
-def _differs(expected: object, actual: object, precise: object, values: bool) -> str:
+def _differs(expected: object, actual: object, otherwise: object, values: bool) -> str:
     if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
         same = type(expected) is type(actual) and (expected == actual or expected != expected)
         return "" if same or expected is actual else f"{actual!r} for {expected!r}"
@@ -38,7 +39,7 @@ def _differs(expected: object, actual: object, precise: object, values: bool) ->
         return f"strides {tuple(actual.stride())} for {tuple(expected.stride())}"
     if not values:
         return ""
-    return _value_differs(expected.detach().resolve_conj(), actual.detach().resolve_conj(), precise)
+    return _value_differs(expected.detach().resolve_conj(), actual.detach().resolve_conj(), otherwise)
 
 
 def _strides(tensor: torch.Tensor) -> list[int]:
@@ -46,27 +47,41 @@ def _strides(tensor: torch.Tensor) -> list[int]:
     return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
-def _value_differs(expected: torch.Tensor, actual: torch.Tensor, precise: object) -> str:
+def _value_differs(expected: torch.Tensor, actual: torch.Tensor, otherwise: object) -> str:
     if expected.is_quantized:
         expected, actual = expected.dequantize(), actual.dequantize()
-    if torch.equal(torch.nan_to_num(expected), torch.nan_to_num(actual)) and _same_kinds(expected, actual):
-        return ""
-    if not expected.dtype.is_floating_point and not expected.dtype.is_complex:
-        return f"{int((expected != actual).sum())} of {expected.numel()} elements differ"
-    if not _same_kinds(expected, actual):
-        return "NaN or an infinity at another place"
+    if not _is_rounded(expected.dtype):
+        different = int((expected != actual).sum())
+        return f"{different} of {expected.numel()} elements differ" if different else ""
     wide = torch.complex128 if expected.dtype.is_complex else torch.float64
     near, far = expected.to(wide), actual.to(wide)
-    truth = near
-    if isinstance(precise, torch.Tensor) and precise.shape == expected.shape:
-        truth = precise.detach().to_dense().to(wide)
-    finite = near.isfinite() & truth.isfinite()
-    if not finite.any():
+    if not _same_kinds(near, far):
+        return "NaN or an infinity at another place"
+    finite = near.isfinite()
+    if torch.equal(near[finite], far[finite]):
         return ""
-    scale = float(truth[finite].abs().max())
-    theirs, ours = (float((each - truth)[finite].abs().max()) for each in (near, far))
+    truth, theirs = near, 0.0
+    if isinstance(otherwise, torch.Tensor) and otherwise.shape == near.shape and _is_rounded(otherwise.dtype):
+        other = otherwise.detach().to_dense().resolve_conj().to(wide)
+        finite = finite & other.isfinite()
+        theirs = _furthest(near, other, finite)
+        if torch.finfo(otherwise.dtype).eps > torch.finfo(expected.dtype).eps:
+            theirs *= torch.finfo(expected.dtype).eps / torch.finfo(otherwise.dtype).eps
+        else:
+            truth = other
+    ours = _furthest(far, truth, finite)
+    scale = _furthest(truth, torch.zeros_like(truth), finite)
     allowed = _MORE * theirs + _UNITS * torch.finfo(expected.dtype).eps * scale
     return "" if ours <= allowed else f"off by {ours:.3g}, eager by {theirs:.3g}, allowed {allowed:.3g}"
+
+
+def _is_rounded(dtype: torch.dtype) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _furthest(one: torch.Tensor, other: torch.Tensor, where: torch.Tensor) -> float:
+    """The largest distance, 0 where `where` holds nowhere."""
+    return float((one - other)[where].abs().max()) if where.any() else 0.0
 
 
 def _same_kinds(expected: torch.Tensor, actual: torch.Tensor) -> bool:

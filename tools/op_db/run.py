@@ -11,7 +11,7 @@ from dovetail.tools.op_db.cases import Program
 
 @dataclass(frozen=True)
 class Seen:
-    """Results and gradients by name, in order; `given` are the arguments after the call."""
+    """Results, arguments after the call, and what autograd has accumulated in arguments, by name, in order."""
 
     results: dict[str, object]
 
@@ -28,8 +28,8 @@ def run(program: Program, function: Callable) -> Seen:
     if results and sources:
         torch.manual_seed(2)
         tangents = [_tangent(result) for result in results]
-        gradients = torch.autograd.grad(results, sources, tangents, allow_unused=True)
-        seen.update({f"gradient {place}": gradient for place, gradient in enumerate(gradients)})
+        torch.autograd.backward(results, tangents, inputs=sources)
+        seen.update({f"gradient {place}": source.grad for place, source in enumerate(sources)})
     return Seen(seen)
 
 
