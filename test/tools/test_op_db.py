@@ -5,7 +5,7 @@ import torch
 
 from dovetail.tools.op_db import check as check_module
 from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, check
-from dovetail.tools.op_db.judge import difference
+from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
 
 pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTorch's table of operators imports")
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow  # PyTorch's table takes ten seconds to import
 def test_difference_is_said(actual: object, message: str):
     """A difference of a kind that the judge does not look at counts as right."""
     expected = torch.ones(2, 3)
-    assert message in difference(Seen({"result 0": expected}), Seen({"result 0": actual}), None)
+    assert message in difference(Seen({"result 0": expected}), Seen({"result 0": actual}), Bounds())
 
 
 def test_errors_are_measured_against_double_precision():
@@ -39,21 +39,19 @@ def test_errors_are_measured_against_double_precision():
     def seen(values: torch.Tensor) -> Seen:
         return Seen({"result 0": values})
 
-    assert not difference(seen(eager), seen(torch.full((4,), 1 - 2e-5)), seen(truth))
-    assert "off by" in difference(seen(eager), seen(torch.full((4,), 1 - 4e-5)), seen(truth))
+    assert not difference(seen(eager), seen(torch.full((4,), 1 - 2e-5)), Bounds(seen(truth)))
+    assert "off by" in difference(seen(eager), seen(torch.full((4,), 1 - 4e-5)), Bounds(seen(truth)))
 
 
-def test_errors_in_double_precision_are_estimated_from_single():
+def test_errors_in_double_precision_are_estimated_from_nudged_inputs():
     """Double precision has no wider one, so that any rounding there counts as wrong, or none does."""
-    eager = Seen({"result 0": torch.ones(4, dtype=torch.float64)})
-    single = Seen({"result 0": torch.full((4,), 1 + 1e-6)})
-    units = 1e-6 / torch.finfo(torch.float32).eps
 
-    def seen(error: float) -> Seen:
-        return Seen({"result 0": torch.full((4,), 1 + error * torch.finfo(torch.float64).eps, dtype=torch.float64)})
+    def seen(value: float) -> Seen:
+        return Seen({"result 0": torch.full((4,), value, dtype=torch.float64)})
 
-    assert not difference(eager, seen(2.5 * units), single)
-    assert "off by" in difference(eager, seen(5 * units), single)
+    bounds = Bounds(nudged=seen(1 + 1e-12))
+    assert not difference(seen(1), seen(1 - 2.5e-12), bounds)
+    assert "off by" in difference(seen(1), seen(1 - 4e-12), bounds)
 
 
 def test_samples_are_the_same_at_each_call():

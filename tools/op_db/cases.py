@@ -11,9 +11,8 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 DTYPES = ("float32", "float64", "bfloat16", "int64", "bool", "complex64")
-OTHER = {
+WIDER = {
     torch.float32: torch.float64,
-    torch.float64: torch.float32,
     torch.bfloat16: torch.float64,
     torch.complex64: torch.complex128,
     torch.int64: torch.float64,
@@ -61,33 +60,49 @@ def program(case: Case) -> Program | None:
     return None if sample is None else _program(_OPS[case.op], sample)
 
 
-def in_other_precision(case: Case) -> Program | None:
-    """The same sample in the other precision, where the op takes it; None where there is no such sample."""
-    narrow = program(case)
-    dtype = getattr(torch, case.dtype)
-    if narrow is None:
+def widened(case: Case) -> Program | None:
+    """The same sample in a wider precision; None where there is no such sample, or no wider precision."""
+    narrow, dtype = program(case), getattr(torch, case.dtype)
+    if narrow is None or dtype not in WIDER:
         return None
 
-    def other(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(OTHER[dtype]) if tensor.dtype == dtype else tensor
+    def wide(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(WIDER[dtype]) if tensor.dtype == dtype else tensor
 
-    def other_dtype(given: torch.dtype) -> torch.dtype:
-        return OTHER[dtype] if given == dtype else given
+    def wide_dtype(given: torch.dtype) -> torch.dtype:
+        return WIDER[dtype] if given == dtype else given
 
     op, sample = _OPS[case.op], _sample(case, requires_grad=False)
-    args, kwargs = tree_map_only(torch.dtype, other_dtype, (sample.args, sample.kwargs))
+    args, kwargs = tree_map_only(torch.dtype, wide_dtype, (sample.args, sample.kwargs))
     same = _program(op, SampleInput(sample.input, args=args, kwargs=kwargs))
-    tensors = tuple(
-        other(tensor.detach()).requires_grad_(given.requires_grad)
-        for tensor, given in zip(same.tensors, narrow.tensors, strict=True)
-    )
-    return Program(same.function, tensors)
+    return Program(same.function, tuple(map(_with_grad_of, map(wide, same.tensors), narrow.tensors)))
+
+
+def nudged(case: Case) -> Program | None:
+    """The same sample with each rounded input off by one unit of rounding, up or down at random; None without one."""
+    given = program(case)
+    if given is None:
+        return None
+
+    def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+            return tensor
+        real = tensor.dtype.to_real() if tensor.dtype.is_complex else tensor.dtype
+        signs = torch.randint(0, 2, tensor.shape).to(real) * 2 - 1
+        return tensor.detach() * (1 + signs * torch.finfo(real).eps)
+
+    torch.manual_seed(3)
+    return Program(given.function, tuple(map(_with_grad_of, map(nudge, given.tensors), given.tensors)))
 
 
 def is_differentiable(case: Case) -> bool:
     """Whether the op has gradients in this element type."""
     op = _OPS[case.op]
     return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes("cpu")
+
+
+def _with_grad_of(tensor: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().requires_grad_(given.requires_grad)
 
 
 def _sample(case: Case, requires_grad: bool) -> Any:

@@ -2,13 +2,14 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from dovetail.runtime.stats import stats
-from dovetail.tools.op_db.cases import Case, Program, in_other_precision, program
-from dovetail.tools.op_db.judge import difference
+from dovetail.tools.op_db.cases import Case, Program, nudged, program, widened
+from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen, run
 
 RIGHT, WRONG, EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE = (
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def check(case: Case) -> Outcome:
-    """Runs the sample eagerly, in another precision too, and compiled; a sample that eager refuses is no sample."""
+    """Runs the sample eagerly, in a wider precision, and compiled; a sample that eager refuses is no sample."""
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
     torch.set_num_threads(1)
@@ -53,7 +54,7 @@ def check(case: Case) -> Outcome:
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return Outcome(NO_SAMPLE)
     has_values = case.op not in _UNWRITTEN
-    if has_values and difference(eager, again, None):
+    if has_values and difference(eager, again, Bounds()):
         return Outcome(NOT_REPEATABLE)
     return _compiled(case, given, eager, has_values)
 
@@ -66,7 +67,7 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     except Exception as error:  # whatever a user would meet is a finding
         return Outcome(WRONG, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
     counted = stats()
-    found = difference(eager, compiled, _otherwise(case) if has_values else None, has_values)
+    found = difference(eager, compiled, _bounds(case) if has_values else Bounds(), has_values)
     if found:
         return Outcome(WRONG, found)
     if counted.eager:
@@ -74,10 +75,14 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     return Outcome(RIGHT if counted.graphs else NO_GRAPH)
 
 
-def _otherwise(case: Case) -> Seen | None:
-    """What eager gives in the other precision; None where that can't be asked."""
+def _bounds(case: Case) -> Bounds:
+    return Bounds(_seen(widened, case), _seen(nudged, case))
+
+
+def _seen(variant: Callable[[Case], Program | None], case: Case) -> Seen | None:
+    """What eager gives for a variant of the sample; None where that can't be asked."""
     try:
-        other = in_other_precision(case)
+        other = variant(case)
         return None if other is None else run(other, other.function)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return None

@@ -1,5 +1,7 @@
 """Whether what a compiled program shows is what eager shows."""
 
+from dataclasses import dataclass
+
 import torch
 
 from dovetail.tools.op_db.run import Seen
@@ -8,25 +10,32 @@ _MORE = 3  # times eager's own error to double precision
 _UNITS = 2  # of the element type's epsilon, of the largest element
 
 
-def difference(eager: Seen, compiled: Seen, otherwise: Seen | None, values: bool = True) -> str:
+@dataclass(frozen=True)
+class Bounds:
+    """What eager gives in a wider precision, which is the truth, and for inputs that are one unit of rounding off."""
+
+    wider: Seen | None = None
+    nudged: Seen | None = None
+
+
+def difference(eager: Seen, compiled: Seen, bounds: Bounds, values: bool = True) -> str:
     """What differs first, as a sentence; "" for nothing.
 
     A value may be further from the truth than eager's by three times eager's largest error, plus two units of rounding
-    of the largest element. `otherwise` is eager in another precision. Where that is wider, it is the truth; for double
-    precision it is narrower, and eager's error is what lies between the two, scaled by their units of rounding.
-    `values` is False for memory that nothing has written.
+    of the largest element. Eager's error is what a wider precision shows, or what inputs do that are one unit of
+    rounding off: eager may be lucky. `values` is False for memory that nothing has written.
     """
     if eager.results.keys() != compiled.results.keys():
         return f"shows {sorted(compiled.results)} for {sorted(eager.results)}"
     for name, expected in eager.results.items():
-        reference = None if otherwise is None else otherwise.results.get(name)
-        found = _differs(expected, compiled.results[name], reference, values)
+        wider, nudged = (None if seen is None else seen.results.get(name) for seen in (bounds.wider, bounds.nudged))
+        found = _differs(expected, compiled.results[name], wider, nudged, values)
         if found:
             return f"{name}: {found}"
     return ""
 
 
-def _differs(expected: object, actual: object, otherwise: object, values: bool) -> str:
+def _differs(expected: object, actual: object, wider: object, nudged: object, values: bool) -> str:
     if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
         same = type(expected) is type(actual) and (expected == actual or expected != expected)
         return "" if same or expected is actual else f"{actual!r} for {expected!r}"
@@ -39,7 +48,7 @@ def _differs(expected: object, actual: object, otherwise: object, values: bool) 
         return f"strides {tuple(actual.stride())} for {tuple(expected.stride())}"
     if not values:
         return ""
-    return _value_differs(expected.detach().resolve_conj(), actual.detach().resolve_conj(), otherwise)
+    return _value_differs(expected.detach().resolve_conj(), actual.detach().resolve_conj(), wider, nudged)
 
 
 def _strides(tensor: torch.Tensor) -> list[int]:
@@ -47,7 +56,7 @@ def _strides(tensor: torch.Tensor) -> list[int]:
     return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
-def _value_differs(expected: torch.Tensor, actual: torch.Tensor, otherwise: object) -> str:
+def _value_differs(expected: torch.Tensor, actual: torch.Tensor, wider: object, nudged: object) -> str:
     if expected.is_quantized:
         expected, actual = expected.dequantize(), actual.dequantize()
     if not _is_rounded(expected.dtype):
@@ -60,19 +69,24 @@ def _value_differs(expected: torch.Tensor, actual: torch.Tensor, otherwise: obje
     finite = near.isfinite()
     if torch.equal(near[finite], far[finite]):
         return ""
-    truth, theirs = near, 0.0
-    if isinstance(otherwise, torch.Tensor) and otherwise.shape == near.shape and _is_rounded(otherwise.dtype):
-        other = otherwise.detach().to_dense().resolve_conj().to(wide)
-        finite = finite & other.isfinite()
-        theirs = _furthest(near, other, finite)
-        if torch.finfo(otherwise.dtype).eps > torch.finfo(expected.dtype).eps:
-            theirs *= torch.finfo(expected.dtype).eps / torch.finfo(otherwise.dtype).eps
-        else:
-            truth = other
+    truth = _comparable(wider, near)
+    truth = near if truth is None else truth
+    moved = _comparable(nudged, near)
+    finite = finite & truth.isfinite()
+    theirs = _furthest(near, truth, finite)
+    if moved is not None:
+        theirs = max(theirs, _furthest(near, moved, finite & moved.isfinite()))
     ours = _furthest(far, truth, finite)
     scale = _furthest(truth, torch.zeros_like(truth), finite)
     allowed = _MORE * theirs + _UNITS * torch.finfo(expected.dtype).eps * scale
     return "" if ours <= allowed else f"off by {ours:.3g}, eager by {theirs:.3g}, allowed {allowed:.3g}"
+
+
+def _comparable(other: object, near: torch.Tensor) -> torch.Tensor | None:
+    """`other` in the form of `near`; None where it is none of its kind."""
+    if not isinstance(other, torch.Tensor) or other.shape != near.shape or not _is_rounded(other.dtype):
+        return None
+    return other.detach().to_dense().resolve_conj().to(near.dtype)
 
 
 def _is_rounded(dtype: torch.dtype) -> bool:
