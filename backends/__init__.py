@@ -1,1 +1,1 @@
-"""Turns regions into callables: IREE in worker processes, its cache, and the reference executor through ATen."""
+"""Turns regions into code: IREE in worker processes and its cache, and the Python that runs everything else."""

@@ -12,6 +12,8 @@ from torch_mlir.dialects import func
 REASON = "dovetail.reason"
 REGION = "dovetail.region"
 FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
+IN_BACKWARD = "dovetail.in_backward"
+"""On a library call in `@joint`: its effect belongs to the backward, though it may use no tangent."""
 ONCE = "dovetail.once"
 WATCHED, VERSIONS = "dovetail.watched", "dovetail.versions"
 REACHED, FREES = "dovetail.reached", "dovetail.frees"

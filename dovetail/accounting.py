@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from torch.utils.flop_counter import flop_registry
 from torch_mlir import ir
 
-from dovetail.backends.python.aten import overload
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.regions import regions
+from dovetail.dialects.torch_facts.flops import library_flops
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.runtime.stats import Stats
@@ -48,44 +47,14 @@ def _placement(op: ir.Operation, in_region: bool) -> str | None:
 
 
 def _flops(op: ir.Operation) -> int:
-    """PyTorch's own formulas where it has one, else one for each element of the result (or, reducing, of the input)."""
-    name = aten_name(op)
-    infos = [tensor_info(value.type) for value in op.operands]
-    results = [tensor_info(value.type) for value in op.results]
-    if name is None or kind(op) is Kind.VIEW:
+    """A library kernel's products, else one for each element of the result (or, reducing, of the input)."""
+    if aten_name(op) is None or kind(op) is Kind.VIEW:
         return 0
-    packet = overload(name).overloadpacket
-    shapes = [info.shape if info else None for info in infos]
-    if packet in flop_registry and is_extern(op):
-        return _formula(packet, op, shapes, [info.shape for info in results if info])
-    sizes = [info.numel for info in [*results, *(infos if kind(op) is Kind.REDUCTION else [])] if info]
-    return max(sizes, default=0)
-
-
-def _formula(packet, op: ir.Operation, shapes: list, results: list) -> int:
-    """Contractions by their shapes; for other library kernels the matrices they multiply are not in the operands."""
-    tensors = [shape for shape in shapes if shape is not None]
-    if packet._qualified_op_name in ("aten::mm", "aten::bmm"):
-        left, right = tensors[:2]
-    elif packet._qualified_op_name in ("aten::addmm", "aten::baddbmm"):
-        left, right = tensors[1:3]
-    elif packet._qualified_op_name == "aten::convolution":
-        out, weight = results[0], tensors[1]
-        return 2 * _product(out) * _product(weight[1:])
-    elif packet._qualified_op_name == "aten::convolution_backward":
-        grad, weight = tensors[0], tensors[2]
-        return 4 * _product(grad) * _product(weight[1:])
-    else:
-        query, key = tensors[0], tensors[1]
-        return 4 * _product(query) * key[-2]
-    return 2 * _product(left) * right[-1]
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    result = 1
-    for size in shape:
-        result *= size
-    return result
+    flops = library_flops(op)
+    if flops is not None:
+        return flops
+    values = [*op.results, *(op.operands if kind(op) is Kind.REDUCTION else [])]
+    return max((info.numel for value in values if (info := tensor_info(value.type))), default=0)
 
 
 def _saved_bytes(module: ir.Module) -> int:

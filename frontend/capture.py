@@ -1,6 +1,7 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-This is the only file that touches `torch._functorch` and `torch._dynamo`. The facts are restated in frozen records, so
+All that is private in `torch._functorch` is touched here, and what is private of transforms in
+`frontend/observe/transforms.py`. The facts are restated in frozen records, so
 that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 

@@ -59,7 +59,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
             facts = read_border(op, found[forward], found[backward], found)
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
             partial = PartialBackward(found[backward], len(facts.saved), found)
-            bindings[name] = make_border(facts, bindings[forward], bindings[backward], partial, replay, "Dovetail")
+            bindings[name] = make_border(facts, bindings[forward], bindings[backward], partial, replay)
     return emit("call", False), sources
 
 

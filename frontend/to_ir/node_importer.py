@@ -9,7 +9,7 @@ from torch.fx.immutable_collections import immutable_list
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
-from dovetail.dialects.calls import FALLBACK, extern
+from dovetail.dialects.calls import FALLBACK, IN_BACKWARD, extern
 from dovetail.dialects.recompute import RECOMPUTE
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
@@ -23,7 +23,6 @@ _COMPLEX_NUMBERS = {torch.complex32: 8, torch.complex64: 9, torch.complex128: 10
 _EMPTY_STRIDED = torch.ops.aten.empty_strided.default
 _DRAWN_IN_ORDER = "layout: random numbers are drawn in the order of memory"
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
-BACKWARD = "dovetail.backward"
 
 # Forward-mode gradients are zeros without memory, which only a dispatch key says: kernels would read what lies there.
 _WITH_MEMORY = {torch.ops.aten._efficientzerotensor.default: torch.ops.aten.zeros.default}
@@ -62,7 +61,7 @@ class NodeImporter(GraphNodeImporter):
     def mark_backward(self, node: torch.fx.Node, op: ir.Operation) -> None:
         """Says of an effect that the backward has it, though it may use no tangent."""
         if node.meta.get("partitioner_tag") == "is_backward":
-            op.attributes[BACKWARD] = ir.UnitAttr.get(self._c)
+            op.attributes[IN_BACKWARD] = ir.UnitAttr.get(self._c)
 
     def call(self, loc, node, name: str, reason: str, operands, results) -> ir.Operation:
         """Builds a library call on behalf of `node`."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dovetail.dialects.calls import BACKWARD
+from dovetail.dialects.calls import IN_BACKWARD
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.passes.partition.joint_graph import JointGraph
 
@@ -35,7 +35,7 @@ class Halves:
     def _backward(self) -> set[int]:
         reached: set[int] = set()
         for index, node in enumerate(self.graph.nodes):
-            is_start = isinstance(node.view, TangentOp) or (node.is_extern and BACKWARD in node.op.attributes)
+            is_start = isinstance(node.view, TangentOp) or (node.is_extern and IN_BACKWARD in node.op.attributes)
             if is_start or not reached.isdisjoint(self.graph.operand_nodes(index)):
                 reached.add(index)
         return reached

@@ -1,7 +1,8 @@
 """What it costs to run an op of the forward again in the backward."""
 
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name
+from dovetail.dialects.torch_facts.flops import library_flops
+from dovetail.dialects.torch_facts.ops import Kind, aten_name
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.passes.partition.joint_graph import JointGraph, Node
 from dovetail.passes.partition.min_cut import Cost
@@ -59,23 +60,10 @@ def _is_wide(graph: JointGraph, node: Node, name: str | None) -> bool:
 
 def _work(graph: JointGraph, node: Node) -> int:
     operands, results = _infos(graph, node.operands), _infos(graph, node.results)
-    return 1 + _bytes(operands) + _bytes(results) + _flops(node, operands, results) // FLOPS_PER_BYTE
-
-
-def _flops(node: Node, operands: list[TensorInfo], results: list[TensorInfo]) -> int:
-    """Of contractions, convolutions and attention, by their shapes; of others, one for each element of a result."""
-    base = (aten_name(node.op) or "..").split(".")[1]
-    family = LIBRARY.get(base)
-    made = results[0].numel if results else 0
-    if family == "contraction":
-        factors = operands[1:] if base.startswith(("add", "badd")) else operands
-        return 2 * made * factors[0].shape[-1]
-    if family == "convolution":
-        return 2 * made * operands[1].numel // max(operands[1].shape[0], 1)
-    if family == "attention":
-        query, key = operands[:2]
-        return 4 * query.numel * key.shape[-2]
-    return made
+    flops = library_flops(node.op)
+    if flops is None:  # one for each element
+        flops = results[0].numel if results else 0
+    return 1 + _bytes(operands) + _bytes(results) + flops // FLOPS_PER_BYTE
 
 
 def _infos(graph: JointGraph, values: tuple[int, ...]) -> list[TensorInfo]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, referred
+from dovetail.dialects.calls import IN_BACKWARD, referred
 from dovetail.dialects.control_flow import COND, ROLES, called_subgraphs, control_flow_name
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
@@ -37,7 +37,7 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
             for op in body(function(module, "joint"))
             if control_flow_name(op) == COND and all(runs[name] == 1 for name in called_subgraphs(op))
         ]
-        backward = [op for op in conds if BACKWARD in op.attributes]
+        backward = [op for op in conds if IN_BACKWARD in op.attributes]
         for op in conds:
             twin = next((each for each in backward if op not in backward and _continues(each, op)), None)
             if twin is not None:

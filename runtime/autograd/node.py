@@ -21,8 +21,17 @@ _FREED = (
 )
 
 
+class CompiledCall(torch.autograd.Function):
+    """Base of the classes that `make_border` makes."""
+
+
+def is_compiled_call(node) -> bool:
+    """Whether a node of autograd's graph is that of a compiled call."""
+    return issubclass(getattr(node, "_forward_cls", object), CompiledCall)
+
+
 def make_border(
-    border: Border, forward: Callable, backward: Callable, partial: PartialBackward, replay: Replay, name: str
+    border: Border, forward: Callable, backward: Callable, partial: PartialBackward, replay: Replay
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
@@ -45,7 +54,7 @@ def make_border(
     checks, is_partial = border.checks or (), border.checks is not None
     frees = border.frees if is_partial or not total else ()
 
-    class Node(torch.autograd.Function):
+    class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
         def forward(ctx, *arguments):
             if draws:
@@ -168,9 +177,7 @@ def make_border(
             values[number] = AtPlace.apply(place, values[number])
         return replay(arguments, tangents, list(values.values()), ctx.random_state if draws else None)
 
-    # PyTorch names the node in the graph after its class.
-    named: type[Node] = type(name, (Node,), {})
-    return named.apply
+    return Dovetail.apply
 
 
 def _view_of(sizes: tuple[int, ...], tensor: torch.Tensor) -> torch.Tensor:

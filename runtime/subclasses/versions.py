@@ -14,6 +14,7 @@ from dovetail.dialects.calls import FORWARD, is_border, referred
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.border import memory
+from dovetail.runtime.autograd.node import is_compiled_call
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,12 @@ def _check(versions: Sequence[tuple[str, torch.Tensor, int]]) -> None:
 
 def _node(tensor: torch.Tensor):
     """The program's node in autograd's graph, of a tensor that it made, maybe by views of its result."""
-    node = tensor.grad_fn
-    while node is not None and node.name() != "DovetailBackward":
-        node = node.next_functions[0][0]
-    return node
+    nodes = [] if tensor.grad_fn is None else [tensor.grad_fn]
+    for node in nodes:
+        if is_compiled_call(node):
+            return node
+        nodes += [parent for parent, _ in node.next_functions if parent is not None]
+    raise AssertionError("a result of a compiled call has no history that leads to it")
 
 
 def read_saved(functions: Mapping[str, func.FuncOp]) -> Saved:

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 import dovetail
 from dovetail.errors import EagerWarning
+from dovetail.runtime.subclasses import versions
 
 
 class Scaled(torch.Tensor):
@@ -568,3 +569,21 @@ def test_text_says_it_all(tmp_path, monkeypatch):
     )
     ran = subprocess.run([sys.executable, "-c", script, str(stage)], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "True [2.0, 2.0, 2.0] 1 TwoTensor [10.0, 10.0, 10.0]"
+
+
+def test_the_node_of_a_call_is_found_among_others():
+    """Would catch a class of the user's own of the node's name, or a history of which only the first parent is read."""
+
+    class Dovetail(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, tensor):
+            return tensor.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    leaf = torch.ones(3, requires_grad=True)
+    result = compile_whole(torch.sin)(leaf)
+    assert versions._node(result) is result.grad_fn
+    assert versions._node(Dovetail.apply(leaf.exp() + result)) is result.grad_fn

@@ -108,15 +108,16 @@ def _version(tensor: torch.Tensor) -> int:
 
 def _compare(where: str, expected: Observed, actual: Observed) -> None:
     differences = [
-        f"{name}: eager {fact}, compiled {actual.facts.get(name)}"
-        for name, fact in expected.facts.items()
-        if actual.facts.get(name) != fact
+        f"{name}: eager {expected.facts.get(name)}, compiled {actual.facts.get(name)}"
+        for name in {**expected.facts, **actual.facts}
+        if actual.facts.get(name) != expected.facts.get(name)
     ]
-    for name, value in expected.values.items():
-        if name not in actual.values:
+    for name in {**expected.values, **actual.values}:
+        if name not in expected.values or name not in actual.values:
+            differences.append(f"{name}: {'compiled' if name in actual.values else 'eager'} code alone has it")
             continue
         try:
-            _assert_close(actual.values[name], value)
+            _assert_close(actual.values[name], expected.values[name])
         except AssertionError as error:
             differences.append(f"{name}: {error}")
     assert not differences, f"{where}:\n" + "\n".join(differences)

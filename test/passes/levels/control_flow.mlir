@@ -19,7 +19,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NEXT: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]])
   // COM: The backward has one branch of its own, and takes the predicate from the forward.
   // CHECK-LABEL: func.func @backward(
-  // CHECK: torch.operator "torch.dovetail.cond"(%{{.*}}, %{{.*}}, %{{.*}}) {dovetail.backward, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch", dovetail.then = @then_1}
+  // CHECK: torch.operator "torch.dovetail.cond"(%{{.*}}, %{{.*}}, %{{.*}}) {dovetail.else = @else_1, dovetail.in_backward, dovetail.reason = "control flow: the host takes the branch", dovetail.then = @then_1}
   // CHECK-LABEL: func.func private @then_0(
   // CHECK-SAME: attributes {dovetail.subgraph}
   // CHECK: torch.operator "torch.dovetail.while_loop"(%{{.*}}, %{{.*}}) {dovetail.body = @body_0, dovetail.condition = @condition_0, dovetail.reason = "control flow: the host runs the loop"}
@@ -38,7 +38,7 @@ module attributes {dovetail.level = "joint"} {
     %p = "dovetail.own"(%4) {requires_grad = false} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r
     %5 = "dovetail.read"(%t) : (!r) -> !v
-    %6 = torch.operator "torch.dovetail.cond"(%2, %0, %5) {dovetail.backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
+    %6 = torch.operator "torch.dovetail.cond"(%2, %0, %5) {dovetail.in_backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
     "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
     return %o, %p : !r, !r
   }

@@ -16,7 +16,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
   // CHECK: %[[R:.*]]:3 = torch.operator "torch.dovetail.cond"(%[[P:.*]], %[[X:.*]]) {{{.*}}dovetail.then = @then_0}
   // CHECK: "dovetail.own"(%[[R]]#0)
-  // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{.*}}, %[[R]]#1, %[[R]]#2) {dovetail.backward,
+  // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{.*}}, %[[R]]#1, %[[R]]#2) {dovetail.else = @else_1, dovetail.in_backward,
   func.func @joint(%p: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> !r {
     %0 = "dovetail.read"(%p) : (!rb) -> !b
     %1 = "dovetail.read"(%x) : (!r) -> !v
@@ -24,7 +24,7 @@ module attributes {dovetail.level = "joint"} {
     %o = "dovetail.own"(%2) {requires_grad = true} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r
     %3 = "dovetail.read"(%t) : (!r) -> !v
-    %4 = torch.operator "torch.dovetail.cond"(%0, %1, %3) {dovetail.backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
+    %4 = torch.operator "torch.dovetail.cond"(%0, %1, %3) {dovetail.in_backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
     "dovetail.gradient"(%4, %x) : (!v, !r) -> ()
     return %o : !r
   }

@@ -13,7 +13,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[ONE:.*]] = torch.operator "torch.dovetail.cond"(%[[P:.*]], %[[X:.*]]) {{{.*}}dovetail.then = @then_0}
   // CHECK: %[[TWO:.*]] = torch.operator "torch.dovetail.cond"(%[[Q:.*]], %[[X]]) {{{.*}}dovetail.then = @then_0}
   // CHECK: %[[THREE:.*]] = torch.operator "torch.dovetail.cond"(%[[Q]], %[[X]]) {{{.*}}dovetail.then = @then_2}
-  // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{[0-9]+}}) {dovetail.backward
+  // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{[0-9]+}}) {dovetail.else = @else_1, dovetail.in_backward
   // CHECK-LABEL: func.func private @then_1(
   // CHECK: torch.aten.mm
   func.func @joint(%p: !rb, %q: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r, !r) {
@@ -28,7 +28,7 @@ module attributes {dovetail.level = "joint"} {
     %u = "dovetail.own"(%5) {requires_grad = false} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r
     %6 = "dovetail.read"(%t) : (!r) -> !v
-    %7 = torch.operator "torch.dovetail.cond"(%0, %2, %6) {dovetail.backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
+    %7 = torch.operator "torch.dovetail.cond"(%0, %2, %6) {dovetail.in_backward, dovetail.then = @then_1, dovetail.else = @else_1, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v, !v) -> !v
     "dovetail.gradient"(%7, %x) : (!v, !r) -> ()
     return %o, %s, %u : !r, !r, !r
   }

@@ -275,7 +275,7 @@ ROWS = [
             CHECK: func.func @forward
             CHECK: torch.operator "torch.dovetail.cond"({{.*}}) {dovetail.else = @else_0
             CHECK: func.func @backward
-            CHECK: torch.operator "torch.dovetail.cond"({{.*}}) {dovetail.backward, dovetail.else = @else_1
+            CHECK: torch.operator "torch.dovetail.cond"({{.*}}) {dovetail.else = @else_1, dovetail.in_backward
             CHECK: func.func private @then_1
         """,
         Malformed("dovetail.else = @else_0, ", "", "expects 'dovetail.else' to name a function"),
