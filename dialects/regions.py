@@ -5,6 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import REGION, is_region, symbol
 from dovetail.dialects.context import make_context
+from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
 VARIANT, DRIVER, MEASURED = "dovetail.variant", "dovetail.driver", "dovetail.measured"
@@ -20,6 +21,11 @@ def choice(region: func.FuncOp, name: str, otherwise: str) -> str:
 def regions(module: ir.Module) -> dict[str, func.FuncOp]:
     """The region functions of `module`, by symbol."""
     return {symbol(op): op for op in module.body.operations if is_region(op)}
+
+
+def is_copy(op: ir.Operation) -> bool:
+    """Whether `op` is a `dovetail.copy`, or the `clone` that stands for one in a region."""
+    return op.name in (CopyOp.OPERATION_NAME, "torch.aten.clone")
 
 
 def region_texts(module: ir.Module) -> dict[str, str]:

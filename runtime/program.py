@@ -35,7 +35,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     """
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     bindings: dict[str, Callable] = {"ready": _ready, "with_strides": _with_strides}
-    bindings |= {"destination": _destination, "copied": _copied}
+    bindings |= {"destination": _destination, "copied": _copied, "copy": _copy}
     bindings |= {f"write_{mode}": _counted(write) for mode, write in WRITES.items()}
     sources: list[Source] = []
 
@@ -111,6 +111,11 @@ def _destination(argument: torch.Tensor) -> torch.Tensor:
     if prepared is not argument:
         count_copy("mutated input that is not aligned")
     return prepared
+
+
+def _copy(value: torch.Tensor) -> torch.Tensor:
+    count_copy("value in memory of its own")
+    return value.clone()
 
 
 def _copied(argument: torch.Tensor) -> torch.Tensor:

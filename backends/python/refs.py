@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from dovetail.backends.python import aten
 from dovetail.dialects.dovetail import (
+    CopyOp,
     DetachOp,
     GradientOp,
     OwnOp,
@@ -47,6 +48,11 @@ def _write(emitter: Emitter, op: WriteOp) -> None:
     emitter.line(f"{indent}{write}({ref}, {value})")
     if count > 1:
         emitter.line(f"{indent}{move}({ref}, {count - 1})")
+
+
+def _copy(emitter: Emitter, op: CopyOp) -> None:
+    made = emitter.bound("copy", torch.Tensor.clone)
+    emitter.line(f"{emitter.name(op.copied)} = {made}({emitter.name(op.value)})")
 
 
 def _own(emitter: Emitter, op: OwnOp) -> None:
@@ -116,6 +122,7 @@ def _gradient(emitter: Emitter, op: GradientOp) -> None:
 REFS: dict[type[ir.OpView], Callable[[Emitter, Any], None]] = {
     ReadOp: _read,
     WriteOp: _write,
+    CopyOp: _copy,
     OwnOp: _own,
     ViewOp: _view,
     DetachOp: _detach,

@@ -5,6 +5,7 @@ from torch_mlir.dialects import ext
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops import (
     AllocOp,
+    CopyOp,
     DestinationOp,
     DetachOp,
     FreeOp,
@@ -23,6 +24,7 @@ from dovetail.dialects.dovetail.types import RefType
 
 __all__ = [
     "AllocOp",
+    "CopyOp",
     "DestinationOp",
     "DetachOp",
     "Dovetail",

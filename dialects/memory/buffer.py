@@ -14,7 +14,7 @@ class Origin(Enum):
     ARGUMENT = "an argument"
     LITERAL = "a constant"
     ALLOCATED = "dovetail.alloc"  # or `dovetail.reuse`
-    EXACT = "a library kernel that allocates just its result"
+    EXACT = "a library kernel that allocates just its result"  # or `dovetail.copy`
     OTHER = "an op"
 
 

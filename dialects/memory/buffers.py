@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import saved_kinds, symbol
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
+from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.result_memory import (
@@ -91,6 +91,8 @@ class Buffers:
                 self._make_row_major(result, Origin.OTHER, index, used if op.opview.proof_name != "none" else ())
             case OwnOp():
                 self._follow_own(op.opview, index, used[0])
+            case CopyOp():
+                self._follow_copy(op.opview, index)
             case ViewOp() | DetachOp():
                 self._join(result, used[0], None)
             case ReadOp():
@@ -103,6 +105,13 @@ class Buffers:
                 self._make(result, Origin.OTHER, index, within=used)
             case _:
                 self._follow_torch(op, result, index, used)
+
+    def _follow_copy(self, op: CopyOp, index: int) -> None:
+        """A copy keeps the strides of what is dense."""
+        if self.strides.get(op.value) == _row_major(op.value):
+            self._make_row_major(op.copied, Origin.EXACT, index)
+        else:
+            self._make(op.copied, Origin.EXACT, index, _nbytes(op.copied))
 
     def _follow_own(self, op: OwnOp, index: int, value: Buffer) -> None:
         """`own` copies where the value has other strides than eager's result."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType, ViewOp
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.regions import is_copy
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.records import Output
 from dovetail.explanation.value_origins import Origins
@@ -29,7 +29,7 @@ def memory_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
 def copy_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
     """Whose copy `value` of `@forward` is, "" if it is computed otherwise."""
     op = origins.producer(value)
-    if op is None or aten_name(op) != "aten.clone.default":
+    if op is None or not is_copy(op):
         return ""
     return memory_of(op.operands[0], origins, names) or "a value that is used elsewhere too"
 

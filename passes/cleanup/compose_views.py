@@ -15,7 +15,7 @@ _PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int"
 
 
 @dataclass(frozen=True)
-class ComposeViewsPass(Pass, name="compose-views"):
+class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     """Makes one view of a chain of reshapes, of permutations, of expansions or of slices; drops views of everything.
 
     Of values only: what the user gets is `dovetail.view`, which is replayed step by step and stays as it is.

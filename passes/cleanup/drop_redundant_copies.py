@@ -25,7 +25,7 @@ _WIDER = {
 
 
 @dataclass(frozen=True)
-class DropRedundantCopiesPass(Pass, name="drop-redundant-copies"):
+class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint"):
     """Forwards the operand of copies, and of casts that give back what was there.
 
     Values are immutable, so a copy of one is that one; memory of its own is what `own` and `write` give. `copy(a, b)`

@@ -14,7 +14,7 @@ _CAT, _SELECT = "torch.aten.cat", "torch.aten.select.int"
 
 
 @dataclass(frozen=True)
-class FoldConcatenationsPass(Pass, name="fold-concatenations"):
+class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
     """Takes slices of a concatenation from the part that they lie in; joins parts that are neighbours in one tensor.
 
     An update of a slice in place is imported as the concatenation of what lies before it, the new values and what lies

@@ -17,7 +17,7 @@ Arrays = dict[ir.Value, numpy.ndarray]
 
 
 @dataclass(frozen=True)
-class FoldConstantsPass(Pass, name="fold-constants"):
+class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
     """Computes ops whose operands are known: a `full` where all elements are one number, else a literal.
 
     `full_like` is `full`, so that it needs no tensor. Of tensors that are not one number throughout, only those of at

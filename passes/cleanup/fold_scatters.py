@@ -20,7 +20,7 @@ _SCATTER_OF = {view: scatter for scatter, view in _VIEW_OF.items()}
 
 
 @dataclass(frozen=True)
-class FoldScattersPass(Pass, name="fold-scatters"):
+class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
     """Takes `view(scatter(x, v))` for `v`, `scatter(x, view(x))` for `x`, and the later of two scatters to one place.
 
     A scatter is what an update of a view in place becomes: `slice_scatter`, `select_scatter`, `diagonal_scatter` and

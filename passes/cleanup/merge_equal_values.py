@@ -20,7 +20,7 @@ _CONSTANT = "torch.constant."  # more than half of all ops, before they are merg
 
 
 @dataclass(frozen=True)
-class MergeEqualValuesPass(Pass, name="merge-equal-values"):
+class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
     """Merges torch ops of equal name, operands, attributes and result types, and drops those that nothing uses.
 
     MLIR's own `cse` merges no torch op that takes a tensor: their dialect says of all of them that they read memory.

@@ -13,7 +13,7 @@ from dovetail.passes.rewriting.sweep import Rule, create, made_by, shape, sweep
 
 
 @dataclass(frozen=True)
-class SimplifyAlgebraPass(Pass, name="simplify-algebra"):
+class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
     """Drops arithmetic that changes no element, and reductions of one element each.
 
     Only what is exact for every element, NaN, infinities and -0.0 included, and only where the element type stays:

@@ -8,10 +8,12 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.rewriting.cloning import alias_root, is_view, of_class
+
+_FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ def may_share(value: ir.Value) -> set[ir.Value]:
 
 def _is_fresh(op: ir.Operation) -> bool:
     """Whether the results of `op` lie in no operand's memory."""
-    if op.name in ("torch.copy.to_vtensor", AllocOp.OPERATION_NAME, DestinationOp.OPERATION_NAME):
+    if op.name == "torch.copy.to_vtensor" or op.name in _FRESH:
         return True
     may_be_view = op.name.startswith("dovetail.") or is_view(op) or kind(op) in (Kind.VIEW, Kind.UNKNOWN)
     return not may_be_view or control_flow_name(op) is not None

@@ -16,18 +16,20 @@ from dovetail.passes.levels.check_border import check_border
 from dovetail.passes.levels.check_control_flow import check_control_flow
 from dovetail.passes.levels.check_guard import check_guard
 from dovetail.passes.levels.check_ops import check_ops, check_region_ops
+from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_recompute import check_recompute
 from dovetail.passes.levels.check_signature import check_signature
 from dovetail.passes.rewriting.cloning import bodies, functions
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
 _MEMORY = "alloc reuse free"
+_IN_SUBGRAPHS = {"program": "copy", "regions": f"copy {_MEMORY}"}
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
 LEVELS = {
     "joint": {"joint": "read write touch own view detach set_metadata set_grad_mode tangent gradient"},
-    "split": {"call": _CALL, "forward": "read own", "backward": "read"},
-    "program": {"call": _CALL, "forward": "read own", "backward": "read"},
-    "regions": {"call": _CALL, "forward": f"read own destination {_MEMORY}", "backward": f"read {_MEMORY}"},
+    "split": {"call": _CALL, "forward": "read own copy", "backward": "read copy"},
+    "program": {"call": _CALL, "forward": "read own copy", "backward": "read copy"},
+    "regions": {"call": _CALL, "forward": f"read own copy destination {_MEMORY}", "backward": f"read copy {_MEMORY}"},
 }
 
 
@@ -67,6 +69,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
             raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")
         for op, rule in broken_proofs(found, ops) if self.level == "regions" else ():
             raise fail(op, self.name, rule)
+        if self.level in ("program", "regions"):
+            check_own_memory(found, ops, self.name)
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
@@ -77,7 +81,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
     def _check_host(self, name: str, function_op: func.FuncOp, ops: Sequence[ir.Operation]) -> None:
         allowed = LEVELS[self.level]
         if is_subgraph(function_op):
-            ours = _MEMORY if self.level == "regions" else ""
+            ours = _IN_SUBGRAPHS.get(self.level, "")
         elif name in allowed:
             ours = allowed[name]
         else:

@@ -6,11 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
-from dovetail.passes.rewriting.cloning import clone_tensor, set_signature
+from dovetail.passes.rewriting.cloning import set_signature
 
 
 def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved: Sequence[int]) -> list[ir.Type]:
@@ -38,4 +39,4 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
 
 def _saved(graph: JointGraph, memory: SavedMemory, value: int, values: dict[ir.Value, ir.Value]) -> ir.Value:
     cloned = values[graph.values[value]]
-    return clone_tensor(cloned) if memory.is_copied(value) else cloned
+    return copy(cloned).copied if memory.is_copied(value) else cloned

@@ -3,6 +3,8 @@
 from torch_mlir import ir
 
 from dovetail.dialects.calls import extern
+from dovetail.dialects.dovetail.ops.copy import copy
+from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.rewriting.cloning import clone
 
@@ -10,8 +12,11 @@ from dovetail.passes.rewriting.cloning import clone
 def clone_as_library_call(op: ir.Operation, values: dict[ir.Value, ir.Value], reason: str) -> None:
     """Builds a library call with `reason` that does what `op` does, operands and results going through `values`.
 
-    Views and Python's values are no calls: they are cloned as they are.
+    Views and Python's values are no calls: they are cloned as they are. A copy is a copy.
     """
+    if is_copy(op):
+        values[op.results[0]] = copy(values[op.operands[0]]).copied
+        return
     cloned, name = clone(op, values), aten_name(op)
     if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
         return

@@ -7,13 +7,17 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FALLBACK, REGION, extern
 from dovetail.dialects.control_flow import SUBGRAPH, is_subgraph
+from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
-from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, functions
+from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none, functions
+
+# On the host, these are no library calls.
+_NO_CALLS = (*FROM_PYTHON, CopyOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class _Outliner:
         with ir.InsertionPoint(entry):
             for op in ops:
                 with op.location:
-                    _untag(clone(op, values))
+                    _compute(op, values)
             func.ReturnOp([values[value] for value in outputs], loc=ops[-1].location)
 
     def _host(self, number: int) -> None:
@@ -93,7 +97,7 @@ class _Outliner:
             return
         with op.location:
             cloned = clone(op, self.values)
-            if placement == "host" and not self.graph.is_effect[number] and op.name not in FROM_PYTHON:
+            if placement == "host" and not self.graph.is_effect[number] and op.name not in _NO_CALLS:
                 self._extern(op, cloned)
             else:
                 _untag(cloned)
@@ -107,6 +111,16 @@ class _Outliner:
         made = extern(name, text, list(cloned.operands), [value.type for value in op.results])
         self.values.update(zip(op.results, made.results, strict=True))
         cloned.erase()
+
+
+def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    """Builds in a region what `op` is there; a copy is no more than its value, in memory that the caller gives it."""
+    if op.name != CopyOp.OPERATION_NAME:
+        _untag(clone(op, values))
+        return
+    (value,) = op.operands
+    made = ir.Operation.create("torch.aten.clone", results=[value.type], operands=[values[value], constant_none()])
+    values[op.results[0]] = made.result
 
 
 def _untag(op: ir.Operation) -> None:

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
@@ -18,7 +19,7 @@ PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
 
 @dataclass(frozen=True)
 class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
-    """Tags each torch op of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
+    """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at
     all. `fallback`: ATen runs it because nothing else can; `dovetail.placement_reason` says why.
@@ -29,7 +30,7 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
             if name not in ("forward", "backward") and not is_subgraph(function_op):
                 continue
             for op in body(function_op):
-                if not op.name.startswith("torch.") or kind(op) is Kind.CONSTANT or is_extern(op):
+                if not _is_placed(op):
                     continue
                 placement, reason = _place(op)
                 op.attributes[PLACEMENT] = ir.StringAttr.get(placement, module.context)
@@ -37,7 +38,17 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
                     op.attributes[PLACEMENT_REASON] = ir.StringAttr.get(reason, module.context)
 
 
+def _is_placed(op: ir.Operation) -> bool:
+    if op.name == CopyOp.OPERATION_NAME:
+        return True
+    return op.name.startswith("torch.") and kind(op) is not Kind.CONSTANT and not is_extern(op)
+
+
 def _place(op: ir.Operation) -> tuple[str, str]:
+    if op.name == CopyOp.OPERATION_NAME:
+        # A region's result is in memory of its own, whatever value it is.
+        reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)])
+        return ("fallback", reason) if reason else ("region", "")
     what, name = kind(op), aten_name(op)
     if what is Kind.VIEW:
         return "view", ""

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import alias_root, body, clone_tensor, function, functions, of_class
+from dovetail.passes.rewriting.cloning import body, function, functions, of_class
+from dovetail.passes.rewriting.own_memory import shared_memory
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     argument's value, would alias where eager's don't.
 
     Before:  `%o = own %0; %p = own %0`
-    After:   `%o = own %0; %1 = torch.aten.clone %0, %none; %p = own %1`
+    After:   `%o = own %0; %1 = copy %0; %p = own %1`
     """
 
     def run(self, module: ir.Module) -> None:
@@ -41,20 +42,6 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
 
 def _separate(op: ir.Operation, index: int, taken: set[ir.Value]) -> None:
     value = op.operands[index]
-    root = alias_root(value)
-    if root in taken or isinstance(root.type, RefType) or _is_literal(root) or _is_part(value, root):
+    if shared_memory(value, taken):
         with op.location, ir.InsertionPoint(op):
-            op.operands[index] = clone_tensor(value)
-        return
-    taken.add(root)
-
-
-def _is_part(value: ir.Value, root: ir.Value) -> bool:
-    """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
-    shown, held = tensor_info(value.type), tensor_info(root.type)
-    return shown is None or held is None or shown.numel != held.numel
-
-
-def _is_literal(value: ir.Value) -> bool:
-    """Whether `value` is one tensor for all calls, where ATen runs it."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.vtensor.literal"
+            op.operands[index] = copy(value).copied

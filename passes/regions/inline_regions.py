@@ -7,12 +7,14 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import FALLBACK, is_region
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
+from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.cloning import body, calls, functions
+from dovetail.passes.rewriting.cloning import alias_root, body, calls, functions
+from dovetail.passes.rewriting.own_memory import shared_memory
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,12 @@ def _is_destination(value: ir.Value) -> bool:
 def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
     arguments = list(region.body.blocks[0].arguments)
     values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
+    taken = set(map(alias_root, call.operands))
     with ir.InsertionPoint(call):
         for op in body(region)[:-1]:
             with op.location:
                 if op.name == "torch.overwrite.tensor.contents":
-                    _replace_memory(values[op.operands[1]], values[op.operands[0]])
+                    _replace_memory(values[op.operands[1]], _own_memory(values[op.operands[0]], taken))
                 elif op.name == "torch.copy.to_vtensor":
                     values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
@@ -77,6 +80,11 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
     call.operation.erase()
     for memory in into:
         memory.operation.erase()
+
+
+def _own_memory(value: ir.Value, taken: set[ir.Value]) -> ir.Value:
+    """What a region stores is in memory of its own, even if it is what the region was given, or stores twice."""
+    return copy(value).copied if shared_memory(value, taken) else value
 
 
 def _replace_memory(memory: ir.Value, value: ir.Value) -> None:

@@ -144,8 +144,3 @@ def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
 def constant_none() -> ir.Value:
     """Builds a `torch.constant.none`."""
     return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")]).result
-
-
-def clone_tensor(value: ir.Value) -> ir.Value:
-    """Builds a `torch.aten.clone` of `value`: the same numbers in memory of their own."""
-    return ir.Operation.create("torch.aten.clone", results=[value.type], operands=[value, constant_none()]).result

@@ -24,6 +24,7 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.memory.aliases import with_aliases
+from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
@@ -165,7 +166,7 @@ def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
 
 def _read_through_copies(value: ir.Value) -> ir.Value | None:
     """The read of an argument that `value` is a copy of, or is itself."""
-    while not isinstance(value.owner, ir.Block) and aten_name(value.owner.operation) == "aten.clone.default":
+    while not isinstance(value.owner, ir.Block) and is_copy(value.owner.operation):
         value = value.owner.operation.operands[0]
     is_read = not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ReadOp)
     return value if is_read else None

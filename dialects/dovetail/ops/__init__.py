@@ -1,6 +1,7 @@
 """One op a file. Importing this package defines them all, which must happen before the dialect is loaded."""
 
 from dovetail.dialects.dovetail.ops.alloc import AllocOp
+from dovetail.dialects.dovetail.ops.copy import CopyOp
 from dovetail.dialects.dovetail.ops.destination import DestinationOp
 from dovetail.dialects.dovetail.ops.detach import DetachOp
 from dovetail.dialects.dovetail.ops.free import FreeOp
@@ -17,6 +18,7 @@ from dovetail.dialects.dovetail.ops.write import WriteOp
 
 __all__ = [
     "AllocOp",
+    "CopyOp",
     "DestinationOp",
     "DetachOp",
     "FreeOp",

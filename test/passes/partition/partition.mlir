@@ -33,7 +33,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[NEG:.*]] = torch.aten.neg
   // CHECK: %[[O:.*]] = "dovetail.own"(%[[EXP]]) {dovetail.watched = array<i64: 0>, requires_grad = true}
   // CHECK: %[[P:.*]] = "dovetail.own"(%[[NEG]]) {requires_grad = false}
-  // CHECK: %[[COPY:.*]] = torch.aten.clone %[[OLD]]
+  // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[OLD]])
   // CUT: return %[[O]], %[[P]], %[[COPY]], %[[WEIGHT]]
   // ALL: return %[[O]], %[[P]], %[[COPY]], %[[EXP]]
   // CHECK-NOT: dovetail.write

@@ -44,7 +44,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-SAME: dovetail.saved = "checked"
   // CHECK: %[[Y:.*]] = "dovetail.read"(%arg1)
   // CHECK-NEXT: %[[Z:.*]] = "dovetail.read"(%arg2)
-  // CHECK: %[[COPY:.*]] = torch.aten.clone %[[Y]]
+  // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[Y]])
   // CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[COPY]], %[[Z]] :
   // CHECK-LABEL: func.func @backward(
   func.func @joint(

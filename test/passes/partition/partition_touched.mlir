@@ -12,7 +12,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: "dovetail.touch"(%{{.*}}) {versions = 1 : i64}
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[X:.*]] = "dovetail.read"(%{{.*}})
-  // CHECK: %[[COPY:.*]] = torch.aten.clone %[[X]]
+  // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[X]])
   // CHECK: return %{{.*}}, %[[COPY]]
   func.func @joint(%x: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r {
     %0 = "dovetail.read"(%x) : (!r) -> !v

@@ -9,7 +9,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @forward(
   // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}} {dovetail.saved = "private"})
   // CHECK: %[[OLD:.*]] = "dovetail.read"(%[[X]])
-  // CHECK: %[[COPY:.*]] = torch.aten.clone %[[OLD]]
+  // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[OLD]])
   // CHECK: return {{.*}}, %[[COPY]] :
   func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> !r {
     %0 = "dovetail.read"(%x) : (!r) -> !v

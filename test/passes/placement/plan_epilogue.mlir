@@ -20,13 +20,13 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[EXP:.*]] = torch.aten.exp
   // CHECK: %[[VIEW:.*]] = torch.aten.transpose.int %[[EXP]]
   // CHECK-NEXT: "dovetail.own"(%[[EXP]])
-  // CHECK: %[[SECOND:.*]] = torch.aten.clone %[[EXP]]
+  // CHECK: %[[SECOND:.*]] = "dovetail.copy"(%[[EXP]])
   // CHECK-NEXT: "dovetail.own"(%[[SECOND]])
-  // CHECK: %[[THIRD:.*]] = torch.aten.clone %[[VIEW]]
+  // CHECK: %[[THIRD:.*]] = "dovetail.copy"(%[[VIEW]])
   // CHECK-NEXT: "dovetail.own"(%[[THIRD]])
-  // CHECK: %[[FOURTH:.*]] = torch.aten.clone %[[X]]
+  // CHECK: %[[FOURTH:.*]] = "dovetail.copy"(%[[X]])
   // CHECK-NEXT: "dovetail.own"(%[[FOURTH]])
-  // CHECK-NOT: torch.aten.clone
+  // CHECK-NOT: dovetail.copy
   // CHECK: return
   func.func @forward(%x: !rm) -> (!rm, !rm, !t, !rm, !m {dovetail.saved = "private"}) {
     %zero = torch.constant.int 0
@@ -45,7 +45,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK-LABEL: func.func @backward(
   // CHECK-SAME: %{{.*}}: !torch.vtensor<[2,2],f32>, %[[T:[a-z0-9]+]]: !dovetail.ref
   // CHECK: %[[TANGENT:.*]] = "dovetail.read"(%[[T]])
-  // CHECK: %[[COPY:.*]] = torch.aten.clone %[[TANGENT]]
+  // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[TANGENT]])
   // CHECK: return %[[COPY]]
   func.func @backward(%saved: !m, %t: !rm {dovetail.tangent_of = 0 : i64}) -> !m {
     %0 = "dovetail.read"(%t) : (!rm) -> !m

@@ -6,7 +6,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 
-// CHECK-NOT: torch.aten.clone
+// CHECK-NOT: dovetail.copy
 module attributes {dovetail.level = "split"} {
   func.func @call(%x: !r) -> (!r, !r) {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)

@@ -1,0 +1,37 @@
+"""`dovetail.copy`: the same value, in memory of its own."""
+
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Operand, Result
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import create
+from dovetail.dialects.dovetail.dialect import Dovetail
+
+
+class CopyOp(Dovetail.Operation, name="copy"):
+    """`value` in memory that nothing else has: what is handed out, or saved from what may change.
+
+    Values have no memory, so a `torch.aten.clone` of one is that one, and passes drop it; a copy stays where it is, and
+    two copies of one value stay two. In a region there is none: each result of a region has memory of its own.
+    `%1 = "dovetail.copy"(%0) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>`
+    """
+
+    value: Operand[Any]
+    copied: Result[Any]
+
+    def verify_invariants(self) -> bool:
+        if not verify.is_as_declared(self):
+            return True
+        type_ = self.value.type
+        if not str(type_).startswith("!torch.vtensor<"):
+            return verify.fail(self, f"expects a value of type '!torch.vtensor', got '{type_}'")
+        if self.copied.type != type_:
+            return verify.fail(self, f"expects result type '{type_}', got '{self.copied.type}'")
+        return verify.knows_attributes(self)
+
+
+def copy(value: ir.Value) -> CopyOp:
+    """Builds a copy of `value` at the current insertion point and location."""
+    return create(CopyOp, [value], {}, [value.type])

@@ -1,0 +1,33 @@
+"""Whether what a host function hands out lies in memory of its own: a pass sees to it, a verifier checks it."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.rewriting.cloning import alias_root
+
+
+def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
+    """Whose memory `value` lies in, "" if it is its own, which is then among the `taken` roots."""
+    root = alias_root(value)
+    if isinstance(root.type, RefType):
+        return "the caller's memory"
+    if root in taken:
+        return "memory that is handed out already"
+    if _is_literal(root):
+        return "a constant's memory"
+    if _is_part(value, root):
+        return "a part of other memory"
+    taken.add(root)
+    return ""
+
+
+def _is_part(value: ir.Value, root: ir.Value) -> bool:
+    """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
+    shown, held = tensor_info(value.type), tensor_info(root.type)
+    return shown is None or held is None or shown.numel != held.numel
+
+
+def _is_literal(value: ir.Value) -> bool:
+    """Whether `value` is one tensor for all calls, where ATen runs it."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.vtensor.literal"
