@@ -1,5 +1,6 @@
 """`torch.cond` and `while_loop` nodes: their graphs become functions of the module, the node a host call of them."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -14,15 +15,27 @@ from dovetail.frontend.dynamo.source_lines import source_line
 def import_cond(importer, loc: ir.Location, node: torch.fx.Node) -> None:
     """`cond(predicate, then graph, else graph, operands)`."""
     predicate, then, otherwise, operands = cast(tuple[Any, ...], node.args)
-    functions = [_subgraph(importer, node, graph, role) for graph, role in ((then, "then"), (otherwise, "else"))]
-    _call(importer, loc, node, COND, functions, [predicate, *operands])
+    graphs = ((then, "then"), (otherwise, "else"))
+    functions = [_subgraph(importer, node, graph, role, _numbers(operands)) for graph, role in graphs]
+    _call(importer, loc, node, COND, functions, [predicate, *_values(operands)])
 
 
 def import_while_loop(importer, loc: ir.Location, node: torch.fx.Node) -> None:
     """`while_loop(condition graph, body graph, carried values, others)`."""
     condition, body, carried, others = cast(tuple[Any, ...], node.args)
-    functions = [_subgraph(importer, node, graph, role) for graph, role in ((condition, "condition"), (body, "body"))]
-    _call(importer, loc, node, WHILE_LOOP, functions, [*carried, *others])
+    graphs = ((condition, "condition"), (body, "body"))
+    numbers = _numbers(others, len(carried))
+    functions = [_subgraph(importer, node, graph, role, numbers) for graph, role in graphs]
+    _call(importer, loc, node, WHILE_LOOP, functions, [*carried, *_values(others)])
+
+
+def _numbers(operands: Sequence, first: int = 0) -> dict[int, Any]:
+    """The operands that stay the same in all calls, by position: sizes that Dynamo left open, and `fix_sizes` fixed."""
+    return {first + index: each for index, each in enumerate(operands) if not isinstance(each, torch.fx.Node)}
+
+
+def _values(operands: Sequence) -> list[torch.fx.Node]:
+    return [each for each in operands if isinstance(each, torch.fx.Node)]
 
 
 def _call(importer, loc, node, name: str, functions: list[str], arguments: list) -> None:
@@ -34,9 +47,13 @@ def _call(importer, loc, node, name: str, functions: list[str], arguments: list)
     importer.bind_results(node, op.results)
 
 
-def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str) -> str:
-    """Imports the graph that `graph` names as a private function; returns its symbol."""
+def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, numbers: dict[int, Any]) -> str:
+    """Imports the graph that `graph` names as a private function, with `numbers` in place; returns its symbol."""
     module = getattr(graph.graph.owning_module, str(graph.target))
+    placeholders = module.graph.find_nodes(op="placeholder")
+    for index, number in numbers.items():
+        placeholders[index].replace_all_uses_with(number)
+        module.graph.erase_node(placeholders[index])
     placeholders = module.graph.find_nodes(op="placeholder")
     try:
         types = [importer._cc.node_val_to_type(each) for each in placeholders]

@@ -38,6 +38,32 @@ def test_cond_takes_the_branch_of_each_call():
     assert dovetail.stats().graphs == graphs + 1
 
 
+def test_cond_of_other_sizes_and_strides():
+    """Catches branches that are given what Dynamo left open of the second call's sizes, as nothing."""
+
+    def fn(x):
+        return torch.cond(x.sum() > 0, lambda x: x.cos() * x.shape[0], lambda x: x.sin() - x.stride(0), (x,))
+
+    compiled = torch.compile(fn, backend="dovetail")
+    for sign in (1.0, -1.0):
+        for x in (numbers(4, 5, sign=sign), numbers(6, 5, sign=sign), numbers(5, 6, sign=sign).t().detach()):
+            assert compiled(x).equal(fn(x))
+    assert not dovetail.stats().eager
+
+
+def test_loop_over_other_sizes():
+    """Catches a loop that is given what Dynamo left open of the second call's sizes, as nothing."""
+
+    def fn(x):
+        _, total = while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + x.sin()), (torch.tensor(0), x * 2))
+        return total
+
+    compiled = torch.compile(fn, backend="dovetail")
+    for x in (torch.rand(4, 5), torch.rand(6, 5), torch.rand(5, 7).t()):
+        assert compiled(x).allclose(fn(x))
+    assert not dovetail.stats().eager
+
+
 def test_nested_cond():
     """Catches functions that are loaded before those that they run."""
 
