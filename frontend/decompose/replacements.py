@@ -194,6 +194,46 @@ def _full(size: list[int], fill_value: float, *, dtype: torch.dtype | None = Non
     return torch.full(size, bool(fill_value), dtype=dtype, **options)
 
 
+def _elu(value: torch.Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> torch.Tensor:
+    """IREE computes exp(x) - 1, which rounds small numbers away."""
+    if not value.is_floating_point():
+        return NotImplemented
+    wide = value.to(torch.float32) if value.dtype in _HALVES else value
+    negative = torch.expm1(wide * input_scale) * (alpha * scale)
+    return torch.where(wide > 0, wide * scale, negative).to(value.dtype)
+
+
+def _atanh(value: torch.Tensor) -> torch.Tensor:
+    """IREE computes log((1 + x) / (1 - x)), which rounds small numbers away."""
+    if value.dtype is not torch.float32:
+        return NotImplemented
+    return (torch.log1p(value) - torch.log1p(-value)) * 0.5
+
+
+def _hardsigmoid_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Eager's sixth is a float32 number in float64 too, where ATen computes it."""
+    if value.dtype is torch.float64:
+        return NotImplemented
+    return torch.where((value > -3) & (value < 3), gradient * (1 / 6), 0.0)
+
+
+def _soft_margin_loss_backward(
+    gradient: torch.Tensor, value: torch.Tensor, target: torch.Tensor, reduction: int
+) -> torch.Tensor:
+    """PyTorch's decomposition subtracts 1 from a sigmoid that may be nearly 1."""
+    result = target * gradient * -torch.sigmoid(-target * value)
+    return result / value.numel() if reduction == 1 else result
+
+
+def _batch_norm_with_update_functional(value: torch.Tensor, *given) -> tuple[torch.Tensor, ...]:
+    """The shape rule of PyTorch's own op gives running statistics another element type than its kernel."""
+    weight, bias, mean, variance, momentum, eps = given
+    result, *saved, mean, variance = aten._native_batch_norm_legit_functional(
+        value, weight, bias, mean, variance, True, momentum, eps
+    )
+    return result, *saved, value.new_empty(0, dtype=torch.uint8), mean, variance
+
+
 _NARROW = (torch.int8, torch.uint8, torch.int16)
 
 
@@ -247,6 +287,11 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
         )
     },
     aten.var_mean.correction: _var_mean,
+    aten.elu.default: _elu,
+    aten.atanh.default: _atanh,
+    aten.hardsigmoid_backward.default: _hardsigmoid_backward,
+    aten.soft_margin_loss_backward.default: _soft_margin_loss_backward,
+    aten._batch_norm_with_update_functional.default: _batch_norm_with_update_functional,
     aten.constant_pad_nd.default: _pad,
     aten.full.default: _full,
     aten.max.default: _max,

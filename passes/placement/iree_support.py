@@ -64,6 +64,11 @@ _RULES = (
     _rule("NaN does not win", "argmax argmin max.dim min.dim", _FLOATS),
     _rule("crashes the compiler", "max.default min.default", ("int8",)),
     _rule("miscompiled: inf instead of a finite sum", "logcumsumexp"),
+    _rule("off by thirty times eager's error", "atan exp2", _FLOATS),
+    _rule("computes 1 + x or exp(x) - 1, which rounds small numbers away", "log1p expm1", ("float64",)),
+    _rule("computes exp(x) - 1, which rounds small numbers away", "elu celu selu", _FLOATS),
+    _rule("rounds small numbers away", "atanh", _FLOATS),
+    _rule("eager's sixth is a float32 number in float64 too", "hardsigmoid_backward", ("float64",)),
     _rule("float64 version does not link", "acos acosh asin asinh atan atanh erf erfc gelu gelu_backward tanh mish "
           "exp2 log2", ("float64",)),
 )  # fmt: skip
