@@ -128,7 +128,10 @@ def _is_known(value: ir.Value) -> bool:
     pending, met = [value], {value}
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or not owner.name.startswith("torch.") or is_extern(owner.operation):
+        if isinstance(owner, ir.Block):
+            return False
+        owner = owner.operation  # the view of a `torch.operator` has an attribute called name
+        if not owner.name.startswith("torch.") or is_extern(owner):
             return False
         if owner.name.startswith("torch.aten.arange"):
             return False

@@ -146,6 +146,15 @@ def test_what_iree_folds_wrongly_is_right():
         torch.testing.assert_close(actual, expected)
 
 
+def test_sign_of_what_the_dialect_has_no_op_for():
+    """Would catch the search for constants that takes the attribute `name` of a `torch.operator` for the op's."""
+    x = torch.linspace(-1, 1, 20).view(4, 5)
+    dovetail.stats(reset=True)
+    compiled = torch.compile(lambda x: x.cummax(0).values.sign(), backend="dovetail")(x)
+    assert compiled.equal(x.cummax(0).values.sign())
+    assert not dovetail.stats().eager
+
+
 def test_what_iree_computes_right_stays_compiled():
     """Would catch truth values that are added modulo 2, and ops that are refused since IREE folds them wrongly."""
     value = torch.linspace(-2, 2, SIZE)
