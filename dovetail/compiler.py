@@ -21,7 +21,9 @@ from dovetail.errors import AliasMismatch, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.to_ir.importer import import_capture
+from dovetail.frontend.unseen import unseen
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
@@ -58,6 +60,7 @@ def compile_graph(
     lifted_gm, lifted = lift_attributes(gm)
     plain = with_checkpoints(gm)
 
+    @closing_transforms()
     def eager(*arguments):
         return flat(plain.forward(*arguments))
 
@@ -92,6 +95,7 @@ def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
     return [(each.shape, each.stride(), each.dtype) for each in tensors]
 
 
+@unseen()
 def _compile(
     gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None, after: After | None
 ) -> Callable:

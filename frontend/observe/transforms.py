@@ -18,9 +18,12 @@ def unwrapped(tensor: torch.Tensor) -> torch.Tensor:
 def closing_transforms() -> Iterator[None]:
     """Closes what a graph that failed midway has opened: else every later call finds itself inside of a transform."""
     depth, level = torch._C._functorch.get_dynamic_layer_stack_depth(), forward_ad._current_level
+    disabled = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
     try:
         yield
     finally:
+        if disabled is None:
+            torch._C._autograd._saved_tensors_hooks_enable()
         while forward_ad._current_level > level:
             forward_ad.exit_dual_level()
         torch._C._functorch.pop_dynamic_layer_stack_and_undo_to_depth(depth)
