@@ -21,7 +21,7 @@ from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_tracked
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.frontend.dynamo.assertions import keep_assertions
-from dovetail.frontend.dynamo.graph import fix_sizes, fixed, fixes_offsets, input_names, static_inputs
+from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
@@ -205,7 +205,7 @@ def _describe(
         seen.results,
         tuple(tangents.values()),
         groups,
-        fixes_offsets(gm),
+        run.fixes_offsets,
         seen.grad_mode,
         next(iter(run.once), None),
         run.convention,

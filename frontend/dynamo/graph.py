@@ -9,9 +9,11 @@ import torch
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
     """Makes the tensors that Dynamo stored in the graph (an optimizer's parameters and moments) its first arguments.
 
-    Returns the graph with those placeholders, and the tensors; Dynamo guards that they stay the same objects.
+    Returns a copy of the graph, and of those inside of it, with those placeholders, and the tensors; Dynamo guards that
+    they stay the same objects.
     """
-    graph = copy.deepcopy(gm.graph)
+    copied = _copied(gm)
+    graph = copied.graph
     first = next(iter(graph.nodes))
     placeholders: dict[str, torch.fx.Node] = {}
     for node in graph.find_nodes(op="get_attr"):
@@ -23,7 +25,18 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
             placeholders[node.target].meta = {**node.meta, "dovetail_name": node.target}
         node.replace_all_uses_with(placeholders[node.target])
         graph.erase_node(node)
-    return torch.fx.GraphModule(gm, graph), [_attribute(gm, target) for target in placeholders]
+    copied.recompile()
+    return copied, [_attribute(gm, target) for target in placeholders]
+
+
+def _copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The same parameters, and graphs of its own: capture rewrites graphs that the eager path runs as they come."""
+    copied = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
+    copied.meta = {**gm.meta}
+    for name, module in gm.named_children():
+        if isinstance(module, torch.fx.GraphModule) and hasattr(copied, name):
+            setattr(copied, name, _copied(module))
+    return copied
 
 
 def _attribute(module: torch.nn.Module, target: str):
@@ -71,9 +84,3 @@ def static_inputs(gm: torch.fx.GraphModule) -> set[int]:
         for index, node in enumerate(gm.graph.find_nodes(op="placeholder"))
         if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {}) or "dovetail_name" in node.meta
     }
-
-
-def fixes_offsets(gm: torch.fx.GraphModule) -> bool:
-    """Whether the graph addresses memory by its place in the storage, which Dynamo does not guard."""
-    named = {getattr(node.target, "__name__", str(node.target)) for node in gm.graph.nodes}
-    return any(name.startswith("as_strided") for name in named)

@@ -1,4 +1,7 @@
-"""Which views one line of the user's program makes, and which tensors it writes or gives other sizes."""
+"""What is true of single ops: the views one line of the user's program makes, what it writes or gives other sizes.
+
+And what of them can't be traced, wherever in the program it stands.
+"""
 
 from collections.abc import Sequence
 
@@ -8,9 +11,10 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as i
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, share_elements
 from dovetail.frontend.observe.kernel_layouts import as_kernel_lays_out
-from dovetail.frontend.observe.view_chains import ViewCall, key
+from dovetail.frontend.observe.view_chains import Key, ViewCall, key
 
 # Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
 _UNMARKED_WRITES = {
@@ -20,19 +24,42 @@ _UNMARKED_WRITES = {
 }
 
 
+_WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
+
+
 class Calls(TorchDispatchMode):
-    """Notes which views were made, and which tensors written or given other sizes, since it was last cleared."""
+    """Notes which views were made, and which tensors written or given other sizes, since the last node began.
+
+    `addresses_storage` says whether anything relied on a place in a storage, since the first.
+
+    Args:
+        arguments: the run's. What is written behind a view among them, autograd shows it by `as_strided` of its base.
+
+    Raises:
+        UnsupportedError: for an op that can't be traced, naming the node's source line.
+    """
 
     supports_higher_order_operators = True
 
-    def __init__(self):
+    def __init__(self, arguments: Sequence = ()):
         super().__init__()
+        self.given = [each for each in arguments if isinstance(each, torch.Tensor) and each._base is not None]
         self.views: list[ViewCall] = []
         self.written: list[torch.Tensor] = []
         self.reshaped: list[torch.Tensor] = []
+        self.addresses_storage = False
+        self.node: torch.fx.Node | None = None
+        # What is seen through windows, by how; the tensors are kept, so that memory stays what it is.
+        self.windows: dict[Key, torch.Tensor] = {}
 
-    def clear(self) -> None:
+    def begin(self, node: torch.fx.Node) -> None:
+        self.node = node
         self.views, self.written, self.reshaped = [], [], []
+
+    @property
+    def place(self) -> str:
+        """The source line of the present node."""
+        return source_line(self.node) if self.node is not None else "before the first line"
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(map(is_wrapper_type, types)):
@@ -47,11 +74,17 @@ class Calls(TorchDispatchMode):
             for each in tree_leaves(given.get(argument.name)) if is_written else ():
                 if isinstance(each, torch.Tensor):
                     (self.reshaped if reshapes else self.written).append(each)
-        _check_overlaps(func, given, schema)
+                    if key(each) in self.windows:
+                        # Functionalization loses what lies between windows, and adds up what is written twice.
+                        raise UnsupportedError(f"{self.place}: a write through `unfold` or `expand` can't be traced")
+        self._check_overlaps(func, given, schema)
+        self._check_as_strided(func, args)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
         result = as_kernel_lays_out(func, args, kwargs or {}, func(*args, **(kwargs or {})))
         if source is not None and schema and schema[0].alias_info is not None and not schema[0].alias_info.is_write:
             parts = result if isinstance(result, list | tuple) else [result]
+            is_window = func in _WINDOWS or source in self.windows
+            self.windows |= {key(part): part for part in parts if is_window and key(part) != source}
             self.views += [
                 ViewCall(func, source, key(part), (*args[1:], *(kwargs or {}).values()), index)
                 for index, part in zip(range(len(parts)) if parts is result else [-1], parts, strict=True)
@@ -59,17 +92,37 @@ class Calls(TorchDispatchMode):
             ]
         return result
 
+    def _check_overlaps(self, func, given: dict, schema: Sequence) -> None:
+        """Raises where an op reads memory that it writes, but not in place: eager refuses most such ops."""
+        tensors = [
+            (argument.alias_info is not None and argument.alias_info.is_write, each)
+            for argument in schema
+            for each in tree_leaves(given.get(argument.name))
+            if isinstance(each, torch.Tensor)
+        ]
+        for is_written, target in tensors:
+            for _, other in tensors if is_written else ():
+                differs = memory(other) == memory(target) and key(other)[1:] != key(target)[1:]
+                if differs and share_elements(target, other):
+                    raise UnsupportedError(f"{self.place}: {func} reads a part of what it writes")
 
-def _check_overlaps(func, given: dict, schema: Sequence) -> None:
-    """Raises where an op reads memory that it writes, but not in place: eager refuses most such ops."""
-    tensors = [
-        (argument.alias_info is not None and argument.alias_info.is_write, each)
-        for argument in schema
-        for each in tree_leaves(given.get(argument.name))
-        if isinstance(each, torch.Tensor)
-    ]
-    for is_written, target in tensors:
-        for _, other in tensors if is_written else ():
-            differs = memory(other) == memory(target) and key(other)[1:] != key(target)[1:]
-            if differs and share_elements(target, other):
-                raise UnsupportedError(f"{func} reads a part of what it writes")
+    def _check_as_strided(self, func, args: tuple) -> None:
+        """Raises where memory is addressed by its place in the storage and values don't lie there in order."""
+        if not isinstance(func, torch._ops.OpOverload) or not func._opname.startswith("as_strided"):
+            return
+        tensor, *place = args
+        if any(each._base is tensor and _place(each) == place for each in self.given) and not self._names_as_strided():
+            return
+        is_whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
+        if not (tensor.is_contiguous() and is_whole):
+            raise UnsupportedError(f"{self.place}: as_strided of a tensor that is not all of its memory in order")
+        self.addresses_storage = True
+
+    def _names_as_strided(self) -> bool:
+        """Whether the user's own line does."""
+        target = self.node.target if self.node is not None else None
+        return getattr(target, "__name__", str(target)).startswith("as_strided")
+
+
+def _place(tensor: torch.Tensor) -> list:
+    return [[*tensor.size()], [*tensor.stride()], tensor.storage_offset()]

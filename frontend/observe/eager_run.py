@@ -33,13 +33,14 @@ def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tu
     run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
     before = [version(each) for each in arguments]
     ambient = torch.is_grad_enabled()
-    calls = Calls()
+    calls = Calls(arguments)
     with mode, calls, torch.set_grad_enabled(ambient):
         given = rebuilt(inputs.passed, arguments)
         results = tree_leaves(Recorder(gm, run, calls, ambient).run(*given), is_leaf=lambda each: each is None)
         run.grad_mode = None if torch.is_grad_enabled() == ambient else not ambient
         passed = count_versions(inputs, arguments, given, run.memories, run.tracked)
         returned = flatten_results(results, given)
+    run.fixes_offsets = calls.addresses_storage
     _note_aliases(run, gm.graph.output_node(), returned)
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
     run.versions = [version(each) - old for each, old in zip(arguments, before, strict=True)]

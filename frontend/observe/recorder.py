@@ -1,39 +1,30 @@
 """The interpreter that notes, node by node, what becomes of the tensors of an eager run."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 
 import torch
 from torch._ops import HigherOrderOperator
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.dispatch_log import Calls
 from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
 from dovetail.frontend.observe.slice_updates import saved_by_update
 from dovetail.frontend.observe.transforms import unwrapped
+from dovetail.frontend.observe.unseen_graphs import check_unseen
 from dovetail.frontend.observe.view_chains import Key, chain_of_calls, key
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.frontend.records import ViewStep
 
-_NOT_INVERTIBLE = ("aten.unfold.default", "aten.expand.default")
-
 
 def _name(node: torch.fx.Node) -> str:
     return getattr(node.target, "__name__", str(node.target))
-
-
-def _check_as_strided(node: torch.fx.Node, given: list) -> None:
-    """Raises where memory is addressed by its place in the storage and values don't lie there in order."""
-    if given and _name(node).startswith("as_strided"):
-        tensor = given[0]
-        is_whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
-        if not (tensor.is_contiguous() and is_whole):
-            raise UnsupportedError(
-                f"{source_line(node)}: as_strided of a tensor that is not all of its memory in order"
-            )
 
 
 class Recorder(torch.fx.Interpreter):
@@ -43,17 +34,24 @@ class Recorder(torch.fx.Interpreter):
         super().__init__(gm, garbage_collect_values=False)
         self.run_facts, self.calls, self.ambient = run, calls, ambient
         self.known = {id(each) for each in run.arguments}
+        self.region: Region | None = None
+        # What autograd saved in the present checkpointed region, each with its version then.
+        self.packed: list[tuple[torch.Tensor, int]] = []
 
     def run_node(self, node: torch.fx.Node):
+        if region_of(node) != self.region:
+            self._leave_region()
+            self.region = region_of(node)
         if node.op in ("placeholder", "output"):
             return super().run_node(node)
         given = [unwrapped(each) for each in plain_tensors(tree_leaves(self.fetch_args_kwargs_from_env(node)))]
         before = [(version(each), key(each)) for each in given]
         required_grad = {id(each) for each in given if each.requires_grad}
         grad_mode = torch.is_grad_enabled()
-        self.calls.clear()
-        _check_as_strided(node, given)
-        result = super().run_node(node)
+        self.calls.begin(node)
+        self.calls.addresses_storage |= check_unseen(node, self.fetch_args_kwargs_from_env(node)[0])
+        with nullcontext() if self.region is None else saved_tensors_hooks(self._pack, lambda packed: packed):
+            result = super().run_node(node)
         returned = [unwrapped(each) for each in plain_tensors(tree_leaves(result))]
         self.run_facts.kept.append((result, returned))
         self.run_facts.memories_of[node.name] = tuple(map(memory, returned))
@@ -66,6 +64,17 @@ class Recorder(torch.fx.Interpreter):
                 self.known.add(id(tensor))
                 self._note_origin(node, index, tensor, list(zip(given, keys, strict=True)), mode)
         return result
+
+    def _pack(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What `checkpoint` saves is packed: of it autograd checks no version."""
+        self.packed.append((tensor, version(tensor)))
+        return tensor
+
+    def _leave_region(self) -> None:
+        """Raises where eager's recomputation hands its backward what the region has written since."""
+        if any(version(tensor) != before for tensor, before in self.packed):
+            raise UnsupportedError("a checkpointed region writes what autograd saved in it")
+        self.packed.clear()
 
     def _note_constants(self, node: torch.fx.Node, given: list, returned: list) -> None:
         """What a second differentiation of the traced operations would get wrong."""
@@ -119,9 +128,6 @@ class Recorder(torch.fx.Interpreter):
                 if memory(tensor) in memories and version(tensor) == old and not tensor.is_inference():
                     torch.autograd.graph.increment_version(tensor)
         for tensor in self._targets(node, touched, returned):
-            # PyTorch's functionalization loses what lies between windows, and adds up what is written twice.
-            if any(step.callee in _NOT_INVERTIBLE for step in self.run_facts.path(tensor)[1]):
-                raise UnsupportedError(f"{source_line(node)}: a write through `unfold` or `expand` can't be traced")
             argument = self._argument(tensor)
             if (
                 argument is None
@@ -136,7 +142,7 @@ class Recorder(torch.fx.Interpreter):
                     self.run_facts.tracked.add(argument)
                 elif written.requires_grad:
                     self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
-            if grad_mode:
+            if grad_mode and self.region is None:
                 self._note_slice(node, tensor, id(tensor) in required_grad)
 
     def _note_slice(self, node: torch.fx.Node, written: torch.Tensor, required_grad: bool) -> None:

@@ -38,6 +38,7 @@ class EagerRun:
         history: the nodes of autograd's graph that were there before.
         edges: where gradients of each argument went before, and of what it is a view of.
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
+        fixes_offsets: whether memory is addressed by its place in the storage, which Dynamo does not guard.
     """
 
     mode: FakeTensorMode
@@ -61,6 +62,7 @@ class EagerRun:
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
     edges: list[set[Edge]] = field(default_factory=list)
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
+    fixes_offsets: bool = False
 
     def path(
         self, tensor: torch.Tensor, until: torch.Tensor | None = None

@@ -17,7 +17,7 @@ def recompute_policy(node: torch.fx.Node) -> str | None:
     if policy is None:
         return None
     region = node.meta.get("ac_graph_id")
-    if region is not None and any(user.meta.get("ac_graph_id", region) > region for user in _users(node)):
+    if region is not None and any(user.meta.get("ac_graph_id", region) != region for user in _users(node)):
         return "must_save"
     return policy.name.lower()
 

@@ -5,12 +5,14 @@ aliases. The copies are gone after the first pass, since values have no memory.
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import cast
 
 import torch
 from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
+from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, Origin
 from dovetail.frontend.observe.transforms import unwrapped
@@ -57,8 +59,8 @@ class AliasFree(torch.nn.Module):
             for primal, value in zip(primals, self.inputs.values, strict=True)
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))
-        interpreter = torch.fx.Interpreter(*self.graph_module, garbage_collect_values=False)
-        with preserve_node_meta():
+        interpreter = _Tagging(*self.graph_module)
+        with preserve_node_meta(), interpreter.stack:
             interpreter.run(*rebuilt(self.inputs.passed, arguments))
         values = {node.name: value for node, value in interpreter.env.items()}
         differing = differing_node(self.run, arguments, values)
@@ -83,6 +85,24 @@ class AliasFree(torch.nn.Module):
                 for index, view in memory.arguments(primals).items():
                     found[index] = view
         return found
+
+
+class _Tagging(torch.fx.Interpreter):
+    """Runs the graph, the ops of each checkpointed region under what tags them: `stack`, to be closed."""
+
+    def __init__(self, gm: torch.fx.GraphModule):
+        super().__init__(gm, garbage_collect_values=False)
+        self.region: Region | None = None
+        self.stack = ExitStack()
+
+    def run_node(self, node: torch.fx.Node):
+        region = region_of(node)
+        if region != self.region:
+            self.stack.close()
+            self.region = region
+            if region is not None:
+                self.stack.enter_context(region.tagging())
+        return super().run_node(node)
 
 
 def _replica(tensor: torch.Tensor) -> torch.Tensor:

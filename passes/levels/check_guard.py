@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, ROOT, START
+from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, OFFSET, ROOT, START
 from dovetail.dialects.dovetail import RefType
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import fact
@@ -19,9 +19,10 @@ def check_guard(guard: func.FuncOp, pass_name: str) -> None:
     for index, type_ in enumerate(arguments):
         if not isinstance(type_, RefType) or fact(guard, "arg_attrs", index, "dovetail.name") is None:
             raise fail(guard, pass_name, f"expects argument {index} to be a ref with a 'dovetail.name', got '{type_}'")
-        apart = fact(guard, "arg_attrs", index, APART)
-        if apart is not None and not isinstance(apart, ir.IntegerAttr):
-            raise fail(guard, pass_name, f"expects '{APART}' of argument {index} to be a number, got {apart}")
+        for name in (APART, OFFSET):
+            number = fact(guard, "arg_attrs", index, name)
+            if number is not None and not isinstance(number, ir.IntegerAttr):
+                raise fail(guard, pass_name, f"expects '{name}' of argument {index} to be a number, got {number}")
         given = [name for name in _SHARED if fact(guard, "arg_attrs", index, name)]
         if given and len(given) < len(_SHARED):
             expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"

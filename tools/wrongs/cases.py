@@ -1,7 +1,7 @@
 """The rows of the table, in order."""
 
 from dovetail.errors import DovetailError
-from dovetail.tools.wrongs import aliased_inputs, checks, gradients, overlap, results, versions, writes
+from dovetail.tools.wrongs import aliased_inputs, checks, gradients, nested_graphs, overlap, results, versions, writes
 from dovetail.tools.wrongs.case import Case
 
 CASES: tuple[Case, ...] = (
@@ -10,6 +10,7 @@ CASES: tuple[Case, ...] = (
     *writes.CASES,
     *versions.CASES,
     *gradients.CASES,
+    *nested_graphs.CASES,
     *results.CASES,
     *checks.CASES,
 )

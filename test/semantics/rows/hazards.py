@@ -2,6 +2,7 @@
 
 import torch
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from dovetail.tools.documented_semantics import Malformed, Row
 
@@ -32,6 +33,20 @@ def miscompiled(x, image):
 
 def strided(x):
     return x + 1
+
+
+def from_the_start(x):
+    return checkpoint(lambda x: x.as_strided((2,), (1,), 0) * 1.0, x, use_reentrant=False)
+
+
+def triple_every_other(x):
+    doubled = x * 2
+    doubled.unfold(0, 1, 2).mul_(3)
+    return doubled
+
+
+def in_a_branch(x):
+    return torch.cond(x.sum() > 0, triple_every_other, lambda x: x * 1.0, (x,))
 
 
 ROWS = [
@@ -143,5 +158,30 @@ ROWS = [
         prepare=lambda x: (x[::2],),
         level="regions",
         tests=("semantics/test_inputs.py::test_layout",),
+    ),
+    Row(
+        "H7",
+        "What is addressed by its place in the storage, wherever in the program, must start at the same place.",
+        from_the_start,
+        lambda: [numbers()],
+        """
+            CHECK: func.func private @guard(!ref1000 {dovetail.name = "L['x']", dovetail.offset = 0 : i64}
+            CHECK: call @guard(%arg0)
+            CHECK: torch.aten.as_strided
+        """,
+        Malformed(
+            "dovetail.offset = 0 : i64",
+            'dovetail.offset = "anywhere"',
+            "expects 'dovetail.offset' of argument 0 to be a number, got \"anywhere\"",
+        ),
+        tests=("frontend/observe/test_unseen_graphs.py::test_place_in_the_storage",),
+    ),
+    Row(
+        "H8",
+        "Writes through windows: tracing loses what lies between them, in a branch as anywhere.",
+        in_a_branch,
+        lambda: [numbers()],
+        eager="a write through `unfold` or `expand` can't be traced",
+        tests=("frontend/observe/test_unseen_graphs.py::test_writes_through_windows",),
     ),
 ]

@@ -1,0 +1,64 @@
+"""What is left of `torch.utils.checkpoint` in a Dynamo graph once its regions are part of the graph.
+
+Each node of a region says which one. Tracing tags the ops of a region by it; the partition reads the tags.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from torch.fx import traceback
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import CheckpointPolicy
+
+_REGION = "dovetail_region"
+
+
+@dataclass(frozen=True)
+class Region:
+    """A checkpointed region: equal numbers are parts of one outermost call of `checkpoint`.
+
+    `contexts` is the user's `context_fn`, whose first context says what of the region is saved; None recomputes all.
+    """
+
+    number: int
+    contexts: Callable[[], tuple] | None
+
+    def within(self, outer: "Region | None") -> "Region":
+        """This region inside of `outer`: one call saves and recomputes all of it, the innermost policy holds."""
+        return self if outer is None else Region(outer.number, self.contexts or outer.contexts)
+
+    def tagging(self) -> AbstractContextManager:
+        """Where the region's ops are traced: tags them with the policy."""
+        if self.contexts is None:
+            return _Recomputed(self.number)
+        forward, _ = self.contexts()
+        forward.ac_graph_id = self.number
+        return forward
+
+
+class _Recomputed(TorchDispatchMode):
+    """Tags all that is traced as recomputed; as a mode, since operators with graphs of their own bring other nodes."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        traceback.current_meta["recompute"] = CheckpointPolicy.PREFER_RECOMPUTE
+        traceback.current_meta["ac_graph_id"] = self.number
+        return func(*args, **(kwargs or {}))
+
+
+def region_of(node: torch.fx.Node) -> Region | None:
+    """The region that `node` is a part of, None outside of all."""
+    return node.meta.get(_REGION)
+
+
+def place_in(region: Region, node: torch.fx.Node) -> None:
+    """Makes `node` a part of `region`, by way of the region inside of it that it may be a part of."""
+    inner = region_of(node)
+    node.meta[_REGION] = region if inner is None else inner.within(region)
