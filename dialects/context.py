@@ -8,6 +8,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
+from dovetail.errors import ModuleError
 
 # Where the bindings find the module of dialect `dovetail`. Not finding it, they would look again for every op that they
 # meet, which took half of the passes' time.
@@ -40,10 +41,18 @@ def make_context() -> ir.Context:
 
 
 def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
-    """Parses and verifies one module, text or bytecode; raises `ir.MLIRError` with line and column."""
-    with context:
-        module = ir.Module.parse(text)
-        module.operation.verify()
+    """Parses and verifies one module, text or bytecode.
+
+    Raises:
+        ir.MLIRError: with line and column.
+        ModuleError: where what MLIR says of it is no text: it quotes names, which in bytecode may be any bytes.
+    """
+    try:
+        with context:
+            module = ir.Module.parse(text)
+            module.operation.verify()
+    except RuntimeError as error:
+        raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
     return module
 
 

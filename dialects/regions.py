@@ -1,5 +1,7 @@
 """A module's regions as IREE wants them: texts of their own, and what a call of each moves."""
 
+from collections.abc import Collection
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -7,15 +9,26 @@ from dovetail.dialects.calls import REGION, is_region, symbol
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.errors import ModuleError
 
 VARIANT, DRIVER, MEASURED = "dovetail.variant", "dovetail.driver", "dovetail.measured"
 CHOICE = (VARIANT, DRIVER, MEASURED)
 """On a region: how it is compiled and what runs it, where tuning chose that, and the figures that it chose by."""
 
 
-def choice(region: func.FuncOp, name: str, otherwise: str) -> str:
-    """What `region` says under `name`, one of `CHOICE`."""
-    return ir.StringAttr(region.attributes[name]).value if name in region.attributes else otherwise
+def choice(region: func.FuncOp, name: str, otherwise: str, valid: Collection[str] | None = None) -> str:
+    """What `region` says under `name`, one of `CHOICE`.
+
+    Raises:
+        ModuleError: if that is none of the words that are `valid`, where they are given, with the location.
+    """
+    if name not in region.attributes:
+        return otherwise
+    stated = region.attributes[name]
+    if not isinstance(stated, ir.StringAttr) or (valid is not None and stated.value not in valid):
+        expected = ", ".join(valid or ["a string"])
+        raise ModuleError(f"{region.location}: expects '{name}' to be {expected}, got {stated}")
+    return stated.value
 
 
 def regions(module: ir.Module) -> dict[str, func.FuncOp]:

@@ -161,7 +161,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
         raise ValueError(f"expects a class as 'module:name', got '{found.class_name}'")
     try:
         ast.literal_eval(found.context)
-    except (ValueError, SyntaxError) as error:
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(f"{found.class_name} expects a Python literal as its context, got {found.context}") from error
     return found
 

@@ -7,13 +7,15 @@ parts one, and `Wrap` is its inverse; each is the other's gradient.
 import ast
 import copy
 import functools
-import importlib
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 
 import torch
 
 from dovetail.dialects.subclasses import Wrapped
+from dovetail.errors import ModuleError
 
 
 def wrap(wrapped: Wrapped, plain: Sequence) -> torch.Tensor:
@@ -101,10 +103,22 @@ def _numbered(wrapped: Wrapped, numbers) -> Wrapped:
 
 
 @functools.cache
-def _class(name: str) -> type:
+def _class(name: str) -> type[torch.Tensor]:
+    """The wrapper subclass that the text `name` means, of a module that this process has imported already.
+
+    Importing runs code, so a name in a module's text must not make it happen.
+
+    Raises:
+        ModuleError: if there is no such class, or it wraps no tensors.
+    """
     module, _, qualified = name.partition(":")
-    found = functools.reduce(getattr, qualified.split("."), cast(Any, importlib.import_module(module)))
-    return cast(type, found)
+    found: Any = sys.modules.get(module)
+    for part in qualified.split("."):
+        found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
+    is_wrapper = isinstance(found, type) and issubclass(found, torch.Tensor) and hasattr(found, "__tensor_unflatten__")
+    if not is_wrapper:
+        raise ModuleError(f"expected a tensor subclass of a module that is imported already, got {name!r}")
+    return found
 
 
 def _literal(text: str):
@@ -121,5 +135,5 @@ def class_name(cls: type) -> str | None:
     name = f"{cls.__module__}:{cls.__qualname__}"
     try:
         return name if _class(name) is cls else None
-    except (AttributeError, ImportError):
+    except ModuleError:
         return None

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import TIMED_OUT
 from dovetail.backends.iree import CompileFailure, Outcome, compile_regions
-from dovetail.backends.target import VARIANTS, Target, target_for_device
+from dovetail.backends.target import DRIVERS, VARIANTS, Target, target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions
 from dovetail.errors import StrictError
@@ -117,7 +117,11 @@ def _made(module: ir.Module) -> dict[str, _Made]:
     """What decides each region's executable: tuning's choice, or else the default variant and its size."""
     texts, moved = region_texts(module), region_bytes(module)
     return {
-        name: (texts[name], choice(region, VARIANT, "default"), choice(region, DRIVER, choose_driver(moved[name])))
+        name: (
+            texts[name],
+            choice(region, VARIANT, "default", VARIANTS),
+            choice(region, DRIVER, choose_driver(moved[name]), DRIVERS),
+        )
         for name, region in regions(module).items()
     }
 

@@ -33,6 +33,10 @@ class PassError(DovetailError):
     """A pass failed; the message holds the IR's location and the command that reproduces it."""
 
 
+class ModuleError(DovetailError):
+    """A module whose text is valid and says nothing that can be run; the message says where, or what stopped it."""
+
+
 class ArtifactError(DovetailError):
     """A file that is no artifact of `dovetail-compile`, or one for another machine or version."""
 

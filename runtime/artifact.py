@@ -4,8 +4,8 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -14,76 +14,133 @@ from typing import Any
 from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion
-from dovetail.backends.target import COMPILER_PACKAGE, Target, host_cpu
+from dovetail.backends.target import COMPILER_PACKAGE, DRIVERS, Target, host_cpu
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.regions import DRIVER, choice, region_bytes, regions
 from dovetail.errors import ArtifactError
+from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launch import Executable, choose_driver
 from dovetail.runtime.stats import current
 
-FORMAT = 1
+FORMAT = 2
 """Changes whenever another version of Dovetail would read an artifact wrongly."""
 
 RUNTIME_PACKAGE = "iree-base-runtime"
-_MODULE, _MANIFEST = "module.mlir", "artifact.json"
+_LIBRARIES = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}
+"""What the module's text is read with and calls, by package."""
 
 
 def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Executable], target: Target) -> None:
-    """Writes a module at level `regions`, and the code of its regions, to `path`; raises OSError if it can't be."""
+    """Writes a module at level `regions`, and the code of its regions, to `path`; raises OSError if it can't be.
+
+    Raises:
+        ArtifactError: if they take more than `LIMIT_BYTES`, which no artifact may.
+    """
     compiled = {name: each.compiled for name, each in executables.items()}
+    text = module.operation.get_asm(enable_debug_info=True).encode()
     files = {_file_of(each.module): each.module for each in compiled.values()}
     manifest = {
         "format": FORMAT,
+        **{package: _version(package) for package in _LIBRARIES},
         "iree": version(COMPILER_PACKAGE),
         "target": asdict(target),
         "machine": _machine(),
+        "module": hashlib.sha256(text).hexdigest(),
         "regions": {name: {"file": _file_of(each.module), "entry": each.entry} for name, each in compiled.items()},
     }
+    contents = {MANIFEST: json.dumps(manifest, indent=2).encode(), MODULE: text, **files}
+    total = sum(map(len, contents.values()))
+    if total > LIMIT_BYTES:
+        raise ArtifactError(f"{path}: the module and its code take {total} bytes, an artifact at most {LIMIT_BYTES}")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_MANIFEST, json.dumps(manifest, indent=2))
-        archive.writestr(_MODULE, module.operation.get_asm(enable_debug_info=True))
-        for name, code in files.items():
-            archive.writestr(name, code)
+        for name, each in contents.items():
+            archive.writestr(name, each)
     path.write_bytes(buffer.getvalue())
 
 
 def load_artifact(path: Path) -> tuple[ir.Module, dict[str, Executable]]:
     """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
 
+    The code is the machine's: whoever made the artifact decides what this process does. That it is what was written is
+    checked before any of it is loaded, which says nothing of who wrote it.
+
     Raises:
-        ArtifactError: for another file, a damaged one, or one for another format, machine or version of IREE.
+        ArtifactError: for another file, a damaged one, or one for another format, machine or version of IREE, PyTorch
+            or torch-mlir.
         OSError: if the file can't be read.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            manifest = _object(json.loads(archive.read(_MANIFEST)), _MANIFEST)
-            _check(path, manifest)
-            module = parse_module(archive.read(_MODULE).decode(), make_context())
-            made = _regions(manifest)
-            codes = {each["file"]: archive.read(each["file"]) for each in made.values()}
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, ir.MLIRError) as error:
-        raise ArtifactError(f"{path}: damaged, or no artifact of dovetail-compile: {error}") from error
-    drivers = _drivers(module)
+    with _refusing(path):
+        files = read_archive(path)
+        manifest = _manifest(path, files)
+        _check_code(path, manifest)
+        made = _regions(manifest)
+        codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
+        _check_digests(codes, made)
+        module = parse_module(files[MODULE].decode(), make_context())
+        drivers = _drivers(module)
     if set(made) != set(drivers):
         names = ", ".join(sorted(set(made) ^ set(drivers)))
         raise ArtifactError(f"{path}: expected code for each region of the module and no other, unlike for {names}")
     try:
         return module, _executables(made, codes, drivers)
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, LookupError) as error:  # IREE's statuses, by Python's closest class
         raise ArtifactError(f"{path}: IREE's runtime can't load its code: {' '.join(str(error).split())}") from error
 
 
-def _check(path: Path, manifest: dict[str, Any]) -> None:
+def load_module(path: Path) -> ir.Module:
+    """The module of an artifact alone, to be run without its code; raises as `load_artifact` does."""
+    with _refusing(path):
+        files = read_archive(path, (MANIFEST, MODULE))
+        _manifest(path, files)
+        return parse_module(files[MODULE].decode(), make_context())
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Around what reads the files of an artifact: whatever they hold, there is one error."""
+    try:
+        yield
+    except (ArchiveError, KeyError, ValueError, RecursionError, ir.MLIRError) as error:
+        raise ArtifactError(f"{path}: damaged, or no artifact of dovetail-compile: {error}") from error
+
+
+def _manifest(path: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The manifest, whose module is the one that was written, for the libraries that are here."""
+    manifest = _object(json.loads(files[MANIFEST]), MANIFEST)
     if manifest["format"] != FORMAT:
         raise ArtifactError(
             f"{path}: is of format {manifest['format']}, this version of Dovetail reads format {FORMAT}"
         )
+    for package, name in _LIBRARIES.items():
+        if manifest[package] != _version(package):
+            raise ArtifactError(f"{path}: was compiled with {name} {manifest[package]}, here is {_version(package)}")
+    if manifest["module"] != hashlib.sha256(files[MODULE]).hexdigest():
+        raise ValueError(f"{MODULE} has another SHA-256 than {MANIFEST} says")
+    return manifest
+
+
+def _check_code(path: Path, manifest: Mapping[str, Any]) -> None:
     runtime = version(RUNTIME_PACKAGE)
     if manifest["iree"] != runtime:
         raise ArtifactError(f"{path}: was compiled by IREE {manifest['iree']}, but the runtime is of IREE {runtime}")
     if _object(manifest["target"], "its target")["cpu"] == "host" and manifest["machine"] != _machine():
         raise ArtifactError(f"{path}: was compiled for another CPU than this machine's")
+
+
+def _check_digests(codes: Mapping[str, bytes], made: Mapping[str, Mapping[str, str]]) -> None:
+    """Raises ValueError unless the code is what was written, all of it and nothing else."""
+    differing = codes.keys() ^ {each["file"] for each in made.values()}
+    if differing:
+        raise ValueError(f"expected a file for each region's code and no other, unlike {min(differing)!r}")
+    for name, code in codes.items():
+        if name != _file_of(code):
+            raise ValueError(f"{name} has another SHA-256 than its name says")
+
+
+def _version(package: str) -> str:
+    """A package's version without the build's (`+cpu`), which decides no operator."""
+    return version(package).partition("+")[0]
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:
@@ -107,7 +164,9 @@ def _regions(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def _drivers(module: ir.Module) -> dict[str, str]:
     """What runs each region: tuning's choice where the IR has one, else what its size suggests."""
     moved = region_bytes(module)
-    return {name: choice(region, DRIVER, choose_driver(moved[name])) for name, region in regions(module).items()}
+    return {
+        name: choice(region, DRIVER, choose_driver(moved[name]), DRIVERS) for name, region in regions(module).items()
+    }
 
 
 def _executables(

@@ -34,25 +34,23 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     op by op through ATen. Everything else is read from the IR.
     """
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    bindings: dict[str, Callable] = {"ready": _ready, "with_strides": _with_strides}
-    bindings |= {"destination": _destination, "copied": _copied, "copy": _copy}
-    bindings |= {f"write_{mode}": _counted(write) for mode, write in WRITES.items()}
+    bindings: dict[str, Callable] = {}
     sources: list[Source] = []
 
-    def emit(name: str, ready: bool) -> Callable:
-        source = Emitter(found[name], bindings, ready).emit()
+    def emit(name: str, helpers: Mapping[str, Callable] = _HOST_HELPERS) -> Callable:
+        source = Emitter(found[name], bindings, helpers).emit()
         sources.append(source)
         return source.load()
 
     bindings |= {name: make_guard(op) for name, op in found.items() if is_guard(op)}
     for name, op in found.items():
         if is_region(op):
-            bindings[name] = executables[name] if name in executables else unboxed(emit(name, False))
+            bindings[name] = executables[name] if name in executables else unboxed(emit(name, _HELPERS))
     for name in subgraphs(module):
-        bindings[name] = emit(name, True)
+        bindings[name] = emit(name)
     for name in ("forward", "backward"):
         if name in found:
-            bindings[name] = _below_autograd(emit(name, True))
+            bindings[name] = _below_autograd(emit(name))
     for name, op in found.items():
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
@@ -60,7 +58,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
             partial = PartialBackward(found[backward], len(facts.saved), found)
             bindings[name] = make_border(facts, bindings[forward], bindings[backward], partial, replay)
-    return emit("call", False), sources
+    return emit("call", _HELPERS), sources
 
 
 def _call_of(callee: str, caller: func.FuncOp) -> func.CallOp:
@@ -131,3 +129,14 @@ def unboxed(function: Callable) -> Callable:
         return results[0] if len(results) == 1 else results
 
     return run
+
+
+# What the host's functions call beside regions and ATen, counted; regions that run op by op get no `ready` arguments.
+_HELPERS: Mapping[str, Callable] = {
+    "with_strides": _with_strides,
+    "destination": _destination,
+    "copied": _copied,
+    "copy": _copy,
+    **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
+}
+_HOST_HELPERS: Mapping[str, Callable] = {"ready": _ready, **_HELPERS}

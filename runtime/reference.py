@@ -11,10 +11,11 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.python.emitter import Emitter
+from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.calls import is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
+from dovetail.errors import ModuleError
 from dovetail.runtime.guard import make_guard, read_guard
 from dovetail.runtime.program import load_plain_program, unboxed
 
@@ -121,8 +122,9 @@ def _entry(module: ir.Module) -> func.FuncOp:
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     for name in ("joint", "call"):
         if name in found:
+            check_body(found[name])
             return found[name]
-    raise NotImplementedError(f"expected a function '@joint' or '@call' to run, got {', '.join(found) or 'none'}")
+    raise ModuleError(f"expected a function '@joint' or '@call' to run, got {', '.join(found) or 'none'}")
 
 
 def _ops(function_op: func.FuncOp):

@@ -19,6 +19,7 @@ from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.passes.running.stages import since
 from dovetail.runtime.artifact import save_artifact
+from dovetail.tools import contained
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.module_files import error_text, read_source, writing
 
@@ -50,9 +51,11 @@ def lower(module: ir.Module, options: Options, runner: Runner) -> None:
 
 
 def _level(module: ir.Module) -> str:
-    if "dovetail.level" not in module.operation.attributes:
+    attributes = module.operation.attributes
+    stated = attributes["dovetail.level"] if "dovetail.level" in attributes else None  # noqa: SIM401 (no Python dict)
+    if not isinstance(stated, ir.StringAttr):
         raise PassError("expected a module with 'dovetail.level', as dovetail-opt and DOVETAIL_DUMP write them")
-    return ir.StringAttr(module.operation.attributes["dovetail.level"]).value
+    return stated.value
 
 
 def _check_options_act(names: Iterable[str], level: str) -> None:
@@ -104,4 +107,4 @@ def _value(name: str, text: str, kind) -> object:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(contained.compile_())

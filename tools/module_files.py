@@ -79,8 +79,13 @@ def writing(path: str) -> Iterator[None]:
 def error_text(error: Exception, path: str) -> str:
     """What to tell the user about `error`, met while `path` was read or its module processed."""
     if isinstance(error, OSError):
-        return f"{error.filename or path}: {error.strerror}"
+        return printable(f"{error.filename or path}: {error.strerror}")
     if isinstance(error, UnicodeDecodeError):
-        return f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}"
+        return printable(f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}")
     # MLIR calls every text that it parses "-".
-    return str(error).rstrip().replace('"-":', f'"{path}":')
+    return printable(str(error).rstrip().replace('"-":', f'"{path}":'))
+
+
+def printable(text: str) -> str:
+    """`text` with escapes, as in Python's literals, for what a terminal would obey: names may be any text."""
+    return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)

@@ -8,6 +8,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.python.literals import literal
+from dovetail.backends.python.operators import overload
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 
 _SCALAR_TYPES = (
@@ -18,17 +19,7 @@ _SCALAR_TYPES = (
 _LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn")
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 _NUMBERED = {"ScalarType": _SCALAR_TYPES, "Layout": _LAYOUTS, "MemoryFormat": _MEMORY_FORMATS}
-
-
-@cache
-def overload(name: str) -> torch._ops.OpOverload:
-    """The ATen overload called "aten.add.Tensor".
-
-    Raises:
-        AttributeError: if this PyTorch has none of that name.
-    """
-    namespace, packet, overload_name = name.split(".")
-    return getattr(getattr(getattr(torch.ops, namespace), packet), overload_name)
+_DTYPES = {name: value for name, value in vars(torch).items() if isinstance(value, torch.dtype)}
 
 
 def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
@@ -152,7 +143,7 @@ def python_value(attribute: ir.Attribute):
         case ir.ArrayAttr():
             return [python_value(each) for each in attribute]
         case ir.StringAttr():
-            return getattr(torch, attribute.value)
+            return _DTYPES[attribute.value]
         case ir.UnitAttr():
             return None
     raise NotImplementedError(f"attribute {attribute} has no Python value")
@@ -161,6 +152,8 @@ def python_value(attribute: ir.Attribute):
 def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
     """The call's argument list: positional, then by name; numbered types by their names; defaults left out."""
     schema = target._schema.arguments
+    if len(schema) != len(operands):
+        raise ValueError(f"{target} takes {len(schema)} arguments, got {len(operands)}")
     positional, named = [], []
     for argument, operand in zip(schema, operands, strict=True):
         text = _numbered(str(argument.real_type), operand)
@@ -182,7 +175,12 @@ def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
 def _numbered(real_type: str, operand: str) -> str:
     """torch-mlir says dtypes, layouts and memory formats as numbers."""
     names = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
-    return f"torch.{names[int(operand)]}" if names is not None and operand != "None" else operand
+    if names is None or operand == "None":
+        return operand
+    number = int(operand)
+    if number not in range(len(names)):
+        raise ValueError(f"PyTorch's type {real_type} has no number {number}")
+    return f"torch.{names[number]}"
 
 
 def _literal(emitter, op: ir.Operation):

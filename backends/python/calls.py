@@ -11,6 +11,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python import aten
 from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
+from dovetail.backends.python.operators import overload
 from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.torch_facts.ops import aten_name
@@ -25,7 +26,7 @@ BOXED = ("forward", "backward")
 
 def emit_call(emitter: Emitter, op: func.CallOp) -> None:
     callee = referred(op, "callee")
-    called, operands = emitter.bind(callee, emitter.bindings[callee]), list(op.operation.operands)
+    called, operands = emitter.called(callee), list(op.operation.operands)
     if callee in BOXED:
         emitter.assign_tuple(op.results, f"{called}([{', '.join(map(emitter.name, operands))}])")
     elif callee.startswith("apply"):
@@ -59,13 +60,13 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
 
 def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
-    overload = aten.overload(name)
+    target = overload(name)
     is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
-    called = overload if is_memory else aten.callable_for(overload)
+    called = target if is_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    is_drawn = torch.Tag.nondeterministic_seeded in overload.tags
+    is_drawn = torch.Tag.nondeterministic_seeded in target.tags
     names = [_laid_out(emitter, value) if is_drawn else emitter.name(value) for value in op.operands]
-    arguments = aten.arguments(overload, names)
+    arguments = aten.arguments(target, names)
     if "torch." in arguments:
         emitter.namespace.setdefault("torch", torch)
     emitter.assign(op.results, f"{function}({arguments})")
@@ -84,8 +85,7 @@ def as_tuple(names: list[str]) -> str:
 
 
 def _control_flow(emitter: Emitter, op: ir.Operation) -> None:
-    names = called_subgraphs(op)
-    functions = ", ".join(emitter.bind(name, emitter.bindings[name]) for name in names)
+    functions = ", ".join(map(emitter.called, called_subgraphs(op)))
     operands = [emitter.name(value) for value in op.operands]
     if control_flow_name(op) == COND:
         run, arguments = emitter.bind("run_cond", run_cond), f"{operands[0]}, [{', '.join(operands[1:])}]"

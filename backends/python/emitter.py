@@ -5,7 +5,7 @@ compiled regions in place of `launch`ed functions. One emitter, so the two can't
 frees its memory, else until the function returns.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python import aten
 from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
+from dovetail.backends.python.names import made_name
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.calls import is_region, symbol
 from dovetail.dialects.dovetail import (
@@ -31,6 +32,10 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.errors import ModuleError
+
+# What reading an op raises that is valid MLIR, and not what our passes write.
+_NONSENSE = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 Emit = Callable[["Emitter", Any], None]
 _OURS: dict[type[ir.OpView], Emit] = {
@@ -53,7 +58,11 @@ class Source:
     namespace: dict[str, Any]
 
     def load(self) -> Callable:
-        """Compiles the source and returns the function."""
+        """Compiles the source and returns the function.
+
+        Nothing of the module's text is in it but what resolves to an operator or is printed by `repr`: see
+        docs/decisions/0023-what-a-modules-text-may-become.md.
+        """
         exec(compile(self.text, f"<dovetail {self.name}>", "exec"), self.namespace)
         return self.namespace[self.name]
 
@@ -62,13 +71,14 @@ class Source:
 class Emitter:
     """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
 
-    `bindings` gives the callables for called functions, by symbol; "with_strides" and "write_..." stand in for those of
-    `backends.python.aten`, and "ready" is what a region's inputs go through unless known to be contiguous and aligned.
+    `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
+    in for those of `backends.python.aten`, and "ready", where it is there, is what a region's inputs go through unless
+    known to be contiguous and aligned.
     """
 
     function: func.FuncOp
-    bindings: dict[str, Callable]
-    ready: bool = False
+    bindings: Mapping[str, Callable]
+    helpers: Mapping[str, Callable] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=dict)
@@ -80,8 +90,10 @@ class Emitter:
 
         Raises:
             NotImplementedError: for an op that can't be called from Python, with its location.
+            ModuleError: for one that says nothing sensible, with its location.
         """
-        name = symbol(self.function)
+        check_body(self.function)
+        name = made_name(symbol(self.function))
         block = self.function.body.blocks[0]
         written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
         self.written = with_aliases(self.function, written)
@@ -121,8 +133,18 @@ class Emitter:
         return name
 
     def bound(self, name: str, default: object) -> str:
-        """Like `bind`, for what `bindings` may put something else in place of."""
-        return self.bind(name, self.bindings.get(name, default))
+        """Like `bind`, for what `helpers` may put something else in place of."""
+        return self.bind(name, self.helpers.get(name, default))
+
+    def called(self, callee: str) -> str:
+        """The name of the function `callee`.
+
+        Raises:
+            ValueError: if the module has none that can be called here.
+        """
+        if callee not in self.bindings:
+            raise ValueError(f"there is no function '@{callee}' that can be called here")
+        return self.bind(made_name(callee), self.bindings[callee])
 
     def assign(self, results: Iterable[ir.Value], expression: str) -> None:
         """Names what `expression` gives: one result alone, several in a tuple."""
@@ -152,6 +174,17 @@ class Emitter:
         return found
 
     def _statement(self, op: ir.Operation) -> None:
+        try:
+            self._emit(op)
+        except NotImplementedError:
+            raise
+        except (ModuleError, *_NONSENSE) as error:
+            is_ours = isinstance(error, ModuleError)
+            message = error if is_ours else f"{type(error).__name__}: {error}"
+            cause = None if is_ours else error
+            raise ModuleError(f"{op.location}: '{op.name}' op can't be said in Python: {message}") from cause
+
+    def _emit(self, op: ir.Operation) -> None:
         constant = aten.constant(op, self.names)
         if constant is not None:
             self.names[op.results[0]] = constant
@@ -161,6 +194,15 @@ class Emitter:
             emit(self, op.opview)
         else:
             emit_torch(self, op)
+
+
+def check_body(function: func.FuncOp) -> None:
+    """Raises ModuleError unless `function` has a body of one block that returns."""
+    blocks = list(function.body.blocks)
+    last = blocks[0].operations[-1] if len(blocks) == 1 else None
+    if not isinstance(last, func.ReturnOp):
+        expected = f"expected '@{symbol(function)}' to have one block, which returns, got {len(blocks)} blocks"
+        raise ModuleError(f"{function.location}: {expected}")
 
 
 def _memory(ref: ir.Value) -> ir.Value:

@@ -65,7 +65,7 @@ def _forget(emitter: Emitter, memory: ir.Value) -> None:
 
 def emit_destination(emitter: Emitter, op: DestinationOp) -> None:
     is_proved = op.proof_name != "none"
-    if is_proved and emitter.ready and emitter.prepared is None:
+    if is_proved and "ready" in emitter.helpers and emitter.prepared is None:
         emitter.prepared = _prepare_updates(emitter, op.operation.block)
     make = emitter.bound("destination", torch.detach) if is_proved else emitter.bound("copied", torch.Tensor.clone)
     emitter.line(f"{emitter.name(op.memory)} = {make}({emitter.name(op.ref)})")
@@ -88,9 +88,9 @@ def argument(emitter: Emitter, value: ir.Value) -> str:
     """What to pass to a region for `value`: contiguous and aligned."""
     if emitter.prepared and value in emitter.prepared:
         return emitter.prepared[value]
-    if not emitter.ready or is_allocated(value):
+    if "ready" not in emitter.helpers or is_allocated(value):
         return emitter.name(value)
-    return f"{emitter.bind('ready', emitter.bindings['ready'])}({emitter.name(value)})"
+    return f"{emitter.bind('ready', emitter.helpers['ready'])}({emitter.name(value)})"
 
 
 def is_allocated(value: ir.Value) -> bool:

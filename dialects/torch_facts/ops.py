@@ -107,7 +107,7 @@ def _overload(name: str) -> str | None:
     parts = name.split(".")
     if parts[0] != "torch" or len(parts) < 3 or parts[1] in _NOT_ATEN:
         return None
-    return ".".join([parts[1], parts[2], parts[3] if len(parts) > 3 else "default"])
+    return ".".join(parts[1:] if len(parts) > 3 else [*parts[1:], "default"])
 
 
 # Conversions of Python numbers, which the importer inserts around constants.

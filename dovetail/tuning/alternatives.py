@@ -119,10 +119,10 @@ class _Runs:
         """`@host` with its regions compiled for `target` and run by `driver`, or by what suits their size."""
         texts, moved = region_texts(module), region_bytes(module)
         outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache)
-        bindings: dict[str, Callable] = {"ready": prepare}
+        bindings: dict[str, Callable] = {}
         for name, outcome in outcomes.items():
             if not isinstance(outcome, CompiledRegion):
                 return None
             bindings[name] = Executable(outcome, driver or choose_driver(moved[name]), name)
-        run = Emitter(function(module, "host"), bindings, True).emit().load()
+        run = Emitter(function(module, "host"), bindings, {"ready": prepare}).emit().load()
         return Alternative(lambda: run(list(self.inputs)))

@@ -27,7 +27,7 @@ class Evidence:
             path = self.module if isinstance(self.module, Path) else _written(self.module)
         except OSError as error:
             return f"dovetail-opt - --pass-pipeline={pipeline}  # the module could not be written: {error.strerror}"
-        return f"dovetail-opt {path} --pass-pipeline={pipeline}"
+        return f"dovetail-opt {shlex.quote(str(path))} --pass-pipeline={pipeline}"
 
 
 def _written(operation: ir.Operation) -> Path:

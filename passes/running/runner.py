@@ -1,5 +1,6 @@
 """Runs a pipeline: verification, timing, dumps, and the evidence when a pass fails."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from dovetail.passes.base import Pass
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.running.evidence import Evidence, printed
 from dovetail.passes.running.mlir import MlirPass
+
+_OTHER = re.compile(r"[^\w.()-]")
+"""What no file's name needs: a pipeline's text may hold a folder's."""
 
 Watch = Callable[[Pass | MlirPass, ir.Module], None]
 
@@ -71,7 +75,7 @@ class Runner:
     def _evidence(self, name: str, module: ir.Module, last: Evidence | None) -> Evidence | None:
         """Dumps the module where asked, and says how to get to it again: the copy of what came in costs one clone."""
         if self.dump is not None:
-            path = self.dump / f"{self.stage:02d}_{name}.mlir"
+            path = self.dump / f"{self.stage:02d}_{_OTHER.sub('_', name)}.mlir"
             path.write_text(printed(module.operation), encoding="utf-8")
             self.stage += 1
             return Evidence(path)

@@ -7,7 +7,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.python.aten import overload, with_strides
+from dovetail.backends.python.aten import with_strides
+from dovetail.backends.python.operators import overload
 from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, argument_facts, donated, numbers
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind

@@ -11,8 +11,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.python.aten import overload
 from dovetail.backends.python.emitter import Emitter
+from dovetail.backends.python.operators import overload
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import (

@@ -1,11 +1,16 @@
 """Artifacts: what is saved runs without the compiler, and what can't run is refused."""
 
+import hashlib
+import io
 import json
 import shutil
+import stat
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -19,9 +24,10 @@ from dovetail.errors import ArtifactError
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime import artifact
-from dovetail.runtime.artifact import load_artifact, save_artifact
+from dovetail.runtime import archive, artifact
+from dovetail.runtime.artifact import load_artifact, load_module, save_artifact
 from dovetail.runtime.program import load_program
+from dovetail.tools.run.command import main as run
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +46,21 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _changed(saved: Path, folder: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
     """A copy of the artifact whose files `change` has changed."""
-    with zipfile.ZipFile(saved) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(saved) as opened:
+        files = {name: opened.read(name) for name in opened.namelist()}
+    module = files.get("module.mlir")
     change(files)
+    if module != files.get("module.mlir", module) and "artifact.json" in files:
+        # Another module is an artifact, too, if the manifest says so.
+        _with_manifest(lambda manifest: manifest.update(module=_digest(files["module.mlir"])))(files)
     with zipfile.ZipFile(folder / "changed", "w") as archive:
         for name, contents in files.items():
             archive.writestr(name, contents)
     return folder / "changed"
+
+
+def _digest(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
 
 
 def _with_manifest(change: Callable[[dict], None]) -> Callable[[dict[str, bytes]], None]:
@@ -73,13 +87,13 @@ def test_artifact_does_what_was_compiled(saved: Path):
 
 def test_layout_is_as_documented(saved: Path):
     """Would catch a file that comes or goes without a new format number."""
-    with zipfile.ZipFile(saved) as archive:
-        names, manifest = archive.namelist(), json.loads(archive.read("artifact.json"))
-        parse_module(archive.read("module.mlir").decode(), make_context())
+    with zipfile.ZipFile(saved) as opened:
+        names, manifest = opened.namelist(), json.loads(opened.read("artifact.json"))
+        parse_module(opened.read("module.mlir").decode(), make_context())
     assert names[:2] == ["artifact.json", "module.mlir"]
     assert all(name.startswith("code/") and name.endswith(".vmfb") for name in names[2:])
-    assert list(manifest) == ["format", "iree", "target", "machine", "regions"]
-    assert manifest["format"] == 1
+    assert list(manifest) == [*("format", "torch", "torch-mlir", "iree", "target", "machine", "module", "regions")]
+    assert manifest["format"] == 2
     assert {each["file"] for each in manifest["regions"].values()} == set(names[2:])
 
 
@@ -100,16 +114,16 @@ sys.exit(main([{str(saved)!r}, "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6
 
 def test_other_format_is_refused(saved: Path, tmp_path: Path):
     """Would catch an artifact of a later version that is misread."""
-    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(format=2)))
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(format=1)))
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
-    assert str(caught.value) == f"{path}: is of format 2, this version of Dovetail reads format 1"
+    assert str(caught.value) == f"{path}: is of format 1, this version of Dovetail reads format 2"
 
 
 def test_code_of_another_iree_is_refused(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Would catch code that the runtime loads and misunderstands."""
     path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(iree="3.1.4")))
-    monkeypatch.setattr(artifact, "version", lambda package: "3.13.0")
+    monkeypatch.setattr(artifact, "version", lambda package: "3.13.0" if "iree" in package else version(package))
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
     assert str(caught.value) == f"{path}: was compiled by IREE 3.1.4, but the runtime is of IREE 3.13.0"
@@ -153,8 +167,8 @@ def test_driver_is_the_irs_choice(saved: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda files: files.pop("artifact.json"), "\"There is no item named 'artifact.json' in the archive\""),
-        (lambda files: files.pop("module.mlir"), "\"There is no item named 'module.mlir' in the archive\""),
+        (lambda files: files.pop("artifact.json"), "there is no artifact.json"),
+        (lambda files: files.pop("module.mlir"), "there is no module.mlir"),
         (lambda files: files.update({"artifact.json": b"{"}), "Expecting property name enclosed in double quotes"),
         (lambda files: files.update({"artifact.json": b"{}"}), "'format'"),
         (lambda files: files.update({"artifact.json": b"[]"}), "expected artifact.json to be a JSON object, got []"),
@@ -184,24 +198,130 @@ def test_what_is_no_artifact_is_refused(saved: Path, tmp_path: Path, change: Cal
     assert str(caught.value).startswith(f"{path}: damaged, or no artifact of dovetail-compile: {message}")
 
 
-def test_what_iree_cannot_load_is_refused(saved: Path, tmp_path: Path):
-    """Would catch a traceback of IREE's for code that is none."""
+def _replaced_code(code: bytes) -> Callable[[dict[str, bytes]], None]:
+    """Has `code` for each region, under its right name."""
 
     def change(files: dict[str, bytes]) -> None:
-        files.update((name, b"no code") for name in files if name.startswith("code/"))
+        for name in [name for name in files if name.startswith("code/")]:
+            del files[name]
+        name = f"code/{_digest(code)}.vmfb"
+        files[name] = code
+        _with_manifest(lambda manifest: [each.update(file=name) for each in manifest["regions"].values()])(files)
 
-    path = _changed(saved, tmp_path, change)
+    return change
+
+
+def test_what_iree_cannot_load_is_refused(saved: Path, tmp_path: Path):
+    """Would catch a traceback of IREE's for code that is none."""
+    path = _changed(saved, tmp_path, _replaced_code(b"no code"))
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
     assert str(caught.value).startswith(f"{path}: IREE's runtime can't load its code: ")
+
+
+@pytest.mark.parametrize("package", ["torch", "torch-mlir"])
+def test_artifact_of_other_libraries_is_refused(saved: Path, tmp_path: Path, package: str):
+    """Would catch an operator that this PyTorch does not have, met when the program is half loaded."""
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update({package: "1.2.3"})))
+    name, here = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}[package], version(package).partition("+")[0]
+    for load in (load_artifact, load_module):
+        with pytest.raises(ArtifactError) as caught:
+            load(path)
+        assert str(caught.value) == f"{path}: was compiled with {name} 1.2.3, here is {here}"
+
+
+def test_code_is_loaded_only_if_it_is_what_was_written(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch a part of the code that runs before the rest of it is looked at."""
+    monkeypatch.setattr(artifact, "Executable", lambda *arguments: pytest.fail("was loaded"))
+
+    def change(files: dict[str, bytes]) -> None:
+        name = max(name for name in files if name.startswith("code/"))
+        files[name] = files[name][:-1] + b"?"
+
+    with pytest.raises(ArtifactError, match="has another SHA-256 than its name says"):
+        load_artifact(_changed(saved, tmp_path, change))
+
+
+def test_module_is_the_one_that_was_written(saved: Path, tmp_path: Path):
+    """Would catch code that is called by another module, with other sizes, than it was compiled for."""
+    path = _changed(saved, tmp_path, _with_manifest(lambda manifest: manifest.update(module="0" * 64)))
+    for load in (load_artifact, load_module):
+        with pytest.raises(ArtifactError, match=r"module\.mlir has another SHA-256 than artifact\.json says"):
+            load(path)
+
+
+def test_reference_loads_no_code(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Would catch machine code of a stranger's that is loaded by who asked to run the module without it."""
+    path = _changed(saved, tmp_path, _replaced_code(b"no code"))
+    assert run([str(path), "--reference", "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6"]) == 0
+    assert capsys.readouterr().out.startswith("result 0: 2x3xf32=[[1.,2.,3.],\n [4.,5.,6.]]\n")
+    assert run([str(path)]) == 1
+
+
+def _with_member(name: str, **facts) -> Callable[[Path], None]:
+    """Adds a file of the given `zipfile.ZipInfo` facts to an archive."""
+
+    def add(path: Path) -> None:
+        member = zipfile.ZipInfo(name)
+        for fact, value in facts.items():
+            setattr(member, fact, value)
+        with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a name that is there twice
+            archive.writestr(member, b"{}")
+
+    return add
+
+
+_CODE = f"code/{'0' * 64}.vmfb"
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (_with_member("../../out.vmfb"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got '../../out"),
+        (_with_member("/etc/passwd"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got '/etc/passwd'"),
+        (_with_member("code/"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got 'code/'"),
+        (_with_member("artifact.json"), "artifact.json is there 2 times"),
+        (_with_member(_CODE, external_attr=stat.S_IFLNK << 16), f"{_CODE} is no plain file"),
+        (_with_member(_CODE), f"expected a file for each region's code and no other, unlike '{_CODE}'"),
+    ],
+)
+def test_odd_files_are_refused(saved: Path, tmp_path: Path, add: Callable[[Path], None], message: str):
+    """Would catch an archive that two readers understand in two ways, or whose files lead elsewhere."""
+    path = Path(shutil.copy(saved, tmp_path))
+    add(path)
+    with pytest.raises(ArtifactError) as caught:
+        load_artifact(path)
+    assert str(caught.value).startswith(f"{path}: damaged, or no artifact of dovetail-compile: {message}")
+
+
+def test_archive_bomb_is_refused(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch a small file that fills memory."""
+    monkeypatch.setattr(archive, "LIMIT_BYTES", 1 << 20)
+    path = _changed(saved, tmp_path, lambda files: files.update({_CODE: bytes(2 << 20)}))
+    with pytest.raises(ArtifactError, match="bytes, expected at most 1048576"):
+        load_artifact(path)
+
+
+def test_stated_size_is_not_believed(saved: Path, tmp_path: Path):
+    """Would catch a directory that states small sizes for large files, or large ones for small."""
+    contents = bytearray(saved.read_bytes())
+    with zipfile.ZipFile(io.BytesIO(bytes(contents))) as opened:
+        size = opened.getinfo("module.mlir").file_size
+    place = contents.rindex(b"module.mlir") - 46 + 24  # of the size in the directory: section 4.3.12 of APPNOTE.TXT
+    for stated in (1, size - 1, size + 1, (1 << 29)):
+        contents[place : place + 4] = stated.to_bytes(4, "little")
+        (tmp_path / "changed").write_bytes(contents)
+        with pytest.raises(ArtifactError, match="damaged, or no artifact of dovetail-compile: "):
+            load_artifact(tmp_path / "changed")
 
 
 def test_damaged_artifact_is_refused(saved: Path, tmp_path: Path):
     """Would catch a changed byte of code that is run."""
     damaged = shutil.copy(saved, tmp_path)
     contents = bytearray(Path(damaged).read_bytes())
-    with zipfile.ZipFile(saved) as archive:
-        code = max(archive.infolist(), key=lambda each: each.header_offset)
+    with zipfile.ZipFile(saved) as opened:
+        code = max(opened.infolist(), key=lambda each: each.header_offset)
     contents[code.header_offset + 30 + len(code.filename) + code.compress_size // 2] ^= 1
     Path(damaged).write_bytes(contents)
     with pytest.raises(ArtifactError, match="damaged, or no artifact of dovetail-compile: "):

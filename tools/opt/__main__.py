@@ -2,6 +2,6 @@
 
 import sys
 
-from dovetail.tools.opt.command import main
+from dovetail.tools.contained import opt
 
-sys.exit(main())
+sys.exit(opt())

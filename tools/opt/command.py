@@ -15,7 +15,7 @@ from dovetail.passes.in_place.prove_in_place import in_place_remarks
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.running.parse import parse_pipeline
 from dovetail.passes.running.stages import until
-from dovetail.tools.module_files import error_text, read_source, write_output
+from dovetail.tools.module_files import error_text, printable, read_source, write_output
 from dovetail.tools.opt.command_line import SEPARATOR, parse_arguments
 from dovetail.tools.opt.diagnostics import differences
 from dovetail.tools.opt.instruments import Instruments
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
             outputs += output
             complaints += found
         if complaints:
-            print("\n".join(complaints), file=sys.stderr)
+            print(printable("\n".join(complaints)), file=sys.stderr)
             return 1
         # Bytecode of a module that failed as expected: there is none, not even a line's end.
         if outputs or not options.emit_bytecode:
@@ -67,7 +67,7 @@ def _process(
         instruments.run(pipeline, module)
         if options.remarks:
             remarks = [*in_place_remarks(module), *memory_remarks(module)]
-            print("".join(f"{each}\n" for each in remarks), end="", file=sys.stderr)
+            print(printable("".join(f"{each}\n" for each in remarks)), end="", file=sys.stderr)
         outputs.append(instruments.timed("(print)", _bytecode if options.emit_bytecode else _text, module))
     except (DovetailError, ir.MLIRError) as error:
         if not options.verify_diagnostics:

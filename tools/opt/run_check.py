@@ -5,7 +5,8 @@ from typing import Any
 
 from torch_mlir import ir
 
-from dovetail.errors import PassError
+from dovetail.errors import DovetailError, PassError
+from dovetail.tools.permitted_ops import check_permitted
 
 
 class RunCheck:
@@ -15,6 +16,7 @@ class RunCheck:
         # torch, which both of them need, takes seconds to load.
         from dovetail.runtime.reference import random_inputs, run_reference
 
+        check_permitted(module)
         self._run = run_reference
         self._inputs = _try("as it is", random_inputs, module)
         self._last = _try("as it is", run_reference, module, self._inputs)
@@ -32,5 +34,7 @@ def _try(when: str, run: Callable, *arguments: Any) -> Any:
     """Calls `run`; whatever ATen raises is about the module that it was given."""
     try:
         return run(*arguments)
+    except DovetailError as error:
+        raise PassError(f"can't run the module {when}: {error}") from error
     except Exception as error:
         raise PassError(f"can't run the module {when}: {type(error).__name__}: {error}") from error

@@ -2,6 +2,6 @@
 
 import sys
 
-from dovetail.tools.run.command import main
+from dovetail.tools.contained import run
 
-sys.exit(main())
+sys.exit(run())

@@ -2,17 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch_mlir import ir
 
 from dovetail.accounting import account
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.errors import DovetailError
-from dovetail.runtime.artifact import load_artifact
+from dovetail.errors import DovetailError, ModuleError
+from dovetail.runtime.artifact import load_artifact, load_module
 from dovetail.runtime.stats import current
-from dovetail.tools.module_files import error_text, is_archive, read_source
+from dovetail.tools.module_files import error_text, is_archive, printable, read_source
+from dovetail.tools.permitted_ops import check_permitted
 from dovetail.tools.run.call import Call
 from dovetail.tools.run.outputs import check_outputs, show
 
@@ -26,16 +28,29 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         module, executables = _loaded(options)
-        call = Call.prepare(module, options.input, options.seed, options.gradients)
-        check_outputs(options.output, call.entry)
-        show(call, call.run(executables, options.seed), options.output)
+        with _running():
+            call = Call.prepare(module, options.input, options.seed, options.gradients)
+            check_outputs(options.output, call.entry)
+            outcome = call.run(executables, options.seed)
+        show(call, outcome, options.output)
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-run: {error_text(error, options.file)}", file=sys.stderr)
         return 1
     if not options.reference:
         account(module, current())
-        print(current(), end="", file=sys.stderr)
+        print(printable(str(current())), end="", file=sys.stderr)
     return 0
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """Around what reads and runs a module; whatever ATen raises is about the module that it was given."""
+    try:
+        yield
+    except (DovetailError, ir.MLIRError):
+        raise
+    except Exception as error:
+        raise ModuleError(f"can't run the module: {type(error).__name__}: {error}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,10 +82,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callable]]:
-    """The module at level `regions`, and what runs its regions."""
+    """The module at level `regions`, and what runs its regions: with `--reference` no code of an artifact is loaded."""
     if is_archive(options.file):
-        module, executables = load_artifact(Path(options.file))
-        return module, {} if options.reference else executables
+        path = Path(options.file)
+        module, executables = (load_module(path), {}) if options.reference else load_artifact(path)
+        check_permitted(module)
+        return module, executables
     # The compiler, which an artifact runs without.
     from dovetail.build import build
     from dovetail.options import Options
@@ -78,5 +95,6 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
     from dovetail.tools.compile import lower
 
     module, runner = parse_module(read_source(options.file), make_context()), Runner()
+    check_permitted(module)
     lower(module, Options(), runner)
     return module, {} if options.reference else build(module, Options(), "cpu", runner)

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.errors import InputError
-from dovetail.tools.module_files import write_output, writing
+from dovetail.tools.module_files import printable, write_output, writing
 from dovetail.tools.run.call import Call, Outcome
 from dovetail.tools.run.inputs import same_bits
 from dovetail.tools.run.values import is_storable, save_value, type_text, value_text
@@ -47,7 +47,7 @@ def show(call: Call, outcome: Outcome, outputs: Sequence[str]) -> None:
         gradient = outcome.gradients[index]
         lines.append(f"{call.names[index]}, gradient: {'none' if gradient is None else value_text(gradient)}")
     if lines:
-        write_output("-", "\n".join(lines))
+        write_output("-", printable("\n".join(lines)))
 
 
 def _is_changed(before: torch.Tensor, after: torch.Tensor) -> bool:

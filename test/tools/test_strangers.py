@@ -1,0 +1,169 @@
+"""Modules of strangers: a result or one clear error, and nothing of theirs runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from modules import TRAINED
+
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.passes.pipeline import compile_pipeline
+from dovetail.passes.running.runner import Runner
+from dovetail.tools.opt.command import main as opt
+from dovetail.tools.run.command import main as run
+
+
+@pytest.fixture(scope="module")
+def lowered() -> str:
+    """A module at level `regions`, with a region that computes `exp(x) * b`."""
+    module, runner = parse_module(TRAINED, make_context()), Runner()
+    # Too small for regions by the cost model, which is not what is tested here.
+    runner.run(tuple(each for each in compile_pipeline() if each.name != "call-small-regions"), module)
+    text = str(module)
+    assert "call @forward_region_0(" in text
+    return text
+
+
+def _calling(text: str, operator: str) -> str:
+    """`text` with another operator in place of its `exp`."""
+    return re.sub(r"torch\.aten\.exp (%\w+) : (\S+) -> ", rf'torch.operator "{operator}"(\1) : (\2) -> ', text)
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writes a module to a file, in a folder of its own that is the current one; returns its path."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def write(text: str) -> str:
+        (tmp_path / "module.mlir").write_text(text)
+        return str(tmp_path / "module.mlir")
+
+    return write
+
+
+HOSTILE = "@\"z(a):\\0A    pass\\0Aopen('made', 'w')\\0Adef forward_region_1\""
+INPUTS = ("--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6")
+RESULT = "result 0: 2x3xf32=[[1.,2.,3.],\n [4.,5.,6.]]\n"
+
+
+@pytest.mark.parametrize("command", ["opt", "run"])
+def test_symbol_does_not_run(written, lowered: str, command: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a function's name that ends Python's `def`, with statements after it."""
+    path = written(lowered.replace("@forward_region_0", HOSTILE))
+    status = opt([path, "--run-check"]) if command == "opt" else run([path, "--reference", *INPUTS])
+    assert status == 0, capsys.readouterr().err
+    assert list(Path().iterdir()) == []
+    assert command == "opt" or capsys.readouterr().out.startswith(RESULT)
+
+
+@pytest.mark.parametrize("name", "ready with_strides v0 torch write_tracked import arguments exp".split())
+def test_symbol_takes_no_name_of_ours(written, lowered: str, name: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a region that the program calls in place of what the runtime put there."""
+    path = written(lowered.replace("@forward_region_0", f"@{name}"))
+    assert run([path, "--reference", *INPUTS]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out.startswith(RESULT)
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        ("torch.aten.from_file", "may not call the operator 'aten.from_file.default'"),
+        ("torch.profiler._record_function_enter_new", "may not call the operator 'profiler._record_function_enter_new"),
+        ("torch.load_library.x", "may not call the operator 'load_library.x.default'"),
+        ("torch.aten.save", "has no operator 'aten.save.default'"),
+        ("torch.aten.__class__.mro", "has no operator 'aten.__class__.mro'"),
+        ("torch.aten.exp.default.__call__", "has no operator 'aten.exp.default.__call__'"),
+    ],
+)
+def test_operator_is_one_on_tensors(
+    written, lowered: str, operator: str, message: str, capsys: pytest.CaptureFixture[str]
+):
+    """Catches an operator that opens files, or an attribute of PyTorch's that is none."""
+    assert opt([written(_calling(lowered, operator)), "--run-check"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("dovetail-opt: can't run the module as it is: loc(") or "may not call" in error
+    assert message in error
+    assert list(Path().iterdir()) == []
+
+
+def test_terminal_gets_no_codes(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a name that clears the screen, or writes what looks like another command's output."""
+    module = written(TRAINED.replace('dovetail.name = "b"', r'dovetail.name = "\1B]0;owned\07"'))
+    assert run([module, "--reference"]) == 0
+    assert run([module, "--reference", "--input=3"]) == 1
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.err + printed.out
+    assert r"(\x1b]0;owned\x07)" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ('dovetail.driver = "remote"', "expects 'dovetail.driver' to be local-sync, local-task, got \"remote\""),
+        ("dovetail.driver = 3 : i64", "expects 'dovetail.driver' to be local-sync, local-task, got 3 : i64"),
+        (
+            'dovetail.variant = "--help"',
+            "expects 'dovetail.variant' to be default, data-tiling, undistributed, ",
+        ),
+    ],
+)
+def test_way_to_compile_is_one_of_ours(
+    written, lowered: str, stated: str, message: str, capsys: pytest.CaptureFixture[str]
+):
+    """Catches a device that a text chooses, or an option of the compiler's."""
+    assert run([written(lowered.replace("{dovetail.region}", f"{{dovetail.region, {stated}}}"))]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_level_is_a_word(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback for a number where the level should stand."""
+    assert run([written(TRAINED.replace('dovetail.level = "joint"', "dovetail.level = 4.0")), "--reference"]) == 1
+    assert "expected a module with 'dovetail.level'" in capsys.readouterr().err
+
+
+def test_body_is_one_block_that_returns(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a function of which only the first block runs."""
+    text = "func.func private @joint()\n"
+    assert opt([written(text), "--run-check"]) == 1
+    assert "expected '@joint' to have one block, which returns, got 0 blocks" in capsys.readouterr().err
+
+
+def test_wrong_number_of_operands_is_located(written, lowered: str, capsys: pytest.CaptureFixture[str]):
+    """Catches an error of Python's that names neither the op nor its line."""
+    assert opt([written(_calling(lowered, "torch.aten.add.Tensor")), "--run-check"]) == 1
+    error = capsys.readouterr().err
+    assert re.search(r"module\.mlir\":\d+:\d+\): 'torch.operator' op can't be said in Python: ", error)
+    assert "aten.add.Tensor takes 3 arguments, got 1" in error
+
+
+def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback of the bindings' for a diagnostic that quotes a name of any bytes."""
+    path = tmp_path / "module.mlirbc"
+    assert opt([_write(tmp_path, TRAINED), "--emit-bytecode", "-o", str(path)]) == 0
+    path.write_bytes(path.read_bytes().replace(b"aten.exp", b"\xff\xfe\xff\xfe.exp"))
+    assert opt([str(path)]) == 1
+    assert "dovetail-opt: MLIR can't read the module, and its message is no UTF-8 text" in capsys.readouterr().err
+
+
+def _write(folder: Path, text: str) -> str:
+    (folder / "module.mlir").write_text(text)
+    return str(folder / "module.mlir")
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("opt", []), ("run", ["--reference"]), ("compile", ["-o", "out"])])
+def test_signal_is_one_error(tmp_path: Path, tool: str, arguments: list[str]):
+    """Catches a command that ends with "Segmentation fault" where MLIR's parser has no stack left."""
+    path = _write(tmp_path, f"module attributes {{a = {'[' * 200_000}{']' * 200_000}}} {{}}")
+    done = subprocess.run(
+        [sys.executable, "-m", f"dovetail.tools.{tool}", path, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    message = "the input could not be processed, SIGSEGV ended the process that did"
+    assert (done.returncode, done.stderr) == (1, f"dovetail-{tool}: {message}\n")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["module.mlir"]
