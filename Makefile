@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 CHECKED := backends dialects layering passes tools semantics/test_rows.py
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
-.PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz wrongs op-db
+.PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
@@ -48,6 +48,10 @@ sweep: $(INSTALLED)
 JOBS ?= 2
 fuzz: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.fuzz --seeds 0:20000 --inductor 0:500 --jobs $(JOBS) --record build/fuzz.jsonl -o docs/fuzzing.md
+
+# The commands on 5,000 mutants of modules and artifacts: docs/text-fuzzing.md; about a quarter of an hour on one core.
+fuzz-texts: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.fuzz_texts --seeds 0:5000 --record build/fuzz-texts.jsonl -o docs/text-fuzzing.md
 
 # Small programs that mutate, alias and differentiate: eager, inductor and Dovetail; about ten minutes.
 wrongs: $(INSTALLED)

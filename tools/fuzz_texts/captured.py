@@ -1,0 +1,46 @@
+"""Real modules: `python -m dovetail.tools.fuzz_texts.captured FOLDER` compiles some functions and keeps every stage.
+
+A process of its own, since compiling starts threads, and processes that are forked must not.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import torch
+
+from dovetail.tools import compile as compile_command
+
+
+def main(folder: Path) -> None:
+    """Writes the modules' texts at all levels, and an artifact of the first, into `folder`."""
+    os.environ["DOVETAIL_DUMP"] = str(folder)
+    torch.manual_seed(0)
+    x, w, i = torch.randn(6, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True), torch.randint(0, 4, (6,))
+
+    def trained(x, w):
+        return torch.nn.functional.layer_norm((x @ w).relu(), (4,)).softmax(-1).sum(0)
+
+    def mutated(x, b):
+        b.mul_(2).add_(x.detach()[0])
+        return b.view(2, 2), x.exp() * b
+
+    def branched(x, p):
+        return torch.cond(p > 0, lambda x: x.sin(), lambda x: x.cos() * 2, (x,))
+
+    def chosen(x, i):
+        return torch.nn.functional.cross_entropy(x, i), torch.nn.functional.dropout(x, 0.5), x.double().cumsum(0)
+
+    for function, arguments in (
+        (trained, (x, w)),
+        (mutated, (x, torch.ones(4))),
+        (branched, (x.detach(), torch.tensor(1))),
+        (chosen, (x, i)),
+    ):
+        torch.compile(function, backend="dovetail", fullgraph=True)(*arguments)
+    joint = min(folder.glob("graph_*/00_input.mlir"))
+    compile_command.main([str(joint), "-o", str(folder / "artifact")])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,49 @@
+"""What is mutated: the modules of the tests, those of captured functions at every stage, and an artifact."""
+
+import io
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_mlir import ir
+
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.tools.opt.command_line import SEPARATOR
+
+_LONGEST = 25_000  # characters; a longer module shows no more and takes longer
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Valid modules as text, some of them as bytecode, and an artifact."""
+
+    texts: tuple[str, ...]
+    bytecodes: tuple[bytes, ...]
+    artifact: bytes
+
+
+def read_corpus(tests: Path, folder: Path) -> Corpus:
+    """Modules in the files below `tests`, and what `captured` writes into `folder`, an empty one."""
+    command = [sys.executable, "-m", "dovetail.tools.fuzz_texts.captured", str(folder)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    stages = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("graph_*/*.mlir"))]
+    files = [path.read_text(encoding="utf-8") for path in sorted(tests.rglob("*.mlir"))]
+    chunks = [chunk for text in files for chunk in re.split(rf"^{SEPARATOR}.*\n", text, flags=re.MULTILINE)]
+    texts = tuple(text for text in dict.fromkeys([*stages, *chunks]) if len(text) <= _LONGEST and _is_valid(text))
+    return Corpus(texts, tuple(map(_bytecode, texts[:5])), (folder / "artifact").read_bytes())
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        parse_module(text, make_context())
+    except (ir.MLIRError, ValueError):
+        return False
+    return True
+
+
+def _bytecode(text: str) -> bytes:
+    buffer = io.BytesIO()
+    parse_module(text, make_context()).operation.write_bytecode(buffer)
+    return buffer.getvalue()

@@ -1,0 +1,228 @@
+"""Ways to change a module's text. Each takes a text and a generator, and returns the text, changed where it can be."""
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from dovetail.tools.fuzz_texts import payloads
+from dovetail.tools.fuzz_texts.payloads import quoted
+
+Mutation = Callable[[str, Random], str]
+
+_SYMBOL = re.compile(r'@(?:[A-Za-z_][\w$.]*|"[^"]*")')
+_VALUE = re.compile(r"%[\w#]+")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_NUMBER = re.compile(r"(?<![\w%@#!.])-?\d+(?:\.\d+(?:e[+-]?\d+)?)?(?![\w.])")
+_DIMENSIONS = re.compile(r"<\[[0-9,?]*\]")
+_ELEMENT = re.compile(r"\b(?:f64|f32|f16|bf16|si64|si32|si16|si8|ui8|i1|i64|complex<f32>)\b")
+_TYPE = re.compile(r"![\w.]+(?:<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>)?")
+_ATTRIBUTE = re.compile(r"\b(?P<key>[a-z_][\w.]*) = (?P<value>[^,{}]+)")
+_NAMED_OP = re.compile(r"(?<![\w.!@#\"])(?:torch|dovetail|func|builtin)\.[\w.]+")
+_OP_STRING = re.compile(r'"(?:torch|dovetail|aten)\.[\w.]+"')
+_ATTRIBUTES = (
+    *"dovetail.region dovetail.level dovetail.driver dovetail.variant dovetail.subgraph dovetail.forward".split(),
+    *"dovetail.backward dovetail.arguments dovetail.results dovetail.mutated dovetail.group dovetail.start".split(),
+    *"dovetail.name dovetail.tangent_of dovetail.saved dovetail.donated dovetail.reason dovetail.once".split(),
+    *"sym_visibility callee args index mode versions requires_grad value size stride offset grad_mode".split(),
+)
+_DEEP = (10, 300, 20_000)
+
+
+def rename_symbol(text: str, draw: Random) -> str:
+    """A symbol gets another name, everywhere: the module stays valid."""
+    found = _pick(_SYMBOL, text, draw)
+    if found is None:
+        return text
+    by = f"@{quoted(payloads.text(draw))}"
+    return re.sub(rf"{re.escape(found[0])}(?![\w$.])", lambda _: by, text)
+
+
+def rename_one_symbol(text: str, draw: Random) -> str:
+    """A symbol gets another name, in one place."""
+    return _replaced(_SYMBOL, text, draw, lambda _: f"@{quoted(payloads.text(draw))}")
+
+
+def swap_values(text: str, draw: Random) -> str:
+    """A value stands where another stood."""
+    values = sorted(set(_VALUE.findall(text)))
+    return _replaced(_VALUE, text, draw, lambda _: draw.choice([*values, "%undefined"]))
+
+
+def change_string(text: str, draw: Random) -> str:
+    return _replaced(_STRING, text, draw, lambda _: quoted(payloads.text(draw)))
+
+
+def change_number(text: str, draw: Random) -> str:
+    return _replaced(_NUMBER, text, draw, lambda _: payloads.number(draw))
+
+
+def change_sizes(text: str, draw: Random) -> str:
+    sizes = ["", "0", "1", "4", "?", "2,3", "4,4", "4294967296,4294967296", "1000000000000", ",".join("2" * 70)]
+    return _replaced(_DIMENSIONS, text, draw, lambda _: f"<[{draw.choice(sizes)}]")
+
+
+def change_sizes_everywhere(text: str, draw: Random) -> str:
+    """All types of one shape get another: the module stays valid, and does other work."""
+    found = _pick(_DIMENSIONS, text, draw)
+    return (
+        text if found is None else text.replace(found[0], f"<[{draw.choice(['0', '1', '7', '2,3', '5,1', '99999'])}]")
+    )
+
+
+def change_element(text: str, draw: Random) -> str:
+    return _replaced(_ELEMENT, text, draw, lambda _: draw.choice("f64 f32 f16 bf16 si64 si8 ui8 i1 i64".split()))
+
+
+def change_type(text: str, draw: Random) -> str:
+    types = ["!torch.int", "!torch.list<int>", "!torch.none", "!torch.vtensor", "i64", "tensor<4xf32>", "!torch.str"]
+    return _replaced(_TYPE, text, draw, lambda _: draw.choice([*types, *_TYPE.findall(text)]))
+
+
+def change_attribute(text: str, draw: Random) -> str:
+    """An attribute gets another value or name, goes, or comes."""
+    values = ("1 : i64", "-1 : i64", "[]", "unit", "true", "@call", "{}", "dense<0> : tensor<1xi64>", "f32", "4.0")
+
+    def changed(found: re.Match[str]) -> str:
+        key, value = found["key"], found["value"]
+        other = draw.choice([*values, quoted(payloads.text(draw)), "array<i64: 0, 7, -1>"])
+        added = f"{draw.choice(_ATTRIBUTES)} = {other}"
+        return draw.choice([f"{key} = {other}", f"{draw.choice(_ATTRIBUTES)} = {value}", added, f"{found[0]}, {added}"])
+
+    return _replaced(_ATTRIBUTE, text, draw, changed)
+
+
+def change_operator(text: str, draw: Random) -> str:
+    """An op by another name."""
+    if draw.random() < 0.5:
+        return _replaced(_OP_STRING, text, draw, lambda _: quoted(payloads.operator(draw)))
+    names = _NAMED_OP.findall(text)
+    return _replaced(_NAMED_OP, text, draw, lambda _: draw.choice([*names, payloads.operator(draw)]))
+
+
+def call_operator(text: str, draw: Random) -> str:
+    """Before some op, a call of an operator on strings and numbers."""
+    lines = [
+        f"    %canary = torch.constant.str {quoted(payloads.CANARY)}",
+        "    %canary_on = torch.constant.bool true",
+        "    %canary_size = torch.constant.int 4",
+        "    %canary_none = torch.constant.none",
+        f"    %canaries = torch.operator {quoted(payloads.operator(draw))}(%canary, %canary_on, %canary_size, "
+        '%canary_none, %canary_none, %canary_none, %canary_none) {dovetail.reason = "x"} : (!torch.str, !torch.bool, '
+        "!torch.int, !torch.none, !torch.none, !torch.none, !torch.none) -> !torch.vtensor<[4],f32>",
+    ]
+    return _with_line(text, draw, "\n".join(lines))
+
+
+def change_location(text: str, draw: Random) -> str:
+    """An op says that it comes from elsewhere."""
+    deep = draw.choice(_DEEP)
+    places = [
+        f"loc({quoted(payloads.text(draw))})",
+        f"loc({quoted(payloads.text(draw))}:{abs(int(draw.random() * 10**12))}:1)",
+        f"loc({'fused[' * 3}unknown{']' * 3})",
+        f"loc({'callsite(' * deep}unknown{' at unknown)' * deep})",
+        f"loc(#{payloads.CANARY})",
+    ]
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines) if line.startswith("    ") and not line.rstrip().endswith("{")]
+    if ends:
+        number = draw.choice(ends)
+        lines[number] = f"{lines[number]} {draw.choice(places)}"
+    return "\n".join(lines)
+
+
+def nest(text: str, draw: Random) -> str:
+    """Something stands in itself, many times over."""
+    deep = draw.choice(_DEEP)
+    key = draw.choice(_ATTRIBUTES)
+    values = (
+        f"{'[' * deep}{']' * deep}",
+        f"{'{a = ' * deep}1{'}' * deep}",
+        f"{'tuple<' * deep}i1{'>' * deep}",
+        f"{'!torch.list<' + 'list<' * deep}int{'>' * deep}>",
+        quoted("(" * deep + ")" * deep),
+        quoted("[" * deep),
+        quoted("{1:" * deep),
+    )
+    if draw.random() < 0.3:
+        return "module {\n" * deep + text + "}\n" * deep
+    return _replaced(_ATTRIBUTE, text, draw, lambda found: f"{found[0]}, {key} = {draw.choice(values)}")
+
+
+def drop_line(text: str, draw: Random) -> str:
+    lines = text.split("\n")
+    del lines[draw.randrange(len(lines))]
+    return "\n".join(lines)
+
+
+def repeat_line(text: str, draw: Random) -> str:
+    lines = text.split("\n")
+    number = draw.randrange(len(lines))
+    return "\n".join(
+        [*lines[: number + 1], *lines[number : number + 1] * draw.choice((1, 1, 500)), *lines[number + 1 :]]
+    )
+
+
+def swap_lines(text: str, draw: Random) -> str:
+    lines = text.split("\n")
+    one, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    lines[one], lines[other] = lines[other], lines[one]
+    return "\n".join(lines)
+
+
+def change_character(text: str, draw: Random) -> str:
+    at = draw.randrange(len(text) + 1)
+    put = draw.choice(["", " ", *'"<>(){}[]%@!#:,=\\\n\0', "ä", "\x1b[31m"])
+    return text[:at] + put + text[at + draw.choice((0, 1)) :]
+
+
+def cut(text: str, draw: Random) -> str:
+    return text[: draw.randrange(len(text) + 1)]
+
+
+# As often as they stand here: what leaves a module valid gets further, and finds more.
+MUTATIONS: tuple[Mutation, ...] = (
+    *(rename_symbol,) * 5,
+    rename_one_symbol,
+    *(swap_values,) * 3,
+    *(change_string,) * 4,
+    *(change_number,) * 3,
+    change_sizes,
+    *(change_sizes_everywhere,) * 2,
+    *(change_element,) * 2,
+    *(change_type,) * 2,
+    *(change_attribute,) * 4,
+    *(change_operator,) * 3,
+    *(call_operator,) * 2,
+    change_location,
+    nest,
+    *(drop_line,) * 3,
+    repeat_line,
+    *(swap_lines,) * 2,
+    change_character,
+    cut,
+)
+
+
+def mutated(text: str, draw: Random) -> str:
+    """`text` after one to three mutations, mostly one."""
+    for _ in range(draw.choice((1, 1, 1, 2, 3))):
+        text = draw.choice(MUTATIONS)(text, draw)
+    return text
+
+
+def _pick(pattern: re.Pattern[str], text: str, draw: Random) -> re.Match[str] | None:
+    found = list(pattern.finditer(text))
+    return draw.choice(found) if found else None
+
+
+def _replaced(pattern: re.Pattern[str], text: str, draw: Random, by: Callable[[re.Match[str]], str]) -> str:
+    found = _pick(pattern, text, draw)
+    return text if found is None else text[: found.start()] + by(found) + text[found.end() :]
+
+
+def _with_line(text: str, draw: Random, line: str) -> str:
+    lines = text.split("\n")
+    inside = [number for number, each in enumerate(lines) if each.startswith("    ")]
+    lines.insert(draw.choice(inside) if inside else len(lines), line)
+    return "\n".join(lines)
