@@ -6,8 +6,8 @@ from torch_mlir import ir
 
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, integers
+from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
-from dovetail.passes.rewriting.sweep import create, made_by, shape, sweep
 
 # The same elements row by row, in other sizes.
 _RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
@@ -26,7 +26,7 @@ class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
 
     def run(self, module: ir.Module) -> None:
         rules = dict.fromkeys(_RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
-        sweep(module, rules | {_EXPAND: _expand, SLICE: _slice})
+        apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice})
 
 
 def _reshape(op: ir.Operation) -> ir.Value | None:

@@ -13,8 +13,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.rewriting.constants import integer, integers, number, uniform
+from dovetail.passes.rewriting.rules import shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
-from dovetail.passes.rewriting.sweep import shape
 
 Arrays = Mapping[ir.Value, numpy.ndarray]
 

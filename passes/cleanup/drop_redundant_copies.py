@@ -7,7 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.sweep import create, made_by, shape, sweep
+from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
 
 # On values, which have no memory, these return their operand; on memory they would not.
 _COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "contiguous")
@@ -37,7 +37,9 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
     """
 
     def run(self, module: ir.Module) -> None:
-        sweep(module, {f"torch.aten.{name}": _operand for name in _COPIES} | {"torch.aten.copy": _copied, _CAST: _cast})
+        apply_rules(
+            module, {f"torch.aten.{name}": _operand for name in _COPIES} | {"torch.aten.copy": _copied, _CAST: _cast}
+        )
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:

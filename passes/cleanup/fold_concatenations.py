@@ -7,8 +7,8 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer
+from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
 from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
-from dovetail.passes.rewriting.sweep import create, made_by, shape, sweep
 
 _CAT, _SELECT = "torch.aten.cat", "torch.aten.select.int"
 
@@ -26,7 +26,7 @@ class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        sweep(module, {_CAT: _cat, SLICE: _slice, _SELECT: _select})
+        apply_rules(module, {_CAT: _cat, SLICE: _slice, _SELECT: _select})
 
 
 def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:

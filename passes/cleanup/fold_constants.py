@@ -11,7 +11,7 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.constant_arrays import COMPUTATIONS, CREATIONS, DTYPES, computed, created
 from dovetail.passes.rewriting.constants import constant, full
-from dovetail.passes.rewriting.sweep import sweep
+from dovetail.passes.rewriting.rules import apply_rules
 
 Arrays = dict[ir.Value, numpy.ndarray]
 
@@ -38,7 +38,7 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
         arrays: Arrays = {}
         rules = dict.fromkeys(CREATIONS, partial(self._note, arrays))
         rules |= dict.fromkeys(COMPUTATIONS, partial(self._compute, arrays))
-        sweep(module, rules | {"torch.aten.full_like": partial(self._fill, arrays)})
+        apply_rules(module, rules | {"torch.aten.full_like": partial(self._fill, arrays)})
 
     def _note(self, arrays: Arrays, op: ir.Operation) -> None:
         info = _known_info(op)

@@ -7,7 +7,7 @@ from torch_mlir import ir
 
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer, integers, is_none
-from dovetail.passes.rewriting.sweep import made_by, shape, sweep
+from dovetail.passes.rewriting.rules import apply_rules, made_by, shape
 
 # Each view by the op that puts it back: the same operands behind the tensors say where.
 _VIEW_OF = {
@@ -32,7 +32,7 @@ class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        sweep(module, dict.fromkeys(_SCATTER_OF, _view) | dict.fromkeys(_VIEW_OF, _scatter))
+        apply_rules(module, dict.fromkeys(_SCATTER_OF, _view) | dict.fromkeys(_VIEW_OF, _scatter))
 
 
 def _view(op: ir.Operation) -> ir.Value | None:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list, number, uniform
-from dovetail.passes.rewriting.sweep import Rule, create, made_by, shape, sweep
+from dovetail.passes.rewriting.rules import Rule, apply_rules, create, made_by, shape
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        sweep(module, _RULES)
+        apply_rules(module, _RULES)
 
 
 def _is_one(value: float, is_floating_point: bool) -> bool:

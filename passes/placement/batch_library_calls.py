@@ -17,7 +17,7 @@ from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.placement.place_ops import PLACEMENT
 from dovetail.passes.rewriting.cloning import body, functions, is_view, operand_ops
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.sweep import with_shape
+from dovetail.passes.rewriting.rules import with_shape
 
 _MOST = MOST_BINDINGS // 2 - 4
 """How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.sweep import create, made_by, producer
+from dovetail.passes.rewriting.rules import create, made_by, producer
 
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,

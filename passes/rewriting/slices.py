@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from dovetail.passes.rewriting.constants import constant, integer, is_none
-from dovetail.passes.rewriting.sweep import create, made_by, shape, with_shape
+from dovetail.passes.rewriting.rules import create, made_by, shape, with_shape
 
 SLICE = "torch.aten.slice.Tensor"
 

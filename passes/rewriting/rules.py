@@ -1,4 +1,4 @@
-"""One forward walk of a module that offers each op to the rule for its name, and what rules build with."""
+"""Rules that rewrite ops: one forward walk offers each op to the rule for its name; and what rules build with."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ A rule erases nothing and changes no other op.
 """
 
 
-def sweep(module: ir.Module, rules: Mapping[str, Rule]) -> None:
+def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
     """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
 
     In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
