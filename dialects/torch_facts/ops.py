@@ -1,7 +1,8 @@
 """What the compiler knows of torch-dialect ops: their ATen names and what kind of work each is.
 
-Kinds follow PyTorch's own tags where those exist (`test/dialects/torch_facts/test_ops.py` holds the table against
-them); the table is ours so that passes run without importing torch.
+A row here claims all that `Kind` says of its kind, on every element type and every size; CONTRIBUTING.md ("An ATen op")
+says how to add one. Kinds follow PyTorch's own tags where those exist (`test/dialects/torch_facts/test_ops.py` holds
+the table against them); the table is ours so that passes run without importing torch.
 """
 
 from enum import Enum
@@ -11,7 +12,28 @@ from torch_mlir import ir
 
 
 class Kind(Enum):
-    """What an op costs and where it can run."""
+    """What kind of work an op is, and with it what passes may do to it.
+
+    Every kind but UNKNOWN claims of an op:
+
+    - **It is a function.** Its results depend on its operands alone, and it does nothing else: it draws no random
+      numbers, checks nothing and writes nothing. `merge-equal-values` therefore computes equal ones once and drops
+      unused ones, and the backward may compute it again. Attention has rows though its dropout draws: the importer
+      makes library calls of such ops, which no pass merges or repeats.
+    - **Its memory.** A VIEW is in its first operand's memory, every other result in fresh memory. Memory is planned and
+      freed by that; `result_memory.py` has the exceptions.
+    - **Its price.** Computing CONSTANT, VIEW, POINTWISE, MOVEMENT and CREATION again in the backward is free. A
+      REDUCTION is as well if its result is large, else it costs what it reads and returns; LIBRARY costs its flops too
+      (`passes/partition/recompute_price.py`).
+    - **Its place.** A VIEW is no work, LIBRARY runs through ATen, the others in a region, where IREE knows them and
+      `passes/placement/iree_support.py` does not refuse them.
+
+    POINTWISE claims more: the result may take an operand's memory in the loop that reads it (`prove-in-place`), and
+    equal calls on small tensors may become one call on their concatenation (`batch-library-calls`, which lists what
+    depends on places all the same). REDUCTION deepens a region (`limit-regions`).
+
+    Of UNKNOWN nothing is claimed: it runs through ATen where it stands, once, and may keep what it was given.
+    """
 
     CONSTANT = "constant"  # a Python value in the IR
     VIEW = "view"  # no arithmetic, and in PyTorch no copy
@@ -20,7 +42,7 @@ class Kind(Enum):
     MOVEMENT = "movement"  # copies elements to other places
     CREATION = "creation"  # a tensor from nothing
     LIBRARY = "library"  # vendor kernels are better than what we would generate
-    UNKNOWN = "unknown"
+    UNKNOWN = "unknown"  # no row, or no op of ATen's
 
 
 def _names(text: str) -> frozenset[str]:
@@ -92,6 +114,9 @@ LIBRARY = {
 _OVERLOADS = {"aten.view.dtype": Kind.UNKNOWN, "aten.max.other": Kind.POINTWISE, "aten.min.other": Kind.POINTWISE}
 
 
+NAMESPACES = ("aten", "prims")
+"""Of the ops that have rows here."""
+
 # "dovetail": branches and loops, see `control_flow`.
 _NOT_ATEN = ("constant", "prim", "vtensor", "overwrite", "copy", "dovetail")
 
@@ -137,10 +162,12 @@ def kind(op: ir.Operation) -> Kind:
 
 @cache
 def kind_of_name(name: str) -> Kind:
-    """Like `kind`, for an overload's name."""
+    """Like `kind`, for an overload's name. A custom op is UNKNOWN, whatever it is called."""
     if name in _OVERLOADS:
         return _OVERLOADS[name]
-    base = name.split(".")[1]
+    namespace, base = name.split(".")[:2]
+    if namespace not in NAMESPACES:
+        return Kind.UNKNOWN
     for names, result in (
         (VIEWS, Kind.VIEW),
         (POINTWISE, Kind.POINTWISE),

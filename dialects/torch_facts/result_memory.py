@@ -9,7 +9,7 @@ from enum import Enum
 from torch_mlir import ir
 
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind
 
 
 class ResultMemory(Enum):
@@ -38,8 +38,6 @@ def result_memory(op: ir.Operation) -> ResultMemory:
     if control_flow_name(op):
         return ResultMemory.OWN  # of branches and loops, `backends.python.control_flow` copies what is shared
     name, what = base_name(op), kind(op)
-    if not name and aten_name(op) is not None:
-        return ResultMemory.UNKNOWN  # a custom op, whatever it is called
     if name in _BY_STRIDES:
         return ResultMemory.BY_STRIDES
     if what is Kind.VIEW:
@@ -57,4 +55,4 @@ def may_keep_operands(op: ir.Operation) -> bool:
 def base_name(op: ir.Operation) -> str:
     """The op's name without namespace and overload, empty for one that is not ATen's or the like."""
     name = aten_name(op)
-    return "" if name is None or name.split(".")[0] not in ("aten", "prims") else name.split(".")[1]
+    return "" if name is None or name.split(".")[0] not in NAMESPACES else name.split(".")[1]

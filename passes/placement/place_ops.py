@@ -7,7 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import LIBRARY, NAMESPACES, Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
@@ -55,7 +55,8 @@ def _place(op: ir.Operation) -> tuple[str, str]:
     if what is Kind.LIBRARY and name is not None:
         return "library", f"library kernel: {LIBRARY[name.split('.')[1]]}"
     if what is Kind.UNKNOWN:
-        return "fallback", "no entry in dialects/torch_facts/ops.py"
+        is_aten = name is not None and name.split(".")[0] in NAMESPACES
+        return "fallback", "no row in dialects/torch_facts/ops.py" if is_aten else "a custom op"
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
     if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
