@@ -49,7 +49,8 @@ def _run(
     settled = {job: outcome for job in jobs if (outcome := record.settled(job)) is not None}
     for job, outcome in settled.items():
         tally.add(job.seed, outcome, job.iree)
-    jobs = [job for job in jobs if job not in settled]
+    # What differed earlier runs last, so that a run of some seconds does not spend them on it again.
+    jobs = sorted((job for job in jobs if job not in settled), key=lambda job: job in record.outcomes)
     different: list[tuple[Job, Outcome]] = []
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
