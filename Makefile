@@ -80,7 +80,7 @@ typing:
 	ln -s $(addprefix $(CURDIR)/,$(wildcard dovetail/*.py) dovetail/explanation dovetail/tuning $(SUBPACKAGES)) build/typing/dovetail
 
 # torch goes first, at the version that development uses: pyproject.toml allows several.
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml runtime/_launch.c
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install torch==2.13.0
 	$(BIN)/python -m pip install --editable '.[dev]'

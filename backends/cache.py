@@ -27,9 +27,9 @@ def cache_directory() -> Path:
     return Path(override) if override else Path(platformdirs.user_cache_dir("dovetail"))
 
 
-def region_key(source: str, target: Target) -> str:
-    """SHA-256, in hex, of everything that decides the compiled bytes."""
-    return hashlib.sha256(f"{target.fingerprint()}\0{source}".encode()).hexdigest()
+def region_key(source: str, target: Target, plans: bool = False) -> str:
+    """SHA-256, in hex, of everything that decides the compiled bytes; `plans` are read into them or not."""
+    return hashlib.sha256(f"{target.fingerprint()}\0{plans}\0{source}".encode()).hexdigest()
 
 
 class RegionCache:

@@ -48,6 +48,8 @@ class Target:
             f"--iree-opt-level={self.opt_level}",
             f"--iree-opt-data-tiling={str(self.data_tiling).lower()}",
             "--iree-llvmcpu-debug-symbols=false",
+            "--iree-opt-const-expr-hoisting=false",
+            "--iree-opt-outer-dim-concat=false",
             # One process per region fills the cores; threads inside each only add switches.
             "--mlir-disable-threading",
             *(() if self.distribution else ("--iree-llvmcpu-disable-distribution",)),

@@ -1,25 +1,34 @@
 """Compiles a module's regions; what fails is split and tried again before it becomes library calls."""
 
 import logging
+from collections.abc import Mapping
 from math import ceil, log2
+from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import TIMED_OUT
-from dovetail.backends.iree import CompileFailure, Outcome, compile_regions
-from dovetail.backends.target import DRIVERS, VARIANTS, Target, target_for_device
+from dovetail.backends.iree import CompileFailure
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
-from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions
+from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.dialects.regions import regions
 from dovetail.errors import StrictError
+from dovetail.loading import Loaded, Made, ThroughRuntime, flushed, load, made
 from dovetail.options import Options
-from dovetail.passes.pipeline import Pipeline, fallback_pipeline, split_pipeline
+from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.halves import halves, work_count
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.plans import load_plan
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
 from dovetail.tuning import tune
+
+if TYPE_CHECKING:
+    from dovetail.runtime import _launch
+    from dovetail.runtime.launch import Executable
 
 log = logging.getLogger("dovetail")
 
@@ -27,11 +36,12 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, Executable]:
-    """Compiles the regions of a module at level `regions`, which comes to say what runs.
+def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, "Executable | _launch.Plan"]:
+    """Compiles the regions of a module at level `regions`, and takes it to `launches`; it comes to say what runs.
 
     A region that fails is halved until only the ops at fault are library calls (`split-region`, `inline-regions`). The
-    number of splits is bounded: twice the logarithm of the region's ops, which isolates one fault and mostly two.
+    number of splits is bounded: twice the logarithm of the region's ops, which isolates one fault and mostly two. A
+    region that has no launch plan runs through IREE's runtime, unless it can tell a subnormal number from zero.
 
     Raises:
         StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
@@ -44,20 +54,40 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     tuning_hits = cache.hits if cache else 0
     stats = current()
     splits = _Splits(module)
-    known: dict[_Made, Executable | CompileFailure] = {}
+    known: dict[Made, Loaded | CompileFailure] = {}
     while True:
-        loaded = _load(module, options, target, cache, known)
+        loaded = load(module, options, target, cache, known)
         failures = {name: each for name, each in loaded.items() if isinstance(each, CompileFailure)}
-        if not failures:
-            break
         for name, failure in failures.items():
             stats.failures[failure.reason] += 1
             runner.run(_answer(module, name, failure, splits), module)
+        if failures:
+            continue
+        ready = {name: each for name, each in loaded.items() if not isinstance(each, CompileFailure)}
+        wrong = flushed(module, ready)
+        if not wrong:
+            break
+        for name, reason in wrong.items():
+            runner.run(fallback_pipeline([name], reason), module)
     if options.strict:
         _check_strict(module)
-    stats.executables += len(set(_made(module).values()))
+    stats.executables += len(set(made(module).values()))
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
-    return {name: each for name, each in loaded.items() if not isinstance(each, CompileFailure)}
+    for each in ready.values():
+        stats.launches["plan" if isinstance(each, LaunchPlan) else f"iree.runtime: {each.why}"] += 1
+    return _launchable(module, ready, runner)
+
+
+def _launchable(
+    module: ir.Module, ready: Mapping[str, Loaded], runner: Runner
+) -> dict[str, "Executable | _launch.Plan"]:
+    """Writes the plans into the module, and loads them from there."""
+    planned = {name: each for name, each in ready.items() if isinstance(each, LaunchPlan)}
+    import_plans(module, {name: (plan.steps, digest(plan.code)) for name, plan in planned.items()})
+    # Not among the passes that replay a compilation: what they check was read by another process.
+    Runner(dump=runner.dump, after=runner.after, stage=runner.stage).run(launch_pipeline(), module)
+    others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}
+    return {**others, **{name: load_plan(plan, planned[name].code) for name, plan in plans(module).items()}}
 
 
 class _Splits:
@@ -87,54 +117,6 @@ def _answer(module: ir.Module, name: str, failure: CompileFailure, splits: _Spli
         return split_pipeline(name)
     log.warning("region %s runs through ATen: %s; reproduce with: %s", name, failure.reason, failure.reproducer)
     return fallback_pipeline([name], failure.reason)
-
-
-# A region's text, the variant that it is compiled in, and the driver that runs it.
-_Made = tuple[str, str, str]
-
-
-def _load(
-    module: ir.Module,
-    options: Options,
-    target: Target,
-    cache: RegionCache | None,
-    known: dict[_Made, Executable | CompileFailure],
-) -> dict[str, Executable | CompileFailure]:
-    """What each region compiled and loaded to; `known` remembers it, so that equal regions share one."""
-    made = _made(module)
-    for variant in VARIANTS:
-        missing = {name: each[0] for name, each in made.items() if each[1] == variant and each not in known}
-        if not missing:
-            continue
-        compiled = compile_regions(missing, target.variant(variant), timeout=options.timeout, cache=cache)
-        for name, outcome in compiled.items():
-            if made[name] not in known:
-                known[made[name]] = _loaded(outcome, made[name][2], name)
-    return {name: known[each] for name, each in made.items()}
-
-
-def _made(module: ir.Module) -> dict[str, _Made]:
-    """What decides each region's executable: tuning's choice, or else the default variant and its size."""
-    texts, moved = region_texts(module), region_bytes(module)
-    return {
-        name: (
-            texts[name],
-            choice(region, VARIANT, "default", VARIANTS),
-            choice(region, DRIVER, choose_driver(moved[name]), DRIVERS),
-        )
-        for name, region in regions(module).items()
-    }
-
-
-def _loaded(outcome: Outcome, driver: str, name: str) -> Executable | CompileFailure:
-    """What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
-    if isinstance(outcome, CompileFailure):
-        return outcome
-    try:
-        return Executable(outcome, driver=driver, name=name)
-    except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
-        message = " ".join(str(error).split())
-        return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
 
 
 def _check_strict(module: ir.Module) -> None:

@@ -13,6 +13,7 @@ from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
+from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
 from dovetail.passes.memory.verify_memory import VerifyMemoryPass
@@ -96,6 +97,11 @@ def library_pipeline(regions: list[str], reason: str) -> Pipeline:
 def chosen_pipeline(regions: list[str], measured: str, variant: str = "default", driver: str = "") -> Pipeline:
     """What to run when a way to compile and run `regions` was measured to be the fastest; no `driver`: by size."""
     return (ChooseVariantPass("+".join(regions), variant, driver, measured), VerifyLevelPass("regions"))
+
+
+def launch_pipeline() -> Pipeline:
+    """What to run when a module's plans were imported."""
+    return (VerifyLaunchesPass(), VerifyLevelPass("launches"))
 
 
 # What `dovetail-opt --pass-pipeline` knows by name.

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 MANIFEST, MODULE = "artifact.json", "module.mlir"
-_FILE = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(MODULE)}|code/[0-9a-f]{{64}}\.vmfb")
+_FILE = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(MODULE)}|code/[0-9a-f]{{64}}\.(vmfb|so)")
 
 LIMIT_BYTES = 1 << 30
 """What all files of an artifact together may hold; those of the demo's models take a hundredth."""
@@ -44,7 +44,7 @@ def _check(members: list[zipfile.ZipInfo]) -> None:
     names = Counter(each.filename for each in members)
     for each in members:
         if _FILE.fullmatch(each.filename) is None:
-            raise ArchiveError(f"expected {MANIFEST}, {MODULE} and code/<SHA-256>.vmfb, got {each.filename!r}")
+            raise ArchiveError(f"expected {MANIFEST}, {MODULE} and code/<SHA-256>.vmfb or .so, got {each.filename!r}")
         if names[each.filename] > 1:
             raise ArchiveError(f"{each.filename} is there {names[each.filename]} times")
         if stat.S_IFMT(each.external_attr >> 16) not in (0, stat.S_IFREG):

@@ -9,18 +9,23 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion
 from dovetail.backends.target import COMPILER_PACKAGE, DRIVERS, Target, host_cpu
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import code_of, digest, plans
 from dovetail.dialects.regions import DRIVER, choice, region_bytes, regions
 from dovetail.errors import ArtifactError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.plans import load_plan, unavailable
 from dovetail.runtime.stats import current
+
+if TYPE_CHECKING:
+    from dovetail.runtime import _launch
 
 FORMAT = 2
 """Changes whenever another version of Dovetail would read an artifact wrongly."""
@@ -30,15 +35,19 @@ _LIBRARIES = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}
 """What the module's text is read with and calls, by package."""
 
 
-def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Executable], target: Target) -> None:
-    """Writes a module at level `regions`, and the code of its regions, to `path`; raises OSError if it can't be.
+def save_artifact(
+    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan"], target: Target
+) -> None:
+    """Writes a module at level `launches`, and the code of its regions, to `path`; raises OSError if it can't be.
 
     Raises:
         ArtifactError: if they take more than `LIMIT_BYTES`, which no artifact may.
     """
-    compiled = {name: each.compiled for name, each in executables.items()}
+    compiled = {name: each.compiled for name, each in executables.items() if isinstance(each, Executable)}
+    planned = {name: each.library.code for name, each in executables.items() if not isinstance(each, Executable)}
     text = module.operation.get_asm(enable_debug_info=True).encode()
     files = {_file_of(each.module): each.module for each in compiled.values()}
+    files |= {_plan_file(digest(code)): code for code in planned.values()}
     manifest = {
         "format": FORMAT,
         **{package: _version(package) for package in _LIBRARIES},
@@ -47,6 +56,7 @@ def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Execu
         "machine": _machine(),
         "module": hashlib.sha256(text).hexdigest(),
         "regions": {name: {"file": _file_of(each.module), "entry": each.entry} for name, each in compiled.items()},
+        "plans": {name: _plan_file(digest(code)) for name, code in planned.items()},
     }
     contents = {MANIFEST: json.dumps(manifest, indent=2).encode(), MODULE: text, **files}
     total = sum(map(len, contents.values()))
@@ -59,8 +69,10 @@ def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Execu
     path.write_bytes(buffer.getvalue())
 
 
-def load_artifact(path: Path) -> tuple[ir.Module, dict[str, Executable]]:
+def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan"]]:
     """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
+
+    Where plans can't run, their regions are not among these, and run op by op.
 
     The code is the machine's: whoever made the artifact decides what this process does. That it is what was written is
     checked before any of it is loaded, which says nothing of who wrote it.
@@ -74,18 +86,21 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, Executable]]:
         files = read_archive(path)
         manifest = _manifest(path, files)
         _check_code(path, manifest)
-        made = _regions(manifest)
+        made, planned = _regions(manifest), _plan_files(manifest)
         codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
-        _check_digests(codes, made)
+        _check_digests(codes, {*planned.values(), *(each["file"] for each in made.values())})
         module = parse_module(files[MODULE].decode(), make_context())
         drivers = _drivers(module)
-    if set(made) != set(drivers):
-        names = ", ".join(sorted(set(made) ^ set(drivers)))
+        stated = {name: _plan_file(code_of(plan)) for name, plan in plans(module).items()}
+    differing = {name for name, _ in stated.items() ^ planned.items()}
+    differing |= made.keys() ^ (drivers.keys() - stated.keys())
+    if differing:
+        names = ", ".join(sorted(differing))
         raise ArtifactError(f"{path}: expected code for each region of the module and no other, unlike for {names}")
     try:
-        return module, _executables(made, codes, drivers)
-    except (RuntimeError, ValueError, LookupError) as error:  # IREE's statuses, by Python's closest class
-        raise ArtifactError(f"{path}: IREE's runtime can't load its code: {' '.join(str(error).split())}") from error
+        return module, {**_executables(made, codes, drivers), **_planned(module, codes)}
+    except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
+        raise ArtifactError(f"{path}: its code can't be loaded: {' '.join(str(error).split())}") from error
 
 
 def load_module(path: Path) -> ir.Module:
@@ -128,13 +143,13 @@ def _check_code(path: Path, manifest: Mapping[str, Any]) -> None:
         raise ArtifactError(f"{path}: was compiled for another CPU than this machine's")
 
 
-def _check_digests(codes: Mapping[str, bytes], made: Mapping[str, Mapping[str, str]]) -> None:
+def _check_digests(codes: Mapping[str, bytes], expected: set[str]) -> None:
     """Raises ValueError unless the code is what was written, all of it and nothing else."""
-    differing = codes.keys() ^ {each["file"] for each in made.values()}
+    differing = codes.keys() ^ expected
     if differing:
         raise ValueError(f"expected a file for each region's code and no other, unlike {min(differing)!r}")
     for name, code in codes.items():
-        if name != _file_of(code):
+        if name not in (_file_of(code), _plan_file(digest(code))):
             raise ValueError(f"{name} has another SHA-256 than its name says")
 
 
@@ -161,6 +176,25 @@ def _regions(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return made
 
 
+def _plan_files(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The file with the code of each plan; raises KeyError or ValueError if the manifest has none."""
+    files = _object(manifest["plans"], "its plans")
+    for name, file in files.items():
+        if not isinstance(file, str):
+            raise ValueError(f"expected the plan of {name} to be a string, got {json.dumps(file)}")
+    return files
+
+
+def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launch.Plan"]:
+    found = plans(module)
+    why_not = unavailable()
+    if why_not:
+        current().launches.update(f"ATen, op by op: {why_not}" for _ in found)
+        return {}
+    current().launches.update("plan" for _ in found)
+    return {name: load_plan(plan, codes[_plan_file(code_of(plan))]) for name, plan in found.items()}
+
+
 def _drivers(module: ir.Module) -> dict[str, str]:
     """What runs each region: tuning's choice where the IR has one, else what its size suggests."""
     moved = region_bytes(module)
@@ -179,12 +213,18 @@ def _executables(
         if keys[name] not in shared:
             shared[keys[name]] = Executable(CompiledRegion(codes[file], entry), driver, name)
     current().executables += len(shared)
+    current().launches.update("iree.runtime: the artifact has no plan" for _ in keys)
     return {name: shared[key] for name, key in keys.items()}
 
 
 def _file_of(code: bytes) -> str:
     """Named by its contents, since one compiler run makes the code of many regions."""
     return f"code/{hashlib.sha256(code).hexdigest()}.vmfb"
+
+
+def _plan_file(code: str) -> str:
+    """Named as a plan names it, by the digest."""
+    return f"code/{code}.so"
 
 
 def _machine() -> str:

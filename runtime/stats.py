@@ -22,6 +22,7 @@ class Stats:
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
         flops: floating-point operations by the same keys, as far as shapes tell.
         variants: programs compiled anew because a call's arguments share memory in another way than before.
+        launches: regions of the programs by what launches them: "plan", or "iree.runtime: " and the reason.
         eager: graphs, or calls of them, that run uncompiled, by reason.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
@@ -37,6 +38,7 @@ class Stats:
     executables: int = 0
     cache_hits: int = 0
     variants: int = 0
+    launches: Counter = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
@@ -66,6 +68,7 @@ class Stats:
             for title, counts in (
                 ("run eagerly", self.eager),
                 ("options without effect", self.without_effect),
+                ("regions are launched by", self.launches),
                 ("library calls", self.library_calls),
                 (f"tuned regions, by {self.measurements} measurements", self.tuned),
                 (f"regions that did not compile, {self.splits} of them split", self.failures),

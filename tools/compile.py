@@ -12,6 +12,7 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import drop_plans
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
 from dovetail.passes.partition.partition import PartitionPass
@@ -46,7 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def lower(module: ir.Module, options: Options, runner: Runner) -> None:
-    """Takes `module` from the level that it states to level `regions`; raises PassError if it states none."""
+    """Takes `module` from the level that it states to level `regions`; raises PassError if it states none.
+
+    A module at level `launches` is taken back to it: its plans are of code that is elsewhere.
+    """
+    if _level(module) == "launches":
+        drop_plans(module)
     runner.run(since(compile_pipeline(options.partition, options.memory_budget), _level(module)), module)
 
 

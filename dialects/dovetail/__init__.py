@@ -5,9 +5,13 @@ from torch_mlir.dialects import ext
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops import (
     AllocOp,
+    BarrierOp,
+    CopyBufferOp,
     CopyOp,
     DestinationOp,
     DetachOp,
+    DispatchOp,
+    FillBufferOp,
     FreeOp,
     GradientOp,
     OwnOp,
@@ -15,19 +19,26 @@ from dovetail.dialects.dovetail.ops import (
     ReuseOp,
     SetGradModeOp,
     SetMetadataOp,
+    SubspanOp,
     TangentOp,
     TouchOp,
+    TransientOp,
     ViewOp,
     WriteOp,
 )
-from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.types import BufferType, RefType
 
 __all__ = [
     "AllocOp",
+    "BarrierOp",
+    "BufferType",
+    "CopyBufferOp",
     "CopyOp",
     "DestinationOp",
     "DetachOp",
+    "DispatchOp",
     "Dovetail",
+    "FillBufferOp",
     "FreeOp",
     "GradientOp",
     "OwnOp",
@@ -36,8 +47,10 @@ __all__ = [
     "ReuseOp",
     "SetGradModeOp",
     "SetMetadataOp",
+    "SubspanOp",
     "TangentOp",
     "TouchOp",
+    "TransientOp",
     "ViewOp",
     "WriteOp",
     "ext",

@@ -19,7 +19,11 @@ def create(
     return made.opview
 
 
+def i64(value: int) -> ir.IntegerAttr:
+    """A number as an attribute of 64 bits."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
 def i64_array(values: Sequence[int]) -> ir.ArrayAttr:
     """`[1, 2]` as an attribute."""
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(i64, value) for value in values])
+    return ir.ArrayAttr.get([i64(value) for value in values])

@@ -6,6 +6,13 @@ from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, require_tensor_info
 
 
+class BufferType(Dovetail.Type, name="buffer"):
+    """Bytes in memory, for compiled code to read and write: all of a transient, or a `dovetail.subspan`.
+
+    `!dovetail.buffer`
+    """
+
+
 class RefType(Dovetail.Type, name="ref"):
     """A tensor's memory as the user sees it: shape and element type, then strides in elements from its first one.
 

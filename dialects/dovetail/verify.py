@@ -1,5 +1,6 @@
 """Rules that several op verifiers share. Each returns whether the op keeps the rule, having reported it if not."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, get_args, get_origin
 
@@ -19,7 +20,9 @@ def is_as_declared(op: ir.OpView) -> bool:
 
     If not, IRDL's own check, which runs after ours, rejects the op and says why.
     """
-    operands, results, attributes = _declared(type(op))  # type: ignore[arg-type]  # a class of ops is hashable
+    operands, results, attributes, variadic = _declared(type(op))  # type: ignore[arg-type]  # a class of ops is hashable
+    if variadic is not None:
+        operands = [variadic] * len(op.operands)
     if len(op.operands) != len(operands) or len(op.results) != len(results):
         return False
     if not all(name in op.attributes for name in attributes):
@@ -30,13 +33,22 @@ def is_as_declared(op: ir.OpView) -> bool:
     )
 
 
+# What the hint of an operand without a number is, an iterable of values.
+_MANY: tuple[Any, ...] = (Sequence,)
+
+
 @cache
-def _declared(op_class: type[ir.OpView]) -> tuple[list, list, dict[str, Any]]:
-    """The kinds of an op's operands and results, and of its attributes by name; each op is verified after each pass."""
+def _declared(op_class: type[ir.OpView]) -> tuple[list, list, dict[str, Any], Any]:
+    """The kinds of an op's operands and results, of its attributes by name, and of operands without a number, if any.
+
+    Remembered, since each op is verified after each pass.
+    """
     hints = op_class.__annotations__
     operands = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.Value]
     results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
-    return operands, results, {name: hint for name, hint in hints.items() if get_origin(hint) is None}
+    attributes = {name: hint for name, hint in hints.items() if get_origin(hint) is None}
+    variadic = [get_args(get_args(hint)[0])[0] for hint in hints.values() if get_origin(hint) in _MANY]
+    return operands, results, attributes, variadic[0] if variadic else None
 
 
 def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:
@@ -73,6 +85,12 @@ def is_integers(op: ir.OpView, name: str) -> bool:
         if not isinstance(each, ir.IntegerAttr) or each.value < 0:
             return fail(op, f"expects '{name}' to hold integers from 0 up, got {each}")
     return True
+
+
+def is_count(op: ir.OpView, name: str) -> bool:
+    """Checks an attribute that counts bytes."""
+    value = ir.IntegerAttr(op.attributes[name]).value
+    return value >= 0 or fail(op, f"expects '{name}' to be an integer from 0 up, got {value}")
 
 
 def is_version_count(op: ir.OpView) -> bool:

@@ -13,7 +13,7 @@ _DIALECTS = ("dovetail", "torch", "func")
 # Torch ops that compute nothing: Python's values, and the border to a region's memory.
 _PASSED = (*FROM_PYTHON, "torch.copy.to_vtensor")
 # From here on the host computes nothing itself: it calls, and makes views.
-_HOST_LEVELS = ("program", "regions")
+_HOST_LEVELS = ("program", "regions", "launches")
 
 
 def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: str, pass_name: str) -> None:

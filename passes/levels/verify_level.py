@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_border, is_guard, is_region
 from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.plans import is_plan
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.in_place.verify_in_place import broken_proofs
@@ -23,13 +24,15 @@ from dovetail.passes.rewriting.cloning import bodies, functions
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
 _MEMORY = "alloc reuse free"
-_IN_SUBGRAPHS = {"program": "copy", "regions": f"copy {_MEMORY}"}
+_IN_SUBGRAPHS = {"program": "copy", "regions": f"copy {_MEMORY}", "launches": f"copy {_MEMORY}"}
+_LOWERED = {"call": _CALL, "forward": f"read own copy destination {_MEMORY}", "backward": f"read copy {_MEMORY}"}
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
 LEVELS = {
     "joint": {"joint": "read write touch own view detach set_metadata set_grad_mode tangent gradient"},
     "split": {"call": _CALL, "forward": "read own copy", "backward": "read copy"},
     "program": {"call": _CALL, "forward": "read own copy", "backward": "read copy"},
-    "regions": {"call": _CALL, "forward": f"read own copy destination {_MEMORY}", "backward": f"read copy {_MEMORY}"},
+    "regions": _LOWERED,
+    "launches": _LOWERED,
 }
 
 
@@ -59,6 +62,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 check_guard(function_op, self.name)
             elif is_region(function_op):
                 check_region_ops(ops[name], self.name)
+            elif is_plan(function_op) and self.level == "launches":
+                continue  # verify-launches knows what may stand there
             else:
                 self._check_host(name, function_op, ops[name])
         check_control_flow(module, found, ops, self.name)
@@ -67,9 +72,9 @@ class VerifyLevelPass(Pass, name="verify-level"):
         first = next(iter(LEVELS[self.level]))
         if first not in found:
             raise fail(module.operation, self.name, f"expects a function '@{first}' at level '{self.level}'")
-        for op, rule in broken_proofs(found, ops) if self.level == "regions" else ():
+        for op, rule in broken_proofs(found, ops) if LEVELS[self.level] is _LOWERED else ():
             raise fail(op, self.name, rule)
-        if self.level in ("program", "regions"):
+        if self.level in ("program", "regions", "launches"):
             check_own_memory(found, ops, self.name)
 
     def _check_stated(self, module: ir.Module) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import dovetail
-from dovetail import build
+from dovetail import loading
 from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.errors import StrictError
 
@@ -20,7 +20,7 @@ def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV") -> list[
         failure = CompileFailure(reason, "", "iree-compile FILE")
         return {**compile_regions(good, target, **options), **dict.fromkeys(bad, failure)}
 
-    monkeypatch.setattr(build, "compile_regions", compiled)
+    monkeypatch.setattr(loading, "compile_regions", compiled)
     return rounds
 
 
@@ -111,13 +111,14 @@ def test_an_update_in_place_is_split_by_what_it_stores(monkeypatch):
 
 def test_what_the_runtime_refuses_to_load_is_split_too(monkeypatch):
     """Would catch an IndexError in the user's process: IREE's runtime binds a few dozen tensors to a dispatch."""
-    load = build.Executable
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
+    load = loading.Executable
 
     def refusing(compiled, driver, name):
         if name == "forward_region_0":
             raise IndexError("OUT_OF_RANGE; dispatch requiring 200 bindings exceeds limit of 64")
         return load(compiled, driver=driver, name=name)
 
-    monkeypatch.setattr(build, "Executable", refusing)
+    monkeypatch.setattr(loading, "Executable", refusing)
     stats = _run(_nine_ops)
     assert (stats.splits, stats.ops["region"], stats.ops["fallback"]) == (1, 9, 0)

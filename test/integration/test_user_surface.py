@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import dovetail
-from dovetail import build
+from dovetail import loading
 from dovetail.backends.iree import CompiledRegion, CompileFailure
 
 
@@ -55,7 +55,7 @@ def test_region_that_does_not_load(monkeypatch):
     def compiled(texts, target, **_):
         return {name: CompiledRegion(b"no module", "main") for name in texts}
 
-    monkeypatch.setattr(build, "compile_regions", compiled)
+    monkeypatch.setattr(loading, "compile_regions", compiled)
     dovetail.stats(reset=True)
     torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
     assert any("can't be loaded" in reason for _, reason in dovetail.stats().library_calls)
@@ -69,7 +69,7 @@ def test_region_with_a_constant_that_does_not_compile(monkeypatch):
     def fail(texts, target, **_):
         return {name: CompileFailure("crash: SIGSEGV", "", "iree-compile FILE") for name in texts}
 
-    monkeypatch.setattr(build, "compile_regions", fail)
+    monkeypatch.setattr(loading, "compile_regions", fail)
     compiled = torch.compile(lambda x: (x * torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])), backend="dovetail")
     for _ in range(2):
         product, constant = compiled(torch.ones(2))
@@ -84,7 +84,7 @@ def test_region_that_does_not_compile(monkeypatch, reason):
     def fail(texts, target, **_):
         return {name: CompileFailure(reason, "", "iree-compile FILE") for name in texts}
 
-    monkeypatch.setattr(build, "compile_regions", fail)
+    monkeypatch.setattr(loading, "compile_regions", fail)
     before = dovetail.stats().ops["fallback"]
     torch.testing.assert_close(run(torch.compile(fn, backend="dovetail")), run(fn))
     stats = dovetail.stats()

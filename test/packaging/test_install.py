@@ -106,7 +106,7 @@ def copy_sources(repository: Path, package_folders: dict[str, str], copy: Path) 
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(repository / name, copy)
     for folder in package_folders.values():
-        shutil.copytree(repository / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(repository / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     return copy
 
 

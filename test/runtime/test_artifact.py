@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import shutil
 import stat
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import torch
 from modules import TRAINED
 
+import dovetail
 from dovetail.backends.target import Target
 from dovetail.build import build
 from dovetail.dialects.context import make_context, parse_module
@@ -32,14 +34,26 @@ from dovetail.tools.run.command import main as run
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An artifact with two regions or more; tests change copies of it."""
+    """An artifact with two regions or more, none with a launch plan; tests change copies of it."""
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setenv("DOVETAIL_LAUNCH", "iree.runtime")
+        return _saved(tmp_path_factory.mktemp("artifact"))
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, each region with a plan."""
+    return _saved(tmp_path_factory.mktemp("planned"))
+
+
+def _saved(folder: Path) -> Path:
     module, runner = parse_module(TRAINED, make_context()), Runner()
     # Too small for regions by the cost model, which is not what is tested here.
     small = [each for each in compile_pipeline() if each.name != "call-small-regions"]
     runner.run(tuple(small), module)
     executables = build(module, Options(), "cpu", runner)
     assert executables
-    path = tmp_path_factory.mktemp("artifact") / "trained.dovetail"
+    path = folder / "trained.dovetail"
     save_artifact(path, module, executables, Target())
     return path
 
@@ -72,9 +86,11 @@ def _with_manifest(change: Callable[[dict], None]) -> Callable[[dict[str, bytes]
     return changed
 
 
-def test_artifact_does_what_was_compiled(saved: Path):
+@pytest.mark.parametrize("way", ["saved", "planned"])
+def test_artifact_does_what_was_compiled(way: str, request: pytest.FixtureRequest):
     """Would catch code under the wrong region's name, or a fact that stayed behind in the compiler's process."""
-    module, executables = load_artifact(saved)
+    module, executables = load_artifact(request.getfixturevalue(way))
+    assert executables
     program, _ = load_program(module, executables)
     x, b = torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_(), torch.arange(6.0).reshape(2, 3)
     expected, old = x.detach().exp() * b, b.clone()
@@ -85,16 +101,66 @@ def test_artifact_does_what_was_compiled(saved: Path):
     torch.testing.assert_close(x.grad, expected)
 
 
-def test_layout_is_as_documented(saved: Path):
+@pytest.mark.parametrize(("way", "ending"), [("saved", ".vmfb"), ("planned", ".so")])
+def test_layout_is_as_documented(way: str, ending: str, request: pytest.FixtureRequest):
     """Would catch a file that comes or goes without a new format number."""
-    with zipfile.ZipFile(saved) as opened:
+    with zipfile.ZipFile(request.getfixturevalue(way)) as opened:
         names, manifest = opened.namelist(), json.loads(opened.read("artifact.json"))
         parse_module(opened.read("module.mlir").decode(), make_context())
     assert names[:2] == ["artifact.json", "module.mlir"]
-    assert all(name.startswith("code/") and name.endswith(".vmfb") for name in names[2:])
-    assert list(manifest) == [*("format", "torch", "torch-mlir", "iree", "target", "machine", "module", "regions")]
+    assert all(name.startswith("code/") and name.endswith(ending) for name in names[2:])
+    facts = ("format", "torch", "torch-mlir", "iree", "target", "machine", "module", "regions", "plans")
+    assert tuple(manifest) == facts
     assert manifest["format"] == 2
-    assert {each["file"] for each in manifest["regions"].values()} == set(names[2:])
+    files = {*(each["file"] for each in manifest["regions"].values()), *manifest["plans"].values()}
+    assert files == set(names[2:])
+
+
+def test_plans_that_cannot_run_leave_their_regions_to_aten(planned: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch an artifact that is lost, or silently slow, where the extension is not built."""
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
+    dovetail.stats(reset=True)
+    module, executables = load_artifact(planned)
+    assert executables == {}
+    [counted] = dovetail.stats().launches
+    assert counted == "ATen, op by op: DOVETAIL_LAUNCH=iree.runtime"
+    x, b = torch.randn(2, 3, requires_grad=True), torch.randn(2, 3)
+    expected = x.detach().exp() * b
+    torch.testing.assert_close(load_program(module, executables)[0]([x, b])[0], expected)
+
+
+def test_foreign_code_is_refused_unloaded(planned: Path, tmp_path: Path):
+    """Would catch a shared object that runs although it is not the one that the plan names."""
+
+    def altered(files: dict[str, bytes]) -> None:
+        files.update((name, files[name][:-1] + b"?") for name in files if name.endswith(".so"))
+
+    with pytest.raises(ArtifactError, match="has another SHA-256 than its name says"):
+        load_artifact(_changed(planned, tmp_path, altered))
+
+    def foreign(files: dict[str, bytes]) -> None:
+        for name in [name for name in files if name.endswith(".so")]:
+            del files[name]
+        file = f"code/{_digest(b'foreign')}.so"
+        files[file] = b"foreign"
+        _with_manifest(lambda manifest: manifest.update(plans=dict.fromkeys(manifest["plans"], file)))(files)
+
+    with pytest.raises(ArtifactError, match="expected code for each region of the module and no other, unlike for"):
+        load_artifact(_changed(planned, tmp_path, foreign))
+
+
+def test_plan_that_does_not_fit_its_code_is_refused(planned: Path, tmp_path: Path):
+    """Would catch a launch with fewer buffers than the code reads: it would take any bytes for addresses."""
+
+    def change(files: dict[str, bytes]) -> None:
+        lines = files["module.mlir"].decode().splitlines()
+        fewer = [line.replace('"(%', '"(', 1) if "dovetail.dispatch" in line else line for line in lines]
+        fewer = [re.sub(r'(dispatch"\()\d+, (.*: \()!dovetail.buffer, ', r"\1\2", line) for line in fewer]
+        files["module.mlir"] = "\n".join(fewer).encode()
+
+    message = r"region '.*': the plan does not fit its code, which '.*' takes \d bindings"
+    with pytest.raises(ArtifactError, match=message):
+        load_artifact(_changed(planned, tmp_path, change))
 
 
 def test_artifact_runs_where_the_compiler_cannot_be_imported(saved: Path):
@@ -216,7 +282,7 @@ def test_what_iree_cannot_load_is_refused(saved: Path, tmp_path: Path):
     path = _changed(saved, tmp_path, _replaced_code(b"no code"))
     with pytest.raises(ArtifactError) as caught:
         load_artifact(path)
-    assert str(caught.value).startswith(f"{path}: IREE's runtime can't load its code: ")
+    assert str(caught.value).startswith(f"{path}: its code can't be loaded: ")
 
 
 @pytest.mark.parametrize("package", ["torch", "torch-mlir"])
@@ -258,6 +324,9 @@ def test_reference_loads_no_code(saved: Path, tmp_path: Path, capsys: pytest.Cap
     assert run([str(path)]) == 1
 
 
+_EXPECTED = "expected artifact.json, module.mlir and code/<SHA-256>.vmfb or .so"
+
+
 def _with_member(name: str, **facts) -> Callable[[Path], None]:
     """Adds a file of the given `zipfile.ZipInfo` facts to an archive."""
 
@@ -278,9 +347,15 @@ _CODE = f"code/{'0' * 64}.vmfb"
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (_with_member("../../out.vmfb"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got '../../out"),
-        (_with_member("/etc/passwd"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got '/etc/passwd'"),
-        (_with_member("code/"), "expected artifact.json, module.mlir and code/<SHA-256>.vmfb, got 'code/'"),
+        (
+            _with_member("../../out.vmfb"),
+            f"{_EXPECTED}, got '../../out",
+        ),
+        (
+            _with_member("/etc/passwd"),
+            f"{_EXPECTED}, got '/etc/passwd'",
+        ),
+        (_with_member("code/"), f"{_EXPECTED}, got 'code/'"),
         (_with_member("artifact.json"), "artifact.json is there 2 times"),
         (_with_member(_CODE, external_attr=stat.S_IFLNK << 16), f"{_CODE} is no plain file"),
         (_with_member(_CODE), f"expected a file for each region's code and no other, unlike '{_CODE}'"),

@@ -7,6 +7,7 @@ import pytest
 import torch
 from modules import TRAINED
 
+from dovetail.dialects.plans import drop_plans
 from dovetail.options import Options
 from dovetail.runtime.artifact import load_artifact
 from dovetail.runtime.program import load_program
@@ -35,10 +36,20 @@ def test_module_at_any_level_is_compiled(level: str, path: Path, tmp_path: Path)
     torch.testing.assert_close(_result(tmp_path / "artifact"), torch.full((2, 3), 2.0))
 
 
+def test_module_of_an_artifact_is_compiled_again(path: Path, tmp_path: Path):
+    """Would catch plans that are taken along: they name code that the module does not hold."""
+    assert main([str(path), "-o", str(tmp_path / "first")]) == 0
+    (tmp_path / "module").write_text(str(load_artifact(tmp_path / "first")[0]))
+    assert main([str(tmp_path / "module"), "-o", str(tmp_path / "second")]) == 0
+    torch.testing.assert_close(_result(tmp_path / "second"), torch.full((2, 3), 2.0))
+
+
 def test_options_reach_the_passes(path: Path, tmp_path: Path):
     """Would catch an option that is read and forgotten."""
     assert main([str(path), "-o", str(tmp_path / "a"), "--partition=default", "--strict=true", "--timeout=60"]) == 0
-    saved = str(load_artifact(tmp_path / "a")[0])
+    module, _ = load_artifact(tmp_path / "a")
+    drop_plans(module)
+    saved = str(module)
     assert opt([str(path), "--compile=partition=default", "-o", str(tmp_path / "expected")]) == 0
     assert saved.strip() == (tmp_path / "expected").read_text().strip()
 

@@ -7,7 +7,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 
-// CHECK: pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', got 'final'
+// CHECK: pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', 'launches', got 'final'
 module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> (!r, !r, !r) {
     %0 = "dovetail.read"(%x) : (!r) -> !v

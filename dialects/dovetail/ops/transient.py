@@ -1,0 +1,34 @@
+"""`dovetail.transient`: memory that a plan needs while it runs."""
+
+from torch_mlir import ir
+from torch_mlir.dialects.ext import Result
+
+from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import create, i64
+from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.types import BufferType
+
+
+class TransientOp(Dovetail.Operation, name="transient"):
+    """Uninitialised memory of `bytes` bytes, for as long as one call of the plan takes.
+
+    `%t = "dovetail.transient"() {bytes = 16896 : i64} : () -> !dovetail.buffer`
+    """
+
+    bytes: ir.IntegerAttr
+    memory: Result[BufferType]
+
+    def verify_invariants(self) -> bool:
+        if not verify.is_as_declared(self):
+            return True
+        return verify.knows_attributes(self, "bytes") and verify.is_count(self, "bytes")
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return ir.IntegerAttr(self.bytes).value
+
+
+def transient(size: int) -> TransientOp:
+    """Builds memory of `size` bytes."""
+    return create(TransientOp, [], {"bytes": i64(size)}, [BufferType.get()])

@@ -1,0 +1,98 @@
+"""Launch plans in a module: functions that say what a region launches, beside the region that they run."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import referred, symbol
+from dovetail.dialects.dovetail.ops.barrier import barrier
+from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
+from dovetail.dialects.dovetail.ops.dispatch import dispatch
+from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
+from dovetail.dialects.dovetail.ops.subspan import subspan
+from dovetail.dialects.dovetail.ops.transient import transient
+from dovetail.dialects.regions import regions
+
+PLAN, CODE = "dovetail.plan", "dovetail.code"
+"""On a plan: the region that it runs, and the SHA-256, in hex, of the executable that its entries are in."""
+
+
+def is_plan(op: ir.OpView) -> bool:
+    """Whether `op` is a function that says what a region launches."""
+    return isinstance(op, func.FuncOp) and PLAN in op.attributes
+
+
+def plans(module: ir.Module) -> dict[str, func.FuncOp]:
+    """The plans of `module`, by the symbol of their region; raises ValueError for one that is not of a plan's form."""
+    found: dict[str, func.FuncOp] = {}
+    for op in filter(is_plan, module.body.operations):
+        if op.is_external or not isinstance(op.attributes[PLAN], ir.FlatSymbolRefAttr) or CODE not in op.attributes:
+            raise ValueError(f"expected a plan with a body, of one region and with its code, got '@{symbol(op)}'")
+        if referred(op, PLAN) in found:
+            raise ValueError(f"'@{symbol(op)}' is a second plan for '@{referred(op, PLAN)}'")
+        found[referred(op, PLAN)] = op
+    return found
+
+
+def code_of(plan: func.FuncOp) -> str:
+    """The digest of the plan's code; raises ValueError if it states none."""
+    return ir.StringAttr(plan.attributes[CODE]).value
+
+
+def digest(code: bytes) -> str:
+    """What a plan calls `code`."""
+    return hashlib.sha256(code).hexdigest()
+
+
+def import_plans(module: ir.Module, found: Mapping[str, tuple[Mapping[str, Any], str]]) -> None:
+    """Takes a module from level `regions` to `launches`.
+
+    `found` has, by symbol, the regions that have a plan: a record of `backends/read_plans.py` and the digest of its
+    code. The others run through IREE's runtime.
+    """
+    with module.context:
+        for name, region in regions(module).items():
+            if name in found:
+                _import_plan(region, *found[name])
+        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("launches")
+
+
+def drop_plans(module: ir.Module) -> None:
+    """Takes a module from level `launches` back to `regions`."""
+    for plan in plans(module).values():
+        plan.operation.erase()
+    module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)
+
+
+def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> None:
+    with region.location, ir.InsertionPoint.after(region):
+        plan = func.FuncOp(f"{symbol(region)}_plan", region.type, visibility="private")
+        plan.attributes[PLAN] = ir.FlatSymbolRefAttr.get(symbol(region))
+        plan.attributes[CODE] = ir.StringAttr.get(code)
+        entry = plan.add_entry_block()
+    with region.location, ir.InsertionPoint(entry):
+        buffers = [*entry.arguments, *(transient(size).memory for size in steps["transients"])]
+        for step in steps["steps"]:
+            _import_step(step, buffers)
+        func.ReturnOp([])
+
+
+def _import_step(step: Mapping[str, Any], buffers: list[ir.Value]) -> None:
+    def span(place: int, offset: int, length: int) -> ir.Value:
+        return subspan(buffers[place], offset, length).buffer
+
+    match step["op"]:
+        case "dispatch":
+            bindings = [span(*each) for each in step["bindings"]]
+            dispatch(step["entry"], step["workgroups"], step["constants"], bindings)
+        case "copy":
+            copy_buffer(span(*step["source"]), span(*step["target"]))
+        case "fill":
+            fill_buffer(span(*step["target"]), step["pattern"], step["bits"])
+        case "barrier":
+            barrier()
+        case other:
+            raise ValueError(f"a plan has no step '{other}'")

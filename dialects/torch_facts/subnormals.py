@@ -1,0 +1,42 @@
+"""Which ops can tell a subnormal number from zero.
+
+IREE's runtime sets the processor to take subnormal numbers for zero, arguments and results alike. An op *can tell* if
+its function jumps at zero or is infinitely steep there: then a number below 1.2e-38 makes another result than zero
+does, however small the number. All others change by about as little as the number itself, or by its product with
+another operand.
+"""
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import tensor_info
+
+_JUMPS = frozenset(
+    "eq ne ge gt le lt sign sgn heaviside signbit logical_not logical_and logical_or logical_xor any all count_nonzero "
+    "argmax argmin ceil floor floor_divide fmod remainder threshold threshold_backward leaky_relu_backward "
+    "elu_backward hardtanh_backward hardswish_backward nan_to_num isinf isfinite isnan".split()
+)
+_STEEP = frozenset(
+    "div reciprocal rsqrt sqrt pow log log2 log10 logit xlogy lgamma digamma atan2 hypot addcdiv std var_mean norm "
+    "linalg_vector_norm".split()
+)
+
+
+def telling_op(region: ir.OpView) -> str:
+    """The first op of `region` that can tell, by its ATen name; "" if none can."""
+    for op in region.operation.regions[0].blocks[0].operations:
+        if can_tell(op.operation):
+            return aten_name(op.operation) or ""
+    return ""
+
+
+def can_tell(op: ir.Operation) -> bool:
+    """Whether the torch op `op` can tell a subnormal operand from zero."""
+    name = aten_name(op)
+    infos = [tensor_info(value.type) for value in op.operands]
+    if name is None or not any(info is not None and info.is_floating_point for info in infos):
+        return False
+    base = name.split(".")[1]
+    results = [tensor_info(value.type) for value in op.results]
+    # A truth value, or an index, of a number: comparisons by any name, casts, the places of extremes.
+    return base in _JUMPS | _STEEP or any(info is not None and not info.is_floating_point for info in results)

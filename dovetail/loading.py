@@ -1,0 +1,96 @@
+"""What launches each region of a module: a plan where there is one, else IREE's runtime."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.backends.cache import RegionCache
+from dovetail.backends.iree import CompiledRegion, CompileFailure, Outcome, compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions
+from dovetail.dialects.torch_facts.subnormals import telling_op
+from dovetail.options import Options
+from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.plans import unavailable, unloadable
+
+# A region's text, the variant that it is compiled in, and the driver that runs it.
+Made = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class ThroughRuntime:
+    """A region that IREE's runtime launches; `why` there is no plan."""
+
+    executable: Executable
+    why: str
+
+
+Loaded = LaunchPlan | ThroughRuntime
+
+
+def load(
+    module: ir.Module,
+    options: Options,
+    target: Target,
+    cache: RegionCache | None,
+    known: dict[Made, Loaded | CompileFailure],
+) -> dict[str, Loaded | CompileFailure]:
+    """What each region compiled and loaded to; `known` remembers it, so that equal regions share one."""
+    found, plannable = made(module), not unavailable()
+    for variant in VARIANTS:
+        missing = {name: each[0] for name, each in found.items() if each[1] == variant and each not in known}
+        if not missing:
+            continue
+        compiled = compile_regions(
+            missing, target.variant(variant), timeout=options.timeout, cache=cache, plans=plannable
+        )
+        for name, outcome in compiled.items():
+            if found[name] not in known:
+                known[found[name]] = _loaded(outcome, found[name][2], name)
+    return {name: known[each] for name, each in found.items()}
+
+
+def made(module: ir.Module) -> dict[str, Made]:
+    """What decides each region's executable: tuning's choice, or else the default variant and its size."""
+    texts, moved = region_texts(module), region_bytes(module)
+    return {
+        name: (
+            texts[name],
+            choice(region, VARIANT, "default", VARIANTS),
+            choice(region, DRIVER, choose_driver(moved[name]), DRIVERS),
+        )
+        for name, region in regions(module).items()
+    }
+
+
+def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
+    """The regions that IREE's runtime would compute wrongly, since it takes subnormal numbers for zero, with why."""
+    found: dict[str, str] = {}
+    for name, region in regions(module).items():
+        op, each = telling_op(region), ready[name]
+        if op and isinstance(each, ThroughRuntime):
+            found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"
+    return found
+
+
+def _loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:
+    """What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
+    if isinstance(outcome, CompileFailure):
+        return outcome
+    why = _unplanned(outcome)
+    if outcome.plan is not None and not why:
+        return outcome.plan
+    try:
+        return ThroughRuntime(Executable(outcome, driver=driver, name=name), why)
+    except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
+        message = " ".join(str(error).split())
+        return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
+
+
+def _unplanned(compiled: CompiledRegion) -> str:
+    """Why a region can't be launched by a plan here; "" if it can."""
+    if unavailable() or compiled.plan is None:
+        return unavailable() or compiled.why_unplanned
+    return unloadable(compiled.plan.code)

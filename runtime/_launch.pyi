@@ -1,0 +1,25 @@
+"""The extension `_launch.c`."""
+
+from collections.abc import Callable
+
+import torch
+
+class Library:
+    code: bytes
+    def __init__(self, code: bytes) -> None: ...
+
+class Plan:
+    name: str
+    library: Library
+    def __init__(
+        self,
+        name: str,
+        library: Library,
+        arguments: tuple[tuple[tuple[int, ...], int, int], ...],
+        transient_bytes: int,
+        steps: tuple[tuple, ...],
+        misfit: Callable[[int, object], None],
+    ) -> None: ...
+    def __call__(self, *tensors: torch.Tensor) -> None: ...
+
+def attach(tensor_type: type[torch.Tensor], exchange: object, get_num_threads: Callable[[], int]) -> bool: ...

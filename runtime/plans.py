@@ -1,0 +1,162 @@
+"""Loads launch plans: regions that run on torch's own threads, without IREE's runtime (docs/launch-plans.md)."""
+
+import functools
+import logging
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.calls import referred
+from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
+from dovetail.dialects.plans import PLAN, code_of, digest
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.errors import OptionError
+
+if TYPE_CHECKING:
+    from dovetail.runtime import _launch
+
+log = logging.getLogger("dovetail")
+
+WAYS = ("plans", "iree.runtime")
+"""What `DOVETAIL_LAUNCH` may say: plans where there are any, the default, or none."""
+
+ALIGNMENT = 64
+"""Bytes between transients, and before each argument."""
+
+# DLPack's numbers of kinds of element, by the start of PyTorch's names.
+_TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
+_DISPATCH, _FILL, _COPY = range(3)
+
+_libraries: weakref.WeakValueDictionary[str, "_launch.Library"] = weakref.WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def unavailable() -> str:
+    """Why no plan can run in this process; "" if plans can."""
+    way = os.environ.get("DOVETAIL_LAUNCH", WAYS[0])
+    if way not in WAYS:
+        raise OptionError(f"DOVETAIL_LAUNCH={way}: expected one of: {', '.join(WAYS)}")
+    return _attached() if way == WAYS[0] else f"DOVETAIL_LAUNCH={way}"
+
+
+@functools.cache
+def _attached() -> str:
+    """Shows the extension this process's torch; says once what is lost where that fails."""
+    try:
+        from dovetail.runtime import _launch
+
+        _launch.attach(torch.Tensor, torch.Tensor.__dlpack_c_exchange_api__, torch.get_num_threads)
+    except (ImportError, AttributeError, ValueError) as error:
+        reason = f"the extension that launches plans can't be used: {error}"
+        log.warning("%s; regions run through iree.runtime, and slower: docs/launch-plans.md", reason)
+        return reason
+    return ""
+
+
+def unloadable(code: bytes) -> str:
+    """Why the executable `code` can't be loaded here; "" if it can."""
+    try:
+        load_library(code)
+    except (OSError, ValueError) as error:
+        return f"the code {error}"
+    return ""
+
+
+def load_library(code: bytes) -> "_launch.Library":
+    """The executable `code`, loaded once for all plans of it that are in use.
+
+    Raises:
+        OSError, ValueError: if it can't be loaded, or is none that a plan can use.
+    """
+    from dovetail.runtime import _launch
+
+    key = digest(code)
+    with _loading:
+        library = _libraries.get(key)
+        if library is None:
+            library = _libraries[key] = _launch.Library(code)
+        return library
+
+
+def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
+    """What runs the region of `plan`, as `run(*inputs, *destinations)`; returns when the destinations are written.
+
+    Every tensor must be as the region declares it and importable (`prepare`), else an error names region and argument
+    before anything is written. Calls may come from several threads at once. The result's `library.code` is `code`.
+
+    Raises:
+        ValueError: if `code` is not what the plan names, or the plan does not fit it.
+    """
+    from dovetail.runtime import _launch
+
+    name = referred(plan, PLAN)
+    if digest(code) != code_of(plan):
+        raise ValueError(f"region '{name}': the plan is for code {code_of(plan)}, got {digest(code)}")
+    infos = [require_tensor_info(argument.type) for argument in plan.arguments]
+    arguments = tuple((info.shape, _type_code(info.dtype), info.itemsize * 8) for info in infos)
+    misfit = functools.partial(_refuse, name, tuple(infos))
+    try:
+        reader = _Reader(plan)
+        return _launch.Plan(name, load_library(code), arguments, reader.transient_bytes, tuple(reader.steps), misfit)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
+
+
+class _Reader:
+    """A plan's steps as the extension takes them; its transients lie one after the other in one buffer."""
+
+    def __init__(self, plan: func.FuncOp):
+        self.places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
+        self.transient_bytes = 0
+        self.steps: list[tuple] = []
+        waits = False
+        for op in (each.operation.opview for each in plan.body.blocks[0].operations):
+            match op:
+                case TransientOp():
+                    self.places[op.memory] = (len(plan.arguments), self.transient_bytes)
+                    self.transient_bytes += -(-op.size // ALIGNMENT) * ALIGNMENT
+                case BarrierOp():
+                    waits = True
+                case DispatchOp():
+                    ranges = tuple(map(self._range, op.operands))
+                    self.steps.append((_DISPATCH, waits, op.entry_name, op.counts, op.words, ranges, 0, 0))
+                    waits = False
+                case FillBufferOp():
+                    self.steps.append((_FILL, waits, "", (), (), (self._range(op.target),), op.bits, op.width))
+                    waits = False
+                case CopyBufferOp():
+                    ranges = self._range(op.source), self._range(op.target)
+                    self.steps.append((_COPY, waits, "", (), (), ranges, 0, 0))
+                    waits = False
+                case SubspanOp() | func.ReturnOp():
+                    continue
+                case _:
+                    raise ValueError(f"a plan has no '{op.operation.name}'")
+
+    def _range(self, value: ir.Value) -> tuple[int, int, int]:
+        span = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
+        if not isinstance(span, SubspanOp) or span.memory not in self.places:
+            raise ValueError("launches take subspans of arguments and transients alone")
+        place, offset = self.places[span.memory]
+        return place, offset + span.start, span.size
+
+
+def _type_code(dtype: str) -> int:
+    return _TYPE_CODES[dtype.rstrip("0123456789")]
+
+
+def _refuse(name: str, infos: tuple[TensorInfo, ...], index: int, given: Any) -> NoReturn:
+    """Says how argument `index` differs from what the region was compiled for."""
+    info = infos[index]
+    where = f"region '{name}', argument {index}"
+    expected = f"expected torch.{info.dtype}, shape {info.shape}, contiguous, on the cpu, aligned to {ALIGNMENT} bytes"
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"{where}: got {type(given).__name__}; {expected}")
+    got = f"got {given.dtype}, shape {tuple(given.shape)}, strides {given.stride()}, on {given.device}"
+    address = f", address {given.data_ptr():#x}" if given.is_cpu else ""
+    raise ValueError(f"{where}: {got}{address}; {expected}: use prepare()")

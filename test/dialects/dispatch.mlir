@@ -1,0 +1,17 @@
+// RUN: dovetail-opt %s -o %t
+// RUN: dovetail-opt %t | diff %t -
+// RUN: FileCheck %s < %t
+// RUN: dovetail-opt %s --pass-pipeline='canonicalize,cse' | FileCheck %s --check-prefix=EFFECTS
+//
+// Catches a launch that is dropped since nothing uses it, or merged with an equal one.
+
+// CHECK-LABEL: func.func @round_trip(
+// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}, %{{.*}}) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+// EFFECTS-LABEL: func.func @round_trip(
+// EFFECTS-COUNT-2: "dovetail.dispatch"
+// EFFECTS: return
+func.func @round_trip(%a: !dovetail.buffer, %b: !dovetail.buffer) {
+  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+  return
+}

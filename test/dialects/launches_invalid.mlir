@@ -1,0 +1,73 @@
+// RUN: dovetail-opt %s --split-input-file --verify-diagnostics
+//
+// Catches launches that reach beyond their memory, and misspelt attributes.
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.transient' op expects 'bytes' to be an integer from 0 up, got -1}}
+  %t = "dovetail.transient"() {bytes = -1 : i64} : () -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.subspan' op expects bytes inside of its operand's 16, got 8 to 20}}
+  %s = "dovetail.subspan"(%x) {offset = 8 : i64, length = 12 : i64} : (!torch.vtensor<[4],f32>) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.subspan' op expects 'offset' to be an integer from 0 up, got -4}}
+  %s = "dovetail.subspan"(%x) {offset = -4 : i64, length = 4 : i64} : (!torch.vtensor<[4],f32>) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor or a transient, got '!dovetail.buffer'}}
+  %s = "dovetail.subspan"(%b) {offset = 0 : i64, length = 4 : i64} : (!dovetail.buffer) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroups' to count x, y and z, got [8]}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroups = [8]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'constants' to hold integers from 0 up, got -1 : i64}}
+  "dovetail.dispatch"(%b) {constants = [-1], entry = "add", workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups' or 'constants'}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.fill_buffer' op expects a pattern of 8, 16, 32 or 64 bits, got 1 : i24}}
+  "dovetail.fill_buffer"(%b) {pattern = 1 : i24} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.barrier' op has no attribute 'late', expected none}}
+  "dovetail.barrier"() {late} : () -> ()
+  return
+}

@@ -1,0 +1,261 @@
+// RUN: dovetail-opt %s --split-input-file --verify-launches --verify-diagnostics
+//
+// Catches plans that write what they may not, read what nobody wrote, or belong to another region.
+
+// A sound plan: no error is expected.
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %t = "dovetail.transient"() {bytes = 128 : i64} : () -> !b
+    %d = "dovetail.subspan"(%t) {offset = 0 : i64, length = 128 : i64} : (!b) -> !b
+    "dovetail.fill_buffer"(%d) {pattern = 0 : i32} : (!b) -> ()
+    "dovetail.barrier"() : () -> ()
+    "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' takes (!torch.vtensor<[32],f32>, !torch.tensor<[32],f32>, !torch.tensor<[32],f32>) -> (), its region '@r' takes}}
+  func.func private @p(%x: !v, %o: !m, %q: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' is for '@q', the regions are: @r}}
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @q, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' expects 'dovetail.code' to be the digest of its code}}
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' never touches argument 1, a result}}
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    // expected-error @+1 {{overwrites a value of type '!torch.vtensor<[32],f32>'}}
+    "dovetail.fill_buffer"(%a) {pattern = 0 : i32} : (!b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %t = "dovetail.transient"() {bytes = 128 : i64} : () -> !b
+    %d = "dovetail.subspan"(%t) {offset = 0 : i64, length = 128 : i64} : (!b) -> !b
+    // expected-error @+1 {{reads a transient that nothing has written}}
+    "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %h = "dovetail.subspan"(%o) {offset = 64 : i64, length = 64 : i64} : (!m) -> !b
+    // expected-error @+1 {{copies 64 bytes to 128}}
+    "dovetail.copy_buffer"(%h, %c) : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %g = "dovetail.subspan"(%o) {offset = 0 : i64, length = 96 : i64} : (!m) -> !b
+    %h = "dovetail.subspan"(%o) {offset = 32 : i64, length = 96 : i64} : (!m) -> !b
+    // expected-error @+1 {{copies between bytes that overlap}}
+    "dovetail.copy_buffer"(%g, %h) : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 32 : i64, length = 64 : i64} : (!m) -> !b
+    // expected-error @+1 {{binds memory from byte 32, expected one of 64}}
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 6 : i64} : (!m) -> !b
+    // expected-error @+1 {{fills 6 bytes by 4}}
+    "dovetail.fill_buffer"(%c) {pattern = 0 : i32} : (!b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    // expected-error @+1 {{has no place in a plan, expected one of 'dovetail.barrier'}}
+    %n = torch.constant.none
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+  // expected-error @+1 {{'@p2' is a second plan for '@r'}}
+  func.func private @p2(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
