@@ -3,14 +3,18 @@
 Each node of a region says which one. Tracing tags the ops of a region by it; the partition reads the tags.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx import traceback
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import CheckpointPolicy
+
+from dovetail.frontend.dynamo.graph import is_static
 
 _REGION = "dovetail_region"
 
@@ -62,3 +66,19 @@ def place_in(region: Region, node: torch.fx.Node) -> None:
     """Makes `node` a part of `region`, by way of the region inside of it that it may be a part of."""
     inner = region_of(node)
     node.meta[_REGION] = region if inner is None else inner.within(region)
+
+
+def check_reentrant(call: torch.fx.Node, operands: Sequence) -> None:
+    """Breaks the graph where nothing but parameters requires a gradient in a call with `use_reentrant=True`.
+
+    Eager's result has none then, unless a parameter is passed by name: Dynamo's operands don't tell. Its own call does.
+    """
+    differentiable = [each for each in operands if isinstance(each, torch.fx.Node) and _requires_grad(each)]
+    is_reentrant = torch.is_grad_enabled() and call.kwargs.get("use_reentrant", False)
+    if is_reentrant and differentiable and all(map(is_static, differentiable)):
+        raise DataDependentOutputException(cast(Any, call.target))
+
+
+def _requires_grad(node: torch.fx.Node) -> bool:
+    value = node.meta.get("example_value")
+    return isinstance(value, torch.Tensor) and value.requires_grad

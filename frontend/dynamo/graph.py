@@ -82,5 +82,10 @@ def static_inputs(gm: torch.fx.GraphModule) -> set[int]:
     return {
         index
         for index, node in enumerate(gm.graph.find_nodes(op="placeholder"))
-        if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {}) or "dovetail_name" in node.meta
+        if is_static(node) or "dovetail_name" in node.meta
     }
+
+
+def is_static(node: torch.fx.Node) -> bool:
+    """Whether Dynamo marks a placeholder as a parameter or a buffer."""
+    return "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {})

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import torch
 
-from dovetail.frontend.dynamo.checkpoint_regions import Region, place_in, region_of
+from dovetail.frontend.dynamo.checkpoint_regions import Region, check_reentrant, place_in, region_of
 
 _NESTED, _CHECKPOINTED = torch.ops.higher_order.invoke_subgraph, torch.ops.higher_order.tag_activation_checkpoint
 
 
 def inline_subgraphs(gm: torch.fx.GraphModule) -> None:
-    """Replaces every call in `gm` and in the graphs inside of it, in place."""
+    """Replaces every call in `gm` and in the graphs inside of it, in place; raises as `check_reentrant` does."""
     numbers = count()
     for module in list(gm.modules()):
         if not isinstance(module, torch.fx.GraphModule):
@@ -41,6 +41,7 @@ def _inline(module: torch.fx.GraphModule, call: torch.fx.Node, numbers: Iterator
     inner = getattr(module, str(named.target))
     region = region_of(call)
     if call.target is _CHECKPOINTED:
+        check_reentrant(call, operands)
         region = Region(next(numbers), inner.meta.get("_checkpoint_context_fn")).within(region)
     placeholders = inner.graph.find_nodes(op="placeholder")
     values = dict(zip(placeholders, operands, strict=True))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 
 import torch
 from torch._ops import HigherOrderOperator
-from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
@@ -14,6 +14,7 @@ from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.dispatch_log import Calls
+from dovetail.frontend.observe.recomputation import Recomputation
 from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
 from dovetail.frontend.observe.slice_updates import saved_by_update
 from dovetail.frontend.observe.transforms import unwrapped
@@ -34,14 +35,11 @@ class Recorder(torch.fx.Interpreter):
         super().__init__(gm, garbage_collect_values=False)
         self.run_facts, self.calls, self.ambient = run, calls, ambient
         self.known = {id(each) for each in run.arguments}
-        self.region: Region | None = None
-        # What autograd saved in the present checkpointed region, each with its version then.
-        self.packed: list[tuple[torch.Tensor, int]] = []
+        self.recomputed: Recomputation | None = None
 
     def run_node(self, node: torch.fx.Node):
-        if region_of(node) != self.region:
-            self._leave_region()
-            self.region = region_of(node)
+        if region_of(node) != (self.recomputed and self.recomputed.region):
+            self._enter(region_of(node))
         if node.op in ("placeholder", "output"):
             return super().run_node(node)
         given = [unwrapped(each) for each in plain_tensors(tree_leaves(self.fetch_args_kwargs_from_env(node)))]
@@ -50,7 +48,7 @@ class Recorder(torch.fx.Interpreter):
         grad_mode = torch.is_grad_enabled()
         self.calls.begin(node)
         self.calls.addresses_storage |= check_unseen(node, self.fetch_args_kwargs_from_env(node)[0])
-        with nullcontext() if self.region is None else saved_tensors_hooks(self._pack, lambda packed: packed):
+        with nullcontext() if self.recomputed is None else self.recomputed.hooks():
             result = super().run_node(node)
         returned = [unwrapped(each) for each in plain_tensors(tree_leaves(result))]
         self.run_facts.kept.append((result, returned))
@@ -65,16 +63,14 @@ class Recorder(torch.fx.Interpreter):
                 self._note_origin(node, index, tensor, list(zip(given, keys, strict=True)), mode)
         return result
 
-    def _pack(self, tensor: torch.Tensor) -> torch.Tensor:
-        """What `checkpoint` saves is packed: of it autograd checks no version."""
-        self.packed.append((tensor, version(tensor)))
-        return tensor
-
-    def _leave_region(self) -> None:
-        """Raises where eager's recomputation hands its backward what the region has written since."""
-        if any(version(tensor) != before for tensor, before in self.packed):
-            raise UnsupportedError("a checkpointed region writes what autograd saved in it")
-        self.packed.clear()
+    def _enter(self, region: Region | None) -> None:
+        """Follows the run into a checkpointed region, or out of one."""
+        if self.recomputed is not None:
+            self.recomputed.check()
+        run = self.run_facts
+        arguments = (memory(each) for each in run.arguments if isinstance(each, torch.Tensor))
+        outside = (*arguments, *chain.from_iterable(run.memories_of.values()))
+        self.recomputed = None if region is None else Recomputation(region, outside)
 
     def _note_constants(self, node: torch.fx.Node, given: list, returned: list) -> None:
         """What a second differentiation of the traced operations would get wrong."""
@@ -119,6 +115,8 @@ class Recorder(torch.fx.Interpreter):
         self.run_facts.memories |= memories
         if not memories:
             return
+        if self.recomputed is not None:
+            self.recomputed.note_writes(source_line(node), memories)
         touched = [each for each in given if memory(each) in memories]
         if getattr(node.target, "__name__", "").startswith("_foreach"):
             if len({memory(each) for each in self.calls.written}) < len(self.calls.written):
@@ -142,7 +140,7 @@ class Recorder(torch.fx.Interpreter):
                     self.run_facts.tracked.add(argument)
                 elif written.requires_grad:
                     self.run_facts.once.append(f"{source_line(node)}: autograd does not follow what it writes")
-            if grad_mode and self.region is None:
+            if grad_mode and self.recomputed is None:
                 self._note_slice(node, tensor, id(tensor) in required_grad)
 
     def _note_slice(self, node: torch.fx.Node, written: torch.Tensor, required_grad: bool) -> None:

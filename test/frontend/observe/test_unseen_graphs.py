@@ -173,18 +173,6 @@ def test_second_derivatives(nesting, function, reason):
         gradient.sum().backward()
 
 
-def test_writes_of_what_a_region_saved():
-    """Catches a gradient of the right value: eager's recomputation hands its backward the value after the write."""
-
-    def fn(x):
-        doubled = x * 2
-        wave = doubled.sin()
-        doubled.mul_(3)
-        return (wave + doubled).exp()
-
-    assert_same(checkpointed(fn), torch.linspace(0, 1, 5).requires_grad_(), eager=True, graphs=0)
-
-
 def test_windows_that_are_only_read():
     """Catches refusals of all that has windows: these are not written."""
     dovetail.stats(reset=True)
