@@ -4,7 +4,7 @@ What it observes of a run is what the user could: results with their strides, ar
 a module before and after a pass on the same inputs validates the pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,9 +15,15 @@ from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.calls import is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
+from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name, kind
+from dovetail.dialects.torch_facts.result_memory import base_name
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.guard import make_guard, read_guard
 from dovetail.runtime.program import load_plain_program, unboxed
+
+# Of library kernels, those that take places.
+_INDEXING = ("gather or scatter", "pooling")
 
 
 @dataclass(frozen=True)
@@ -44,13 +50,15 @@ class Observation:
         return found
 
 
-def random_inputs(module: ir.Module, seed: int = 0) -> list:
+def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) -> list:
     """Inputs of the types that the entry function declares; integers are 0 or 1, so that they can index anything.
 
-    They share memory as the module's guard says.
+    They share memory as the module's guard says. With `is_wide`, half of all integers are small, the others from the
+    whole range of their type, so that they overflow, unless the module may index by one.
     """
     generator = torch.Generator().manual_seed(seed)
-    return arranged(module, [_random(type_, generator) for type_ in _entry(module).type.inputs])
+    is_wide = is_wide and not any(map(_may_index, _all_ops(module)))
+    return arranged(module, [_random(type_, generator, is_wide) for type_ in _entry(module).type.inputs])
 
 
 def arranged(module: ir.Module, inputs: Sequence) -> list:
@@ -131,7 +139,27 @@ def _ops(function_op: func.FuncOp):
     return (op.operation for op in function_op.body.blocks[0].operations)
 
 
-def _random(type_: ir.Type, generator: torch.Generator):
+def _all_ops(module: ir.Module) -> Iterator[ir.Operation]:
+    for function_op in module.body.operations:
+        for block in function_op.operation.regions[0].blocks:
+            yield from (op.operation for op in block.operations)
+
+
+def _may_index(op: ir.Operation) -> bool:
+    """Whether `op` may take integers for places: a gather, a scatter, a pooling, and whatever has no row."""
+    if aten_name(op) is None or (kind(op) is not Kind.UNKNOWN and LIBRARY.get(base_name(op)) not in _INDEXING):
+        return False
+    listed = [value for operand in op.operands for value in _elements(operand)]
+    return any(info.dtype.startswith(("int", "uint")) for value in listed if (info := tensor_info(value.type)))
+
+
+def _elements(value: ir.Value) -> list[ir.Value]:
+    """Those of a list of tensors, else the value itself."""
+    is_list = not isinstance(value.owner, ir.Block) and value.owner.name == "torch.prim.ListConstruct"
+    return list(value.owner.operands) if is_list else [value]
+
+
+def _random(type_: ir.Type, generator: torch.Generator, is_wide: bool = False):
     if not isinstance(type_, RefType):
         return 1
     info = type_.info
@@ -139,7 +167,12 @@ def _random(type_: ir.Type, generator: torch.Generator):
     tensor = torch.empty_strided(info.shape, type_.strides, dtype=dtype)
     if dtype.is_floating_point or dtype.is_complex:
         return tensor.copy_(torch.randn(info.shape, generator=generator))
-    return tensor.copy_(torch.randint(0, 2, info.shape, generator=generator))
+    small = torch.randint(0, 2, info.shape, generator=generator)
+    if not is_wide or dtype is torch.bool:
+        return tensor.copy_(small)
+    range_ = torch.iinfo(dtype)
+    large = torch.randint(range_.min, range_.max, info.shape, generator=generator)
+    return tensor.copy_(torch.where(torch.rand(info.shape, generator=generator) < 0.5, large, small))
 
 
 def _copies(inputs: list) -> list:

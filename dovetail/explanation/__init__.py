@@ -28,7 +28,7 @@ from dovetail.options import Options
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What `dovetail.explain` returns; `str` is the text that it prints.
+    """What `dovetail.explain` returns; `print` it to read it.
 
     Attributes:
         graphs: one `Program` for each compiled graph and one `Eager` for each that runs uncompiled, in order. Where a
@@ -47,9 +47,10 @@ class Explanation:
 
 
 def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwargs) -> Explanation:
-    """Prints and returns what `torch.compile(fn, backend="dovetail")` believes for a call with these arguments.
+    """Returns what `torch.compile(fn, backend="dovetail")` believes for a call with these arguments.
 
-    If `fn` is such a compiled function, with the options that it was compiled with; else with the defaults.
+    Like that of `dovetail.stats()`, its text is for the caller to print. If `fn` is such a compiled function, it is
+    explained with the options that it was compiled with; else with the defaults.
 
     For each graph: how each input is mutated, shared and differentiated, what each output aliases and how it is
     regenerated, what is copied, saved for the backward and donated, what the backward computes anew, and what each call
@@ -102,7 +103,6 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
         warnings.simplefilter("ignore", EagerWarning)
         torch.compile(copied, backend=backend, dynamic=False, **separate)(*copied_args, **copied_kwargs)
     explanation = Explanation(tuple(_graph(*each) for each in compiled), options)
-    print(explanation)
     if path is not None:
         name = getattr(original, "__qualname__", type(original).__qualname__)
         path.write_text(page(name, explanation.graphs, options), encoding="utf-8")

@@ -66,6 +66,52 @@ def test_wrong_pass_is_named_with_what_it_changed(path: str, wrong: str, where: 
     assert captured.out == ""
 
 
+SQUARE = """
+!v = !torch.vtensor<[64],si8>
+!r = !dovetail.ref<!v, strided<[1]>>
+func.func @joint(%x: !r) -> !r {
+  %0 = "dovetail.read"(%x) : (!r) -> !v
+  %1 = torch.aten.mul.Tensor %0, %0 : !v, !v -> !v
+  %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
+  return %o : !r
+}
+"""
+GATHER = """
+!v = !torch.vtensor<[4],f32>
+!i = !torch.vtensor<[64],si64>
+!o = !torch.vtensor<[64],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+!ri = !dovetail.ref<!i, strided<[1]>>
+!ro = !dovetail.ref<!o, strided<[1]>>
+func.func @joint(%x: !r, %i: !ri) -> !ro {
+  %0 = "dovetail.read"(%x) : (!r) -> !v
+  %1 = "dovetail.read"(%i) : (!ri) -> !i
+  %list = torch.prim.ListConstruct %1 : (!i) -> !torch.list<vtensor>
+  %2 = torch.aten.index.Tensor %0, %list : !v, !torch.list<vtensor> -> !o
+  %o = "dovetail.own"(%2) {requires_grad = false} : (!o) -> !ro
+  return %o : !ro
+}
+"""
+
+
+def test_overflow_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch a check whose whole numbers are 0 and 1 alone, of which each is its own square."""
+    (tmp_path / "square.mlir").write_text(SQUARE)
+    assert main([str(tmp_path / "square.mlir"), "--run-check", "--seed=5", "--test-returns-the-input"]) == 1
+    captured = capsys.readouterr()
+    assert "pass 'test-returns-the-input' changed what the module does:\n  results[0]: " in captured.err
+    assert "\n  on the random inputs of --seed=6" in captured.err
+
+
+def test_an_index_stays_in_range(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch large numbers for what a list of indices holds, which ATen refuses."""
+    (tmp_path / "gather.mlir").write_text(GATHER)
+    assert main([str(tmp_path / "gather.mlir"), "--run-check", "--merge-equal-values"]) == 0
+    assert capsys.readouterr().err == (
+        "run-check: compared 1 results, 2 arguments, 0 gradients (132 numbers) after 1 passes, on seeds 0, 1\n"
+    )
+
+
 def test_wrong_pass_is_not_noticed_unasked(path: str, capsys: pytest.CaptureFixture):
     """Would catch a check, which takes seconds, that runs when nobody asked for it."""
     assert main([path, "--pass-pipeline=test-drops-a-write"]) == 0

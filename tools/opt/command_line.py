@@ -109,7 +109,14 @@ def _add_checks(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--run-check",
         action="store_true",
-        help="run the module on random inputs before and after each pass and compare",
+        help="run the module on random inputs, twice, before and after each pass and compare; says on stderr how much",
+    )
+    group.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the random inputs of --run-check (default: 0); the second run's is N + 1",
     )
     group.add_argument(
         "--verify-each",

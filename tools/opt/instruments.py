@@ -43,7 +43,7 @@ class Instruments:
 
     def run(self, pipeline: Pipeline, module: ir.Module) -> None:
         """Runs `pipeline` on `module`; raises PassError as `Runner.run` and `RunCheck` do."""
-        check = RunCheck(module) if self.options.run_check else None
+        check = RunCheck(module, self.options.seed) if self.options.run_check else None
 
         def print_before(each, module: ir.Module) -> None:
             if each.name in self.before:
@@ -64,6 +64,8 @@ class Instruments:
             seconds=self.seconds,
         )
         runner.run(pipeline, module)
+        if check is not None:
+            print(check.report(), file=sys.stderr)
 
     def timed(self, stage: str, work: Callable, *arguments: Any) -> Any:
         """Calls `work` and adds the time to that of `stage`."""
