@@ -5,8 +5,8 @@ import re
 import sys
 
 from dovetail.passes.base import registry
-from dovetail.passes.levels.verify_level import LEVELS
-from dovetail.passes.pipeline import PIPELINES
+from dovetail.passes.levels.verify_level import VerifyLevelPass
+from dovetail.passes.pipeline import PIPELINES, compile_pipeline
 from dovetail.passes.running.parse import MLIR_PASSES
 from dovetail.tools.opt.unknown_argument import has_single_dash, refusal
 
@@ -99,7 +99,7 @@ def _add_passes(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--stop-after",
-        choices=tuple(LEVELS),
+        choices=tuple(step.level for step in compile_pipeline() if isinstance(step, VerifyLevelPass)),
         help="end the pipeline (default: compile) where it has verified that level",
     )
     group.add_argument("--list-passes", action="store_true", help="describe every pass with its options, and end")
