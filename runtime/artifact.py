@@ -65,7 +65,8 @@ def save_artifact(
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, each in contents.items():
-            archive.writestr(name, each)
+            # Of no date: the same module and code are the same artifact.
+            archive.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED)
     path.write_bytes(buffer.getvalue())
 
 

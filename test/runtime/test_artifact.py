@@ -101,6 +101,16 @@ def test_artifact_does_what_was_compiled(way: str, request: pytest.FixtureReques
     torch.testing.assert_close(x.grad, expected)
 
 
+def test_same_program_is_the_same_artifact(saved: Path, tmp_path: Path):
+    """Would catch a date or an order in the file, by which nobody could compare two."""
+    module, executables = load_artifact(saved)
+    for name in ("one", "other"):
+        save_artifact(tmp_path / name, module, executables, Target())
+        with zipfile.ZipFile(tmp_path / name) as opened:
+            assert {each.date_time[0] for each in opened.infolist()} == {1980}
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
 @pytest.mark.parametrize(("way", "ending"), [("saved", ".vmfb"), ("planned", ".so")])
 def test_layout_is_as_documented(way: str, ending: str, request: pytest.FixtureRequest):
     """Would catch a file that comes or goes without a new format number."""
