@@ -167,3 +167,27 @@ def test_signal_is_one_error(tmp_path: Path, tool: str, arguments: list[str]):
     message = "the input could not be processed, SIGSEGV ended the process that did"
     assert (done.returncode, done.stderr) == (1, f"dovetail-{tool}: {message}\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["module.mlir"]
+
+
+def test_one_element_may_have_any_stride(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback from comparing inputs with what they were: bytes can't be viewed by such a stride."""
+    module = TRAINED.replace("[2,3]", "[1]").replace("strided<[3, 1]>", "strided<[99999]>")
+    assert run([written(module), "--reference", "--input=1xf32=0", "--input=1xf32=3"]) == 0, capsys.readouterr().err
+    assert capsys.readouterr().out.startswith("result 0: 1xf32=[3.]\ninput 1 (b), changed: 1xf32=[-3.]\n")
+
+
+def test_result_that_cannot_be_shown_is_an_error(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback for an element type that numpy does not have."""
+    text = """
+!v = !torch.vtensor<[2],f8E5M2>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%x: !r) -> !r {
+    return %x : !r
+  }
+}
+"""
+    assert run([written(text), "--reference"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("dovetail-run: can't run the module: ")
+    assert error.count("\n") == 1

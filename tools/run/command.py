@@ -31,8 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         with _running():
             call = Call.prepare(module, options.input, options.seed, options.gradients)
             check_outputs(options.output, call.entry)
-            outcome = call.run(executables, options.seed)
-        show(call, outcome, options.output)
+            show(call, call.run(executables, options.seed), options.output)
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-run: {error_text(error, options.file)}", file=sys.stderr)
         return 1
@@ -47,7 +46,7 @@ def _running() -> Iterator[None]:
     """Around what reads and runs a module; whatever ATen raises is about the module that it was given."""
     try:
         yield
-    except (DovetailError, ir.MLIRError):
+    except (DovetailError, ir.MLIRError, OSError):
         raise
     except Exception as error:
         raise ModuleError(f"can't run the module: {type(error).__name__}: {error}") from error
