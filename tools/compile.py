@@ -52,7 +52,10 @@ def lower(module: ir.Module, options: Options, runner: Runner) -> None:
     A module at level `launches` is taken back to it: its plans are of code that is elsewhere.
     """
     if _level(module) == "launches":
-        drop_plans(module)
+        try:
+            drop_plans(module)
+        except ValueError as error:
+            raise PassError(str(error)) from error
     runner.run(since(compile_pipeline(options.partition, options.memory_budget), _level(module)), module)
 
 

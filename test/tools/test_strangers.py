@@ -124,6 +124,15 @@ def test_level_is_a_word(written, capsys: pytest.CaptureFixture[str]):
     assert "expected a module with 'dovetail.level'" in capsys.readouterr().err
 
 
+def test_plan_of_no_form_is_an_error(written, lowered: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback for a launch plan that names no region."""
+    text = lowered.replace('dovetail.level = "regions"', 'dovetail.level = "launches"')
+    plan = "  func.func private @plan() attributes {dovetail.plan} {\n    return\n  }\n"
+    end = text.rindex("}")
+    assert run([written(text[:end] + plan + text[end:]), "--reference"]) == 1
+    assert "expected a plan with a body, of one region and with its code, got '@plan'" in capsys.readouterr().err
+
+
 def test_body_is_one_block_that_returns(written, capsys: pytest.CaptureFixture[str]):
     """Catches a function of which only the first block runs."""
     text = "func.func private @joint()\n"

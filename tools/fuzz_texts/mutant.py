@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dovetail.passes.base import registry
-from dovetail.passes.levels.verify_level import LEVELS
+from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.stages import since
 from dovetail.tools.fuzz_texts.corpus import Corpus
@@ -17,6 +17,7 @@ INPUT = "INPUT"
 
 _LEVEL = re.compile(r'dovetail\.level = "(\w+)"')
 _REFERENCE = ("run", INPUT, "--reference")
+_COMPILED = {each.level for each in compile_pipeline() if isinstance(each, VerifyLevelPass)}
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def mutant(seed: int, corpus: Corpus) -> Mutant:
 def _command(level: str, draw: Random) -> tuple[str, ...]:
     """What reads a module of `level`: mostly what runs it as it is, seldom what compiles it."""
     which = draw.random()
-    if which < 0.4 or level not in LEVELS:
+    if level == "launches" and which < 0.5:
+        return _REFERENCE
+    if which < 0.4 or level not in _COMPILED:
         return ("opt", INPUT, "--run-check") if which < 0.35 else ("opt", INPUT, *_passes(level, draw))
     if which < 0.6:
         return ("opt", INPUT, *_passes(level, draw), "--run-check")
