@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import REGION, is_region, symbol
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
+from dovetail.dialects.pinned import PINNED, is_pinned
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
@@ -61,6 +62,9 @@ def _text(region: func.FuncOp) -> str:
     with region.operation.context, ir.Location.unknown():
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
+        for op in main.opview.body.blocks[0].operations:
+            if is_pinned(op.operation):
+                del op.operation.attributes[PINNED]
         main.attributes["sym_name"] = ir.StringAttr.get("main")
         for name in ("sym_visibility", REGION, *CHOICE):
             if name in main.attributes:

@@ -12,6 +12,8 @@ from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
+from dovetail.passes.exactness.pin_compared_values import PinComparedValuesPass
+from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
@@ -54,10 +56,13 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         EliminateDeadWritesPass(),
         # Drops what nothing uses any more, and merges what the passes above built.
         MergeEqualValuesPass(),
+        # Before all that computes values again, or in regions.
+        PinComparedValuesPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,
         VerifyLevelPass("split"),
+        VerifyComparisonsPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         PlaceOpsPass(),
@@ -65,6 +70,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         OutlineRegionsPass(),
         CallSmallRegionsPass(),
         VerifyLevelPass("program"),
+        VerifyComparisonsPass(),
         LowerRegionsPass(),
         # Last: who reads an argument's memory, and when, is decided by then.
         ProveInPlacePass(),

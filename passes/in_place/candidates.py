@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.rewriting.cloning import alias_root, is_view, of_class
@@ -79,6 +80,8 @@ class Candidates:
             return "its new value is not computed by a region"
         inside = region.body.blocks[0].arguments[place]
         stored = next(iter(inside.uses)).owner.operation.operands[0]
+        if not isinstance(stored.owner, ir.Block) and is_pinned(stored.owner.operation):
+            return "its new value is compared with what comes from it, so it is computed once"
         return Update(write, argument, own, call, region, place, stored, value)
 
 

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.pinned import PINNED, is_pinned, pin
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
@@ -51,6 +52,8 @@ def _repeats(forward: func.FuncOp, backward: func.FuncOp, same: dict[ir.Value, i
         operands = [found[value] for value in op.operands if value in found]
         first = made.get(_key(op, operands)) if _is_value(op) and len(operands) == len(op.operands) else None
         if first is not None:
+            if is_pinned(op):
+                pin(first)
             found.update(zip(op.results, first.results, strict=True))
     return found
 
@@ -60,5 +63,5 @@ def _is_value(op: ir.Operation) -> bool:
 
 
 def _key(op: ir.Operation, operands: list[ir.Value]) -> tuple:
-    attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
+    attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes if name != PINNED))
     return op.name, tuple(operands), attributes, tuple(str(result.type) for result in op.results)

@@ -19,10 +19,8 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     with ir.InsertionPoint(graph.joint):
         forward = func.FuncOp("forward", ir.FunctionType.get([each.type for each in graph.arguments], []))
     values = dict(zip(graph.arguments, forward.add_entry_block().arguments, strict=True))
-    producers = (graph.producers[value] for value in saved)
-    kept = halves.forward | graph.ancestors(producer for producer in producers if producer is not None)
     with ir.InsertionPoint(forward.body.blocks[0]):
-        graph.clone(sorted(kept), values)
+        graph.clone(sorted(halves.computed(saved)), values)
         owned = [values[graph.values[graph.nodes[index].results[0]]] for index in graph.of(OwnOp)]
         for value in halves.written:
             cloned = values[graph.values[value]]

@@ -76,6 +76,11 @@ class Halves:
         effects = (index for index in self.backward if self.graph.nodes[index].is_extern)
         return [*self.graph.of(GradientOp), *effects]
 
+    def computed(self, saved: Sequence[int]) -> set[int]:
+        """The nodes of `@forward`: those that it computes anyway, and those that the `saved` values need."""
+        producers = (self.graph.producers[value] for value in saved)
+        return self.forward | self.graph.ancestors(producer for producer in producers if producer is not None)
+
     def recomputed(self, saved: Sequence[int]) -> list[int]:
         """The nodes of `@backward`, in order: its own, and those that bridge from the `saved` values."""
         nodes, kept = self.graph.nodes, set(saved)

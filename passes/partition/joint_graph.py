@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.recompute import RECOMPUTE, RECOMPUTED, SAVED, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.rewriting.cloning import clone, is_view
@@ -15,7 +16,7 @@ from dovetail.passes.rewriting.cloning import clone, is_view
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One op; `operands` and `results` are numbers of values."""
+    """One op; `operands` and `results` are numbers of values. What `is_once` is never computed again."""
 
     op: ir.Operation
     view: ir.OpView
@@ -25,6 +26,7 @@ class Node:
     policy: str | None
     is_view: bool
     is_extern: bool
+    is_once: bool
 
     @property
     def is_constant(self) -> bool:
@@ -33,7 +35,7 @@ class Node:
     @property
     def is_recomputed(self) -> bool:
         """Whether the user wants the backward to compute its results anew, and that is possible."""
-        return self.policy in RECOMPUTED and not self.is_extern
+        return self.policy in RECOMPUTED and not self.is_extern and not self.is_once
 
     @property
     def is_saved(self) -> bool:
@@ -62,7 +64,8 @@ class JointGraph:
             self.values.append(value)
             self.producers.append(index)
         results = tuple(range(first, len(self.values)))
-        return Node(op, view, kind(op), operands, results, recompute_policy(op), is_view(op), is_extern(op))
+        policy, once = recompute_policy(op), is_pinned(op)
+        return Node(op, view, kind(op), operands, results, policy, is_view(op), is_extern(op), once)
 
     def _roots(self) -> list[int]:
         """By value: whose memory it lies in. Views share their operand's, reads the argument's."""

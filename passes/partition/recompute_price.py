@@ -26,7 +26,7 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
 
     Cheap is what a region computes along the way, and what is not in `forward`: the backward alone computes that. Never
     run twice are effects (random numbers), reads, since the call may overwrite its arguments, ops of which nothing is
-    known, and what the user wants saved. What the user wants recomputed is cheap.
+    known, what must be computed once, and what the user wants saved. What the user wants recomputed is cheap.
     """
     prices: list[Cost] = []
     lengths: list[int] = []
@@ -41,7 +41,7 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
 
 
 def _price(graph: JointGraph, node: Node, in_forward: bool) -> Cost:
-    if isinstance(node.view, ReadOp) or node.is_extern or (node.is_saved and not node.is_view):
+    if isinstance(node.view, ReadOp) or node.is_extern or node.is_once or (node.is_saved and not node.is_view):
         return None
     if not in_forward or node.is_recomputed or node.is_view or node.kind in CHEAP:
         return 0

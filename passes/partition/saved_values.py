@@ -1,5 +1,6 @@
 """What `@forward` saves for `@backward`, by each algorithm of the pass `partition`."""
 
+from dataclasses import replace
 from functools import partial
 
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -8,6 +9,7 @@ from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
+from dovetail.passes.partition.repeated_decisions import repeated_decisions
 from dovetail.passes.partition.saved_memory import SavedMemory
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
@@ -15,11 +17,21 @@ _BYTE = 4096
 
 
 def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
-    """Returns the values to save, in order.
+    """Returns the values to save, in order. Of what both sides would decide by different bits, one decides.
 
     Raises:
         PassError: for a value that can neither be saved nor computed again, naming its op.
     """
+    while True:
+        saved = _cheapest(graph, halves, memory, algorithm, budget)
+        again = repeated_decisions(graph, halves, saved)
+        if not again:
+            return saved
+        for index in again:
+            graph.nodes[index] = replace(graph.nodes[index], is_once=True)
+
+
+def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
     if algorithm == "default":
         return halves.sources()
     costs = save_costs(graph, memory)

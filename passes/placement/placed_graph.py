@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
+from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.base import fail
 from dovetail.passes.placement.place_ops import PLACEMENT
@@ -23,6 +24,7 @@ class PlacedGraph:
 
     Attributes:
         placement: "region", "host" (a library call), "view", "constant", "read", "own" or "end".
+        is_pinned: whether its result is computed once, for all to read.
         is_effect: whether it is a library call from the start, which keeps its order.
         compiles: whether a view can move into a region.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
@@ -32,6 +34,7 @@ class PlacedGraph:
 
     ops: list[ir.Operation]
     placement: list[str] = field(default_factory=list)
+    is_pinned: list[bool] = field(default_factory=list)
     is_effect: list[bool] = field(default_factory=list)
     compiles: list[bool] = field(default_factory=list)
     producers: list[list[int]] = field(default_factory=list)
@@ -46,6 +49,7 @@ class PlacedGraph:
         graph, made_by = cls(body(function_op)), dict[ir.Value, int]()
         for number, op in enumerate(graph.ops):
             operands, results = list(op.operands), list(op.results)
+            graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
             graph.compiles.append(op.name not in _HOST_VIEWS)

@@ -51,13 +51,13 @@ def _earliest(graph: PlacedGraph) -> list[int]:
 
 
 def _on_host(graph: PlacedGraph) -> list[bool]:
-    """Whether a region that uses an op must wait for the host: for a call, or a view that can't move inside."""
+    """Whether a region that uses an op is a later one: after a call, a view that can't move inside, a pinned op."""
     found: list[bool] = []
     for number, placement in enumerate(graph.placement):
         waits = placement == "view" and (
             not graph.compiles[number] or any(found[each] for each in graph.producers[number])
         )
-        found.append(placement == "host" or waits)
+        found.append(placement == "host" or graph.is_pinned[number] or waits)
     return found
 
 
@@ -83,7 +83,7 @@ def _before(graph: PlacedGraph, user: int, op: int, level: list[int], earliest: 
     """The greatest level at which `op` can run for `user` to run at its own."""
     if graph.placement[user] in ("own", "end"):
         return earliest[op]
-    if graph.placement[op] == "host":
+    if graph.placement[op] == "host" or graph.is_pinned[op]:
         if graph.placement[user] != "view":
             return level[user] - (graph.placement[user] == "region")
         further = (_before(graph, each, op, level, earliest, on_host) for each in graph.users[user])

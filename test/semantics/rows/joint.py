@@ -54,6 +54,11 @@ def recomputed(x, weight):
     return functional.dropout(checkpoint(lambda x: (x @ weight).sin(), x, use_reentrant=False), 0.5)
 
 
+def decides(x):
+    y = x.exp().sin()
+    return y.amax(1), x * y.floor()
+
+
 def private_values(x, weight):
     return ((x @ weight).exp() @ weight).sum()
 
@@ -354,5 +359,28 @@ ROWS = [
         Malformed(" {requires_grad = true}", "", 'attribute "requires_grad" is expected but not provided'),
         level="split",
         tests=("runtime/test_autocast.py::test_autocast_around_the_call",),
+    ),
+    Row(
+        "J15",
+        "What decides by a last bit, a comparison or a rounding, goes by the same bits in forward and backward.",
+        decides,
+        lambda: [matrix()],
+        """
+            CHECK: func.func @forward
+            CHECK: [[Y:%[0-9]+]] = torch.aten.sin %{{[0-9]+}} {dovetail.pinned}
+            CHECK: [[LARGEST:%[0-9]+]] = torch.aten.amax [[Y]]
+            CHECK: torch.aten.floor [[Y]]
+            CHECK: torch.aten.eq.Tensor
+            CHECK: func.func @backward
+            CHECK-NOT: torch.aten.sin
+        """,
+        Malformed(
+            r"( = torch.aten.cos (%arg\d) : !value4x4 -> !value4x4)",
+            r"\1\n%again = torch.aten.sin \2 : !value4x4 -> !value4x4\n"
+            r"%decided = torch.aten.floor %again : !value4x4 -> !value4x4",
+            "'torch.aten.floor' op in '@backward' decides once more what '@forward' did",
+        ),
+        level="split",
+        tests=("semantics/test_compared_values.py::test_largest_probability",),
     ),
 ]

@@ -1,0 +1,81 @@
+"""Pass `verify-comparisons`: no comparison meets two computations of one value."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.passes.base import Pass, fail
+from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
+from dovetail.passes.exactness.ways import Way, ways
+
+
+@dataclass(frozen=True)
+class VerifyComparisonsPass(Pass, name="verify-comparisons"):
+    """Checks that whatever decides by last bits does not meet two computations of one value. Changes nothing.
+
+    Reads what functions compute, not `dovetail.pinned`. A value that both `@forward` and `@backward` compute is
+    computed twice; one that several ops of a region use may be computed once for each by IREE, beside what it stores.
+    Where both functions take one decision, they do so by the same bits.
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for flow in flows(module):
+            places: dict[int, set[str]] = {}
+            for step in flow.steps:
+                places.setdefault(step.key, set()).add(step.place)
+            for index, step in enumerate(flow.steps):
+                if step.decided_by:
+                    self._check_computed_once(flow, index)
+                if step.decided_by and step.place == "backward" and "forward" in places[step.key]:
+                    self._check_decided_alike(flow, step)
+
+    def _check_computed_once(self, flow: ValueFlow, decision: int) -> None:
+        along = _computed_along_the_way(flow, decision)
+        first: dict[int, tuple[int, set[Way]]] = {}
+        for index, by in ways(flow, decision, lambda each: each not in along).items():
+            step = flow.steps[index]
+            other, others = first.get(step.key, (index, by))
+            first[step.key] = other, by | others
+            if step.differs and len(by | others) > 1 and (other != index or index in along):
+                raise fail(_op(flow.steps[decision]), self.name, _meeting(step, flow.steps[other]))
+
+    def _check_decided_alike(self, flow: ValueFlow, decision: Step) -> None:
+        pending, seen = list(decision.comes_from), set[int]()
+        while pending:
+            index = pending.pop()
+            step = flow.steps[index]
+            if index in seen or step.place != decision.place:
+                continue
+            seen.add(index)
+            if step.differs:
+                source = f"'{_op(step).name}' at {_op(step).location}, which it computes again"
+                raise fail(
+                    _op(decision), self.name, f"in '@backward' decides once more what '@forward' did, by {source}"
+                )
+            pending.extend(step.comes_from)
+
+
+def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
+    """The steps that `decision` comes from and that another of them uses in the same region, not from memory."""
+    found, seen = set[int](), set[int]()
+    pending = [(decision, flow.steps[decision].decided_by)]
+    while pending:
+        user, used = pending.pop()
+        place = flow.steps[user].place
+        found.update(each for each in used if place in flow.regions and flow.steps[each].place == place)
+        more = [each for each in used if each not in seen and flow.steps[each].varies]
+        seen.update(more)
+        pending += [(each, flow.steps[each].alike) for each in more]
+    return found
+
+
+def _meeting(one: Step, other: Step) -> str:
+    what = f"two computations of '{_op(one).name}' at {_op(one).location}"
+    if one is other:
+        return f"meets {what}: '@{one.place}' has it in memory or computes it along the way, once for each use"
+    return f"meets {what}: '@{other.place}' and '@{one.place}' compute it, and the last bit may differ"
+
+
+def _op(step: Step) -> ir.Operation:
+    assert step.op is not None
+    return step.op

@@ -1,0 +1,122 @@
+"""What is compared with what comes from it has the same bits, whatever is saved, computed again, or fused.
+
+Judged against float64, since both sides of an exact comparison may round: the gradient of a maximum goes to the element
+that is the largest, or to all of those.
+"""
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+import dovetail
+
+
+def gradients(function, inputs, dtype=torch.float32):
+    """The gradients, in float64, of what `function` returns, weighed by numbers that differ."""
+    leaves = [each.to(dtype).requires_grad_() for each in inputs]
+    results = [each for each in function(*leaves) if each.requires_grad]
+    weights = [torch.linspace(0.5, 1.5, each.numel()).reshape(each.shape).to(dtype) for each in results]
+    return [each.double() for each in torch.autograd.grad(results, leaves, weights)]
+
+
+def assert_gradients(function, *inputs, options=None):
+    reasons = dovetail.stats().eager
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="dovetail", options=options or {})
+    expected, eager, ours = (
+        gradients(*each) for each in ((function, inputs, torch.float64), (function, inputs), (compiled, inputs))
+    )
+    assert not dovetail.stats().eager - reasons
+    for exact, theirs, mine in zip(expected, eager, ours, strict=True):
+        bound = 3 * (theirs - exact).abs().max() + 1e-4 * (1 + exact.abs().max())
+        assert (mine - exact).abs().max() <= bound
+
+
+def saved_and_recomputed(x, bias):
+    y = (x + bias).tanh() * x
+    return y, y.sum(0), y.softmax(1).amax(1), y.mean()
+
+
+@pytest.mark.parametrize("shape", [(9, 33), (1, 5), (31, 7), (1000, 1001)])
+def test_largest_probability(shape):
+    """Would catch a softmax that is computed again, while its maximum is saved: of 9 x 33, 231 gradients were NaN."""
+    torch.manual_seed(0)
+    assert_gradients(saved_and_recomputed, torch.randn(shape), torch.randn(shape[1]))
+
+
+def scaled_by_largest(x, bias):
+    probabilities = (x * bias).softmax(1)
+    return probabilities.amax(1, keepdim=True) * x, probabilities.sum(0), x.exp()
+
+
+PICKS = {
+    "amax": lambda y: y.amax(1),
+    "amin": lambda y: y.amin(0),
+    "max": lambda y: y.max(),
+    "max of a dimension": lambda y: y.max(1).values,
+    "median": lambda y: y.median(),
+    "largest norm": lambda y: torch.linalg.vector_norm(y, float("inf"), dim=1),
+    "aminmax": lambda y: torch.stack(torch.aminmax(y, dim=1)),
+    "cummax": lambda y: y.cummax(1).values,
+    "pool": lambda y: functional.max_pool1d(y.unsqueeze(0), 3, stride=1, padding=1),
+    "clamp": lambda y: y.clamp(min=y.flip(1)),
+    "where": lambda y: torch.where(y == y.amax(1, keepdim=True), y * 2, y),
+    "distance": lambda y: (y - y.amax(1, keepdim=True)).sign() * y + (y.amax() - y).relu(),
+    "rounded": lambda y: y * (y * 3).floor() + y * torch.remainder(y, 0.25),
+    "looked up": lambda y: torch.arange(7.0).to(y)[(y.abs() * 3).long().clamp(max=6)] * y,
+}
+VALUES = {
+    "tanh": lambda x, bias: (x + bias).tanh() * x,
+    "softmax": lambda x, bias: (x * bias).softmax(1),
+    "erf": lambda x, bias: (x * bias).erf() * bias,
+}
+
+
+@pytest.mark.parametrize("pick", PICKS.values(), ids=PICKS)
+def test_gradients_that_compare(pick):
+    """Would catch a pick whose gradient finds no element, or another, where its values are computed again."""
+    torch.manual_seed(0)
+
+    def function(x, bias):
+        made = [each(x, bias) for each in VALUES.values()]
+        return *(pick(each) for each in made), *(each.sum(0) for each in made), made[0]
+
+    assert_gradients(function, torch.randn(9, 33), torch.randn(33))
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside others", "alone"])
+@pytest.mark.parametrize("shape", [(31, 7), (64, 64), (257, 65)])
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_comparison_in_a_forward(value, shape, beside):
+    """Would catch a value that IREE computes twice in one region: 7 of 7 differences from the maximum were not zero."""
+    torch.manual_seed(0)
+
+    @torch.no_grad()
+    def function(x, bias):
+        y = value(x, bias)
+        largest, least = y.amax(0), y.amin(0)
+        others = (y.softmax(1), (y.t() * 2).exp(), y.sum(1)) if beside else ()
+        return y, largest, least, (y == least).sum(), (y - largest == 0).sum(), *others
+
+    torch._dynamo.reset()
+    y, largest, least, equal, zeros, *_ = torch.compile(function, backend="dovetail")(
+        torch.randn(shape), torch.randn(shape[1])
+    )
+    assert torch.equal(y.amax(0), largest)
+    assert torch.equal(y.amin(0), least)
+    assert equal == (y == least).sum() >= shape[1]
+    assert zeros == (y == largest).sum() >= shape[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"partition": "default"}, {"memory_budget": 0.0}], ids=str)
+@pytest.mark.parametrize("inside", [saved_and_recomputed, scaled_by_largest])
+def test_checkpoint(inside, options):
+    """Would catch a checkpointed value that is compared with the saved maximum of its first computation."""
+    torch.manual_seed(0)
+
+    def function(x, bias):
+        first, *others = checkpoint(inside, x, bias, use_reentrant=False)
+        return *others, first, first.amax(1), checkpoint(torch.tanh, first, use_reentrant=False).amin(0)
+
+    assert_gradients(function, torch.randn(9, 33), torch.randn(33), options=options)
