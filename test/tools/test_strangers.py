@@ -124,6 +124,18 @@ def test_level_is_a_word(written, capsys: pytest.CaptureFixture[str]):
     assert "expected a module with 'dovetail.level'" in capsys.readouterr().err
 
 
+def test_remarks_need_sense(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback for a saved value that is the caller's memory, which has no size of its own."""
+    text = """
+!r = !dovetail.ref<!torch.vtensor<[2],f32>, strided<[1]>>
+func.func @forward(%x: !r) -> (!r {dovetail.saved = "private"}) {
+  return %x : !r
+}
+"""
+    assert opt([written(text), "--remarks"]) == 1
+    assert "can't remark on the module: expected a ranked torch tensor type" in capsys.readouterr().err
+
+
 def test_plan_of_no_form_is_an_error(written, lowered: str, capsys: pytest.CaptureFixture[str]):
     """Catches a traceback for a launch plan that names no region."""
     text = lowered.replace('dovetail.level = "regions"', 'dovetail.level = "launches"')

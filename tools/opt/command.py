@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.memory.memory_use import memory_remarks
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, PassError
 from dovetail.passes.in_place.prove_in_place import in_place_remarks
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.running.parse import parse_pipeline
@@ -66,8 +66,7 @@ def _process(
         module = instruments.timed("(parse)", parse_module, source, make_context())
         instruments.run(pipeline, module)
         if options.remarks:
-            remarks = [*in_place_remarks(module), *memory_remarks(module)]
-            print(printable("".join(f"{each}\n" for each in remarks)), end="", file=sys.stderr)
+            print(printable("".join(f"{each}\n" for each in _remarks(module))), end="", file=sys.stderr)
         outputs.append(instruments.timed("(print)", _bytecode if options.emit_bytecode else _text, module))
     except (DovetailError, ir.MLIRError) as error:
         if not options.verify_diagnostics:
@@ -76,6 +75,14 @@ def _process(
     if not options.verify_diagnostics or isinstance(source, bytes):
         return outputs, []
     return outputs, [f"{options.input}{each}" for each in differences(source, errors)]
+
+
+def _remarks(module: ir.Module) -> list:
+    """What there is to say of the module's memory; PassError where it says of itself what can't be."""
+    try:
+        return [*in_place_remarks(module), *memory_remarks(module)]
+    except (LookupError, TypeError, ValueError) as error:
+        raise PassError(f"can't remark on the module: {error}") from error
 
 
 def _text(module: ir.Module) -> str:
