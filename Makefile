@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 CHECKED := backends dialects layering passes tools semantics/test_rows.py
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
-.PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db
+.PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db sanitize
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
@@ -61,6 +61,17 @@ wrongs: $(INSTALLED)
 # a half on two cores.
 op-db: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.op_db -o docs/op-db.md
+
+# The C extension under AddressSanitizer and UBSan: random plans, threads, forks, nested teams; about a minute.
+SANITIZED := gcc -g -O1 -std=c11 -Wall -Wextra -Wno-unused-parameter -fsanitize=address,undefined \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer -shared -fPIC
+sanitize: $(INSTALLED)
+	mkdir -p build/sanitize
+	$(SANITIZED) -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
+		runtime/_launch.c -o build/sanitize/_launch.so
+	$(SANITIZED) test/sanitize/entries.c -o build/sanitize/entries.so
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
+		$(BIN)/python test/sanitize/stress.py build/sanitize/_launch.so build/sanitize/entries.so
 
 lint: $(INSTALLED) typing
 	$(BIN)/ruff format --check

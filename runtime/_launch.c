@@ -447,8 +447,8 @@ static int read_ranges(const Plan *plan, Step *step, PyObject *items) {
     if (!PyArg_ParseTuple(PyTuple_GET_ITEM(items, i), "iLL", &range->buffer, &offset, &length)) return -1;
     const int64_t bytes = buffer_bytes(plan, range->buffer);
     if (offset < 0 || length < 0 || bytes < 0 || offset > bytes || length > bytes - offset) {
-      PyErr_Format(PyExc_ValueError, "reaches for bytes %lld to %lld of argument %d, which has %lld", offset,
-                   offset + length, range->buffer, (long long)bytes);
+      PyErr_Format(PyExc_ValueError, "reaches for %lld bytes from byte %lld of argument %d, which has %lld", length,
+                   offset, range->buffer, (long long)bytes);
       return -1;
     }
     range->offset = offset, range->length = length, step->lengths[i] = (size_t)length;

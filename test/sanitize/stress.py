@@ -1,0 +1,245 @@
+"""Stress test of `runtime/_launch.c`: random plans against a model, under whatever sanitizers it was built with.
+
+`make sanitize` runs it: `python test/sanitize/stress.py EXTENSION LIBRARY [--plans N]`. Every buffer ends at a page
+that can't be touched. Plans run on one thread and on teams, in several Python threads, in forked children and inside of
+teams of somebody else's; plans and calls that do not fit must be refused. Ends with status 1 at the first difference.
+"""
+
+import argparse
+import ctypes
+import importlib.util
+import mmap
+import os
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import torch
+
+DISPATCH, FILL, COPY = range(3)
+PAGE, ALIGNMENT = mmap.PAGESIZE, 64
+LARGEST = 120_000
+"""Elements of an argument: teams start at 128 KiB moved."""
+
+NOTHING = 0
+"""What may be done with a guard page, in mprotect's terms."""
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+class Guarded:
+    """Memory for `count` int32 elements, aligned to 64 bytes, as close as that allows to a page that faults."""
+
+    def __init__(self, count: int):
+        used = -(-count * 4 // ALIGNMENT) * ALIGNMENT
+        pages = max(-(-used // PAGE), 1)
+        self.memory = mmap.mmap(-1, (pages + 2) * PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        for guard in (start, start + (pages + 1) * PAGE):
+            if libc.mprotect(guard, PAGE, NOTHING):
+                raise OSError(ctypes.get_errno(), "mprotect failed")
+        offset = (pages + 1) * PAGE - used
+        self.tensor = torch.frombuffer(self.memory, dtype=torch.int32, count=count, offset=offset)
+
+
+class RandomPlan:
+    """A plan of random steps on random buffers, and what it must compute."""
+
+    def __init__(self, draw: random.Random, launch: Any, library: Any):
+        self.counts = [draw.randint(16, draw.choice([64, 5000, LARGEST])) for _ in range(draw.randint(1, 4))]
+        self.transient = draw.choice([0, 64, 4096, 65536 * 3])
+        self.sizes = [count * 4 for count in self.counts] + [self.transient]
+        self.steps: list[tuple] = []
+        touched: set[int] = set()
+        for _ in range(draw.randint(1, 12)):
+            step, buffers = self._step(draw)
+            waits = bool(touched & buffers) or draw.random() < 0.2
+            touched = buffers if waits else touched | buffers
+            self.steps.append((step[0], waits, *step[1:]))
+        arguments = tuple(((count,), 0, 32) for count in self.counts)
+        self.run = launch.Plan("stress", library, arguments, self.transient, tuple(self.steps), refuse)
+
+    def _range(self, draw: random.Random, length: int | None = None) -> tuple[int, int, int]:
+        fitting = [place for place, size in enumerate(self.sizes) if size >= (length or 4)]
+        buffer = draw.choice(fitting)
+        if length is None:
+            length = draw.randint(1, self.sizes[buffer] // 4) * 4
+        offset = draw.randint(0, (self.sizes[buffer] - length) // ALIGNMENT) * ALIGNMENT
+        return buffer, offset, length
+
+    def _step(self, draw: random.Random) -> tuple[tuple, set[int]]:
+        target = self._range(draw)
+        kind = draw.choice([DISPATCH, DISPATCH, FILL, COPY])
+        if kind == FILL:
+            width = draw.choice([1, 2, 4])
+            return (FILL, "", (), (), (target,), draw.randrange(1 << 8 * width), width), {target[0]}
+        source = self._range(draw, target[2])
+        if source[0] == target[0] and source != target:
+            source = target
+        if kind == COPY and source != target:
+            return (COPY, "", (), (), (source, target), 0, 0), {source[0], target[0]}
+        counts = tuple(draw.choice([1, 1, 2, 7, 40]) for _ in range(3))
+        constants = (draw.randrange(1 << 32),)
+        return (DISPATCH, "mix", counts, constants, (source, target), 0, 0), {source[0], target[0]}
+
+    def expected(self, given: list[torch.Tensor]) -> list[torch.Tensor]:
+        """What the arguments hold afterwards; a transient that is read before it is written makes no difference."""
+        buffers = [each.clone().view(torch.uint8) for each in given] + [torch.zeros(self.transient, dtype=torch.uint8)]
+        for kind, _, _, _, constants, ranges, pattern, width in self.steps:
+            views = [buffers[place][offset : offset + length] for place, offset, length in ranges]
+            if kind == FILL:
+                piece = torch.tensor(list(pattern.to_bytes(width, "little")), dtype=torch.uint8)
+                views[0].copy_(piece.repeat(len(views[0]) // width))
+            elif kind == COPY:
+                views[1].copy_(views[0])
+            else:
+                words = views[0].clone().view(torch.int32).long() * 3 + constants[0]
+                views[1].copy_(((words + (1 << 31)) % (1 << 32) - (1 << 31)).int().view(torch.uint8))
+        return [each.view(torch.int32) for each in buffers[:-1]]
+
+    def reads_transient_first(self) -> bool:
+        """Whether its results depend on what a transient held before."""
+        place, written = len(self.counts), torch.zeros(self.transient, dtype=torch.bool)
+        for kind, _, _, _, _, ranges, _, _ in self.steps:
+            *sources, target = ranges
+            for buffer, offset, length in sources if kind != FILL else ():
+                if buffer == place and not written[offset : offset + length].all():
+                    return True
+            if target[0] == place:
+                written[target[1] : target[1] + target[2]] = True
+        return False
+
+    def check(self, draw: random.Random) -> None:
+        arguments = [Guarded(count).tensor for count in self.counts]
+        for each in arguments:
+            each.copy_(torch.randint(-(1 << 31), (1 << 31) - 1, each.shape, dtype=torch.int32))
+        expected = self.expected(arguments)
+        self.run(*arguments)
+        for place, (actual, wanted) in enumerate(zip(arguments, expected, strict=True)):
+            if not torch.equal(actual, wanted):
+                raise SystemExit(f"argument {place} differs after {self.steps}")
+
+
+def refuse(index: int, given: object) -> None:
+    raise ValueError(f"argument {index} does not fit")
+
+
+def must_refuse(kind: type[Exception] | tuple, call: Any, *arguments: Any) -> None:
+    try:
+        call(*arguments)
+    except kind:
+        return
+    raise SystemExit(f"not refused: {arguments}")
+
+
+def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
+    """Plans that reach beyond their buffers, or fit no entry, and calls with other tensors."""
+    argument = (((64,), 0, 32),)
+    far = [(0, 0, 260), (0, 256, 4), (0, -4, 4), (0, 0, -4), (1, 0, 4), (-1, 0, 4), (7, 0, 4), (0, 1 << 62, 1 << 62)]
+    for reach in far:
+        steps = ((FILL, False, "", (), (), (reach,), 0, 4),)
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, steps, refuse)
+    good = (0, 0, 256)
+    for step in (
+        (DISPATCH, False, "none", (1, 1, 1), (1,), (good, good), 0, 0),
+        (DISPATCH, False, "mix", (1, 1, 1), (), (good, good), 0, 0),
+        (DISPATCH, False, "mix", (1, 1, 1), (1,), (good,), 0, 0),
+        (DISPATCH, False, "mix", (1, 1, 1 << 16), (1,), (good, good), 0, 0),
+        (DISPATCH, False, "mix", (1, 1, 1), (1,), (good,) * 65, 0, 0),
+        (DISPATCH, False, "mix", (1, 1, 1), (1,) * 65, (good, good), 0, 0),
+        (FILL, False, "", (), (), (good,), 0, 3),
+        (FILL, False, "", (), (), ((0, 0, 6),), 0, 4),
+        (FILL, False, "", (), (), (), 0, 4),
+        (COPY, False, "", (), (), (good, (0, 0, 128)), 0, 0),
+        (COPY, False, "", (), (), ((0, 0, 192), (0, 64, 192)), 0, 0),
+        (9, False, "", (), (), (good, good), 0, 0),
+    ):
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, (step,), refuse)
+    for shape in ((-1,), (1 << 62, 4), (1 << 61,)):
+        must_refuse((ValueError, OverflowError), launch.Plan, "stress", library, ((shape, 0, 32),), 0, (), refuse)
+    must_refuse(ValueError, launch.Plan, "stress", library, argument, -1, (), refuse)
+    fill = launch.Plan("stress", library, argument, 0, ((FILL, False, "", (), (), (good,), 1, 4),), refuse)
+    fine = torch.zeros(64, dtype=torch.int32)
+    wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], fine.float(), fine.view(8, 8)]
+    for given in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], fine.to("meta"), None, 3):
+        must_refuse(ValueError, fill, given)
+    must_refuse(TypeError, fill)
+    must_refuse(TypeError, fill, fine, fine)
+    fails = (DISPATCH, False, "fail", (draw.choice([2, 5]), 1, 1), (), (good,), 0, 0)
+    must_refuse(RuntimeError, launch.Plan("stress", library, argument, 0, (fails,), refuse), fine)
+
+
+def in_threads(plans: list[RandomPlan], seed: int) -> None:
+    def work(number: int) -> None:
+        draw = random.Random(seed * 100 + number)
+        for plan in draw.choices(plans, k=4):
+            plan.check(draw)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def in_a_child(plans: list[RandomPlan], draw: random.Random) -> None:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            torch.set_num_threads(1)  # ATen's own team, which the model uses, does not survive either
+            for plan in plans[:5]:
+                plan.check(draw)
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise SystemExit(f"a forked child ended with {status}")
+
+
+def in_a_team(plans: list[RandomPlan], draw: random.Random) -> None:
+    """Calls from two threads of a team: the plans' own teams are nested in it."""
+    gomp = ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    body = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: plans[0].check(draw))
+    gomp.GOMP_parallel(body, None, 2, 0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("extension", type=Path, help="_launch.c, built")
+    parser.add_argument("library", type=Path, help="entries.c, built")
+    parser.add_argument("--plans", type=int, default=400)
+    options = parser.parse_args()
+    spec = importlib.util.spec_from_file_location("_launch", options.extension)
+    assert spec is not None
+    assert spec.loader is not None
+    launch = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(launch)
+    torch.set_num_threads(3)
+    if not launch.attach(torch.Tensor, torch.Tensor.__dlpack_c_exchange_api__, torch.get_num_threads):
+        raise SystemExit("torch's OpenMP was not found")
+    code = options.library.read_bytes()
+    for part in (b"", b"no code", code[:100]):
+        must_refuse(OSError, launch.Library, part)
+    library, made = launch.Library(code), []
+    for seed in range(options.plans):
+        draw = random.Random(seed)
+        plan = RandomPlan(draw, launch, library)
+        if plan.reads_transient_first():
+            continue
+        plan.check(draw)
+        made.append(plan)
+        if seed % 50 == 49:
+            check_refusals(launch, launch.Library(code), draw)
+            in_threads(made[-20:], seed)
+            in_a_team(made[-20:], draw)
+    in_a_child(made[-20:], draw)
+    made[-1].check(draw)
+    print(f"{len(made)} plans as the model says")
+
+
+if __name__ == "__main__":
+    main()
