@@ -77,8 +77,8 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "aggressive-fusion": {"aggressive_fusion": True},
 }
 
-DRIVERS = ("local-sync", "local-task")
-"""IREE's: the calling thread, or a pool of threads."""
+DRIVERS = ("plan", "local-sync", "local-task")
+"""What launches a region: its plan; or a driver of IREE's, the calling thread or a pool of threads."""
 
 
 def host_cpu() -> str:

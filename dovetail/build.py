@@ -1,7 +1,6 @@
 """Compiles a module's regions; what fails is split and tried again before it becomes library calls."""
 
 import logging
-from collections.abc import Mapping
 from math import ceil, log2
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,13 @@ from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
-from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.dialects.regions import regions
 from dovetail.errors import StrictError
-from dovetail.loading import Loaded, Made, ThroughRuntime, flushed, load, made
+from dovetail.loading import Loaded, Made, flushed, launchers, load, made, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.halves import halves, work_count
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.plans import load_plan
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
 from dovetail.tuning import tune
@@ -75,19 +72,10 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for each in ready.values():
         stats.launches["plan" if isinstance(each, LaunchPlan) else f"iree.runtime: {each.why}"] += 1
-    return _launchable(module, ready, runner)
-
-
-def _launchable(
-    module: ir.Module, ready: Mapping[str, Loaded], runner: Runner
-) -> dict[str, "Executable | _launch.Plan"]:
-    """Writes the plans into the module, and loads them from there."""
-    planned = {name: each for name, each in ready.items() if isinstance(each, LaunchPlan)}
-    import_plans(module, {name: (plan.steps, digest(plan.code)) for name, plan in planned.items()})
+    write_plans(module, ready)
     # Not among the passes that replay a compilation: what they check was read by another process.
     Runner(dump=runner.dump, after=runner.after, stage=runner.stage).run(launch_pipeline(), module)
-    others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}
-    return {**others, **{name: load_plan(plan, planned[name].code) for name, plan in plans(module).items()}}
+    return launchers(module, ready)
 
 
 class _Splits:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -9,11 +10,15 @@ from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, Outcome, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.dialects.plans import code_of, digest, import_plans, plans
 from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
 from dovetail.runtime.launch import Executable, choose_driver
-from dovetail.runtime.plans import unavailable, unloadable
+from dovetail.runtime.plans import load_plan, unavailable, unloadable
+
+if TYPE_CHECKING:
+    from dovetail.runtime import _launch
 
 # A region's text, the variant that it is compiled in, and the driver that runs it.
 Made = tuple[str, str, str]
@@ -48,7 +53,7 @@ def load(
         )
         for name, outcome in compiled.items():
             if found[name] not in known:
-                known[found[name]] = _loaded(outcome, found[name][2], name)
+                known[found[name]] = loaded(outcome, found[name][2], name)
     return {name: known[each] for name, each in found.items()}
 
 
@@ -59,7 +64,7 @@ def made(module: ir.Module) -> dict[str, Made]:
         name: (
             texts[name],
             choice(region, VARIANT, "default", VARIANTS),
-            choice(region, DRIVER, choose_driver(moved[name]), DRIVERS),
+            _runtime_driver(choice(region, DRIVER, "plan", DRIVERS), moved[name]),
         )
         for name, region in regions(module).items()
     }
@@ -75,8 +80,15 @@ def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
     return found
 
 
-def _loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:
-    """What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
+def _runtime_driver(chosen: str, moved: int) -> str:
+    """The driver of IREE's for a region that has no plan."""
+    return choose_driver(moved) if chosen == "plan" else chosen
+
+
+def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:
+    """A plan where one can run, else the region on IREE's `driver`.
+
+    What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
     if isinstance(outcome, CompileFailure):
         return outcome
     why = _unplanned(outcome)
@@ -87,6 +99,19 @@ def _loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure
     except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
         message = " ".join(str(error).split())
         return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
+
+
+def write_plans(module: ir.Module, ready: Mapping[str, Loaded]) -> None:
+    """Takes `module` to level `launches`."""
+    planned = {name: each for name, each in ready.items() if isinstance(each, LaunchPlan)}
+    import_plans(module, {name: (plan.steps, digest(plan.code)) for name, plan in planned.items()})
+
+
+def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, "Executable | _launch.Plan"]:
+    """What runs each region of a module at level `launches`: its plan, as it stands there, or IREE's runtime."""
+    codes = {digest(each.code): each.code for each in ready.values() if isinstance(each, LaunchPlan)}
+    others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}
+    return {**others, **{name: load_plan(plan, codes[code_of(plan)]) for name, plan in plans(module).items()}}
 
 
 def _unplanned(compiled: CompiledRegion) -> str:

@@ -199,9 +199,8 @@ def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launc
 def _drivers(module: ir.Module) -> dict[str, str]:
     """What runs each region: tuning's choice where the IR has one, else what its size suggests."""
     moved = region_bytes(module)
-    return {
-        name: choice(region, DRIVER, choose_driver(moved[name]), DRIVERS) for name, region in regions(module).items()
-    }
+    chosen = {name: choice(region, DRIVER, "plan", DRIVERS) for name, region in regions(module).items()}
+    return {name: choose_driver(moved[name]) if driver == "plan" else driver for name, driver in chosen.items()}
 
 
 def _executables(

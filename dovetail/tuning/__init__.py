@@ -13,8 +13,9 @@ from dovetail.dialects.regions import region_texts, regions
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, chosen_pipeline, library_pipeline, split_pipeline
 from dovetail.passes.running.runner import Runner
+from dovetail.runtime.plans import unavailable
 from dovetail.runtime.stats import current
-from dovetail.tuning.alternatives import LIBRARY, SPLIT, Alternative, alternatives, is_right
+from dovetail.tuning.alternatives import LIBRARY, SPLIT, Alternative, alternatives_of, is_right
 from dovetail.tuning.stopwatch import seconds_per_call
 
 _FORM = "dovetail-tuning-1"
@@ -37,7 +38,7 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
         figures = _remembered(key, cache)
         if figures is None:
             with module.context, ir.Location.unknown():
-                figures = _measure(alternatives(regions(module)[names[0]], target, options.timeout, cache))
+                figures = _measure(alternatives_of(regions(module)[names[0]], target, options.timeout, cache))
             if cache is not None:
                 cache.store(key, json.dumps(figures).encode())
         if figures:
@@ -48,7 +49,8 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
 
 def tuning_key(text: str, target: Target) -> str:
     """SHA-256, in hex, of everything that the figures depend on; the figures themselves are no part of it."""
-    parts = (_FORM, region_key(text, target), version("iree-base-runtime"), torch.__version__, torch.get_num_threads())
+    ways = version("iree-base-runtime"), bool(unavailable())
+    parts = (_FORM, region_key(text, target), *ways, torch.__version__, torch.get_num_threads())
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 

@@ -8,18 +8,21 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.loading import Loaded, launchers, loaded, write_plans
 from dovetail.passes.in_place.update_regions import LOAD
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.cloning import body, function
-from dovetail.runtime.launch import Executable, choose_driver, prepare
+from dovetail.runtime.launch import choose_driver, prepare
+from dovetail.runtime.plans import unavailable
 
 LIBRARY, SPLIT = "library", "split"
 
@@ -35,7 +38,7 @@ class Alternative:
         return [each.clone() for each in self.call()]
 
 
-def alternatives(
+def alternatives_of(
     region: func.FuncOp, target: Target, timeout: float, cache: RegionCache | None
 ) -> dict[str, Alternative]:
     """By name ("default on local-sync", "split", "library"), those that compile within `timeout` seconds each.
@@ -116,13 +119,20 @@ class _Runs:
     cache: RegionCache | None
 
     def compiled(self, module: ir.Module, target: Target, driver: str | None) -> Alternative | None:
-        """`@host` with its regions compiled for `target` and run by `driver`, or by what suits their size."""
+        """`@host` with its regions compiled for `target` and launched by `driver`, or as they would be without tuning.
+
+        None if one does not compile, or `driver` would not launch it: plans are used wherever there are any.
+        """
         texts, moved = region_texts(module), region_bytes(module)
-        outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache)
-        bindings: dict[str, Callable] = {}
+        outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache, plans=not unavailable())
+        made: dict[str, Loaded] = {}
         for name, outcome in outcomes.items():
-            if not isinstance(outcome, CompiledRegion):
+            each = loaded(outcome, driver if driver not in (None, "plan") else choose_driver(moved[name]), name)
+            is_plan = isinstance(each, LaunchPlan)
+            if isinstance(each, CompileFailure) or (driver is not None and is_plan != (driver == "plan")):
                 return None
-            bindings[name] = Executable(outcome, driver or choose_driver(moved[name]), name)
+            made[name] = each
+        write_plans(module, made)
+        bindings = launchers(module, made)
         run = Emitter(function(module, "host"), bindings, {"ready": prepare}).emit().load()
         return Alternative(lambda: run(list(self.inputs)))

@@ -24,6 +24,7 @@ def _function(x):
 def measured(monkeypatch, tmp_path):
     """Puts a fake in the stopwatch's place, for which `fastest` takes 1 us and everything else 5; lists what it saw."""
     monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
 
     def use(fastest: str, variants=("default",)) -> list[str]:
         monkeypatch.setattr(alternatives, "VARIANTS", {name: VARIANTS[name] for name in variants})
@@ -167,6 +168,16 @@ def test_updates_in_place_keep_their_region(measured, modules):
     torch.testing.assert_close(parameter, other)
     assert "dovetail.in_place" in modules[0]
     assert "library" not in seen[:2]
+
+
+def test_plans_are_measured_instead_of_drivers(measured, modules, monkeypatch):
+    """Would catch figures of launches that are not the ones that happen."""
+    seen = measured("undistributed on plan", VARIANTS)
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "plans")
+    assert _run().tuned == {"undistributed on plan": 1}
+    assert seen == [*(f"{variant} on plan" for variant in VARIANTS), "split", "library"]
+    assert dovetail.stats().launches == {"plan": 1}
+    assert 'dovetail.driver = "plan"' in modules[0]
 
 
 def test_off_by_default(measured):
