@@ -42,6 +42,7 @@ def test_a_value_meets_itself() -> None:
         y = x.tanh()
         y.amax().backward()
         assert (y == y.amax()).sum() == 1
+        assert (y == y.norm(float("inf"))).sum() == 1
     assert x.grad is not None
     assert x.grad.count_nonzero() == 1
 
@@ -56,3 +57,20 @@ def test_random_numbers_and_layouts_stay() -> None:
         turned = X.view(4, 8).t().tanh()
     assert all(map(torch.equal, plain, noisy))
     assert turned.stride() == X.view(4, 8).t().tanh().stride()
+
+
+def test_sum_that_fits_by_luck_is_rounded() -> None:
+    """Catches a sum of numbers with all their bits that counts as exact, since its result happens to fit."""
+    numbers = torch.tensor([1 + 2**-23, 2**-20])
+    assert numbers.sum() == numbers.double().sum()
+    with RandomRounding(0):
+        assert any((numbers.sum() != numbers.double().sum()).item() for _ in range(8))
+        assert torch.tensor([1.25, 3.0, 11.5]).sum() == 15.75
+
+
+def test_numbers_in_the_text_are_rounded() -> None:
+    """Catches 0.3 times a number taken as exact: float32 has no 0.3, and the product of its neighbour rounds."""
+    x = torch.tensor([10 * 2.0**-3])
+    assert (x.double() * 0.3).float().double() == x.double() * 0.3
+    with RandomRounding(0):
+        assert any((x * 0.3 != 0.375).item() for _ in range(8))
