@@ -30,6 +30,7 @@ from dovetail.passes.regions.choose_variant import ChooseVariantPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
+from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.running.mlir import MlirPass
 
@@ -69,6 +70,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         BatchLibraryCallsPass(),
         OutlineRegionsPass(),
         CallSmallRegionsPass(),
+        # Of what stays a region: ATen adds up in its own way.
+        SplitReductionsPass(),
         VerifyLevelPass("program"),
         VerifyComparisonsPass(),
         LowerRegionsPass(),

@@ -32,8 +32,15 @@ _DTYPES = {
     "complex<f64>": ("complex128", 16),
 }
 
+_ELEMENTS = {name: element for element, (name, _) in _DTYPES.items()}
+
 DTYPE_NAMES = frozenset(name for name, _ in _DTYPES.values())
 """PyTorch's names of the element types that the IR has."""
+
+
+def element(dtype: str) -> str:
+    """The text of an element type in the IR, e.g. "f32" of "float32"."""
+    return _ELEMENTS[dtype]
 
 
 @dataclass(frozen=True)

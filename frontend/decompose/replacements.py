@@ -192,11 +192,45 @@ def _wide(reduction: torch._ops.OpOverload) -> Callable:
     return reduce
 
 
-def _var_mean(value: torch.Tensor, dim=None, *, correction=None, keepdim: bool = False):
-    if value.dtype not in _HALVES:
+def _vector_norm(
+    value: torch.Tensor,
+    ord: float = 2,
+    dim: list[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """The norms that are sums, as such: IREE adds up the whole one after the other."""
+    result = value.dtype if dtype is None else dtype
+    if ord not in (1, 2) or not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+        return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
+    wide = value.to(torch.float32 if result in _HALVES else result)
+    total = (wide * wide if ord == 2 else wide.abs()).sum(dim or list(range(value.dim())), keepdim)
+    return (total.sqrt() if ord == 2 else total).to(result)
+
+
+def _var_mean(
+    value: torch.Tensor, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean of the squared differences; sums are in float64, so that equal numbers have none.
+
+    IREE divides by a negative number where the correction is larger than the count; eager's divisor is never below 0.
+    """
+    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
         return NotImplemented
-    var, mean = torch.var_mean(value.to(torch.float32), dim, correction=correction, keepdim=keepdim)
-    return var.to(value.dtype), mean.to(value.dtype)
+    dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
+    count = math.prod(value.size(each) for each in dims)
+    wide = value.to(torch.float32) if value.dtype in _HALVES else value
+    mean = wide.sum(dims, True, dtype=torch.float64) / float(count)
+    centred = wide - mean.to(wide.dtype)
+    squares = (centred * centred).sum(dims, keepdim, dtype=torch.float64)
+    var = squares / float(max(count - (1 if correction is None else correction), 0))
+    return var.to(value.dtype), (mean if keepdim else mean.squeeze(dims)).to(value.dtype)
+
+
+def _var(value: torch.Tensor, *args, **kwargs) -> torch.Tensor:
+    found = _var_mean(value, *args, **kwargs)
+    return found if found is NotImplemented else found[0]
 
 
 def _pad(value: torch.Tensor, pad: list[int], fill: float = 0) -> torch.Tensor:
@@ -307,10 +341,10 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
             aten.mean.dim,
             aten.prod.default,
             aten.prod.dim_int,
-            aten.linalg_vector_norm.default,
-            aten.var.correction,
         )
     },
+    aten.linalg_vector_norm.default: _vector_norm,
+    aten.var.correction: _var,
     aten.var_mean.correction: _var_mean,
     aten.elu.default: _elu,
     aten.atanh.default: _atanh,

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.rules import create, made_by, producer
+from dovetail.passes.rewriting.rules import create, made_by, producer, with_dtype
 
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,
@@ -98,10 +98,28 @@ def integer_list(values: Sequence[int]) -> ir.Value:
     )
 
 
+def dtype_number(dtype: str) -> ir.Value:
+    """Builds PyTorch's number of the element type that it calls `dtype`, as its ops take it."""
+    return constant(_DTYPE_NUMBERS[dtype])
+
+
+def cast(value: ir.Value, dtype: str) -> ir.Value:
+    """Builds the conversion of a tensor to the element type `dtype`."""
+    none = constant_none()
+    operands = [value, dtype_number(dtype), none, none, none, constant(False), none]
+    return create("torch.aten._to_copy", operands, with_dtype(value.type, dtype))
+
+
 def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.Value:
     """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None."""
     info = require_tensor_info(type_)
     none = constant_none()
-    dtype = constant(_DTYPE_NUMBERS[info.dtype])
-    operands = [integer_list(info.shape), value, dtype, none, none if device is None else device, constant(False)]
+    operands = [
+        integer_list(info.shape),
+        value,
+        dtype_number(info.dtype),
+        none,
+        none if device is None else device,
+        constant(False),
+    ]
     return create("torch.aten.full", operands, type_)

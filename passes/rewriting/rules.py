@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.recompute import RECOMPUTE, SAVED, recompute_policy
-from dovetail.dialects.torch_facts.types import is_tensor, require_tensor_info
+from dovetail.dialects.torch_facts.types import element, is_tensor, require_tensor_info
 from dovetail.passes.rewriting.cloning import bodies, functions
 
 Rule = Callable[[ir.Operation], ir.Value | None]
@@ -78,3 +78,9 @@ def with_shape(type_: ir.Type, sizes: Sequence[int]) -> ir.Type:
     """The tensor type that differs from `type_` in its sizes only."""
     prefix, _, element = str(type_).partition("<[")
     return ir.Type.parse(f"{prefix}<[{','.join(map(str, sizes))}]{element[element.index(']') + 1 :]}")
+
+
+def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
+    """The tensor type that differs from `type_` in its element type only, which PyTorch calls `dtype`."""
+    info = require_tensor_info(type_)
+    return ir.Type.parse(str(type_).replace(f",{element(info.dtype)}", f",{element(dtype)}"))

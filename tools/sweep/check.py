@@ -1,6 +1,7 @@
 """Compiles many cases as one program, runs it on each class of values and compares with ATen."""
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -19,6 +20,7 @@ from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON, PlaceOpsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
+from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.runtime.launch import Executable, prepare
 from dovetail.tools.sweep.cases import Case, Slot
 from dovetail.tools.sweep.values import CLASSES, tensor
@@ -128,7 +130,8 @@ def check(cases: list[Case], decompose: bool, target: Target | None = None) -> l
     module, places, counts, flat = _module(cases, decompose)
     with module.context, ir.Location.unknown():
         PlaceOpsPass().run(module)
-        refusals, layout = _keep_compiled(module, counts)
+        refusals, layout = keep_compiled(module, counts)
+        SplitReductionsPass().run(module)
         LowerRegionsPass().run(module)
     outcomes = [Outcome(case, refused=reason) for case, reason in zip(cases, refusals, strict=True)]
     if all(refusals):
@@ -164,7 +167,7 @@ def _expected(case: Case, tensors: dict[Slot, torch.Tensor], which: str) -> list
     return [list(each) for each in zip(*results, strict=True)]
 
 
-def _keep_compiled(module: ir.Module, counts: list[int]) -> tuple[list[str], list[TensorInfo]]:
+def keep_compiled(module: ir.Module, counts: list[int]) -> tuple[list[str], list[TensorInfo]]:
     """Drops the results that ATen computes; says for each case why, and the form of what is left."""
     function = module.body.operations[0]
     block = function.body.blocks[0]
@@ -241,13 +244,18 @@ def _module(cases: list[Case], decompose: bool):
             results += computed
         return results
 
+    module = imported(function, [_fill(slot, case, "ordinary") for slot, case in flat], decompose)
+    return module, places, counts, flat
+
+
+def imported(function: Callable, examples: Sequence[torch.Tensor], decompose: bool) -> ir.Module:
+    """`function` of tensors like `examples` as the function `@forward` of a module; it returns a list of tensors."""
     table = decompositions() if decompose else {}
-    examples = [_fill(slot, case, "ordinary") for slot, case in flat]
     traced = make_fx(function, decomposition_table=table, tracing_mode="fake")(*examples)
     module = ir.Module.create(ir.Location.unknown(context := make_context()))
     with context:
         FxImporter(module=module, config_check=False).import_stateless_graph(traced.graph, func_name="forward")
-    return module, places, counts, flat
+    return module
 
 
 def _compare(

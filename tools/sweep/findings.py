@@ -15,6 +15,9 @@ from dovetail.frontend.decompose.table import decompositions
 from dovetail.tools.sweep.cases import all_cases, all_names
 from dovetail.tools.sweep.check import Outcome, check, runs_in_eager
 from dovetail.tools.sweep.cpu import target_for_cpu
+from dovetail.tools.sweep.large import LARGE, LargeCase, check_large, large_cases
+
+_LARGE = "large "
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def findings(names: list[str], cpu: str, jobs: int) -> Iterator[tuple[str, list[
         DovetailError: if compiled code ended a process, naming the ops that it may have been.
     """
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start) as pool:
-        pending = {pool.submit(_found, name, cpu): name for name in names or all_names()}
+        pending = {pool.submit(_found, name, cpu): name for name in names or [*_large_names(), *all_names()]}
         try:
             for future in as_completed(pending):
                 found = future.result()
@@ -60,7 +63,14 @@ def _start() -> None:
     torch.set_num_threads(1)
 
 
+def _large_names() -> list[str]:
+    """Of reductions of many numbers, beside the ops' names: "large sum" and so on."""
+    return [f"{_LARGE}{name}" for name in LARGE]
+
+
 def _found(name: str, cpu: str) -> list[Finding]:
+    if name.startswith(_LARGE):
+        return [_large_finding(case, cpu) for case in large_cases(name.removeprefix(_LARGE))]
     table, cases = decompositions(), [case for case in all_cases([name]) if runs_in_eager(case)]
     as_they_are = [case for case in cases if case.overload not in table or case.overload in REPLACEMENTS]
     decomposed = [case for case in cases if case.overload in table]
@@ -85,3 +95,8 @@ def _finding(outcome: Outcome, decompose: bool) -> Finding:
 
 def _said(outcome: Outcome) -> str:
     return outcome.failed or "; ".join(f"{values}: {how}" for values, how in outcome.differs.items())
+
+
+def _large_finding(case: LargeCase, cpu: str) -> Finding:
+    left, wrong = check_large(case, target_for_cpu(cpu))
+    return Finding(f"{_LARGE}{case.name}", str(case), str(case.dtype).removeprefix("torch."), False, left, wrong)

@@ -146,3 +146,31 @@ def test_comparison_with_a_number_rounds_it(op, dtype):
         rounded = compared.args[1]
         assert rounded == torch.tensor(rounded, dtype=torch.float32 if dtype is torch.int64 else dtype).item()
         assert torch.equal(graph(value), op(value, number))
+
+
+@pytest.mark.parametrize("op", [torch.var, torch.std, torch.var_mean, torch.std_mean])
+@pytest.mark.parametrize("correction", [0, 1, 2.5, 8, 10])
+@pytest.mark.parametrize(
+    "value", [torch.rand(5, 8), torch.rand(5, 8).double(), torch.full((5, 8), 0.1), torch.rand(5, 1)]
+)
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_degrees_of_freedom_are_never_negative(op, correction, value):
+    """The variance of 8 numbers with a correction of 10 was negative; eager's is infinite, or NaN of equal numbers."""
+    graph, targets = decomposed(lambda each: op(each, dim=-1, correction=correction), value)
+    assert not any("var" in target or "std" in target for target in targets)
+    expected = op(value, dim=-1, correction=correction)
+    got = graph(value)
+    pairs = zip(got, expected, strict=True) if isinstance(got, tuple | list) else [(got, expected)]
+    for ours, eager in pairs:
+        torch.testing.assert_close(ours, eager, equal_nan=True)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_norms_are_sums(order, dtype, dim):
+    """A norm of a million numbers was off by 2e-4: only sums are added up in blocks."""
+    value = torch.rand(40, 30).to(dtype)
+    graph, targets = decomposed(lambda each: torch.linalg.vector_norm(each, order, dim), value)
+    assert "aten.sum.dim_IntList" in targets
+    torch.testing.assert_close(graph(value), torch.linalg.vector_norm(value, order, dim))

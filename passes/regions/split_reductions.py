@@ -1,0 +1,158 @@
+"""Pass `split-reductions`: long sums become sums of partial sums."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.cloning import constant_none
+from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, integers, is_none
+from dovetail.passes.rewriting.rules import apply_rules, create, shape, with_dtype, with_shape
+from dovetail.passes.rewriting.slices import Slice
+
+_SUM = "torch.aten.sum.dim_IntList"
+_MEAN = "torch.aten.mean.dim"
+
+
+_IN_A_ROW = 32
+"""How many rows the code may add one after the other. The rounding error grows with the root of it, and with this one
+stays below three times that of ATen's sums, which are in cascades."""
+
+_IN_A_LANE = 64
+"""The same for neighbours in memory, in each lane of a vector: the last steps are between lanes."""
+
+_VECTOR_BYTES = 64
+"""Neighbours are added up by vectors where their number is a multiple of a vector's."""
+
+
+@dataclass(frozen=True)
+class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
+    """Adds up floating-point numbers in blocks, and then the blocks' sums, where a sum or a mean is of many.
+
+    IREE adds one after the other, so the rounding error grows with their number; ATen's grows with its logarithm. A
+    dimension is split by a divisor of its size. float32 is added up in float64 instead where no divisor gives good
+    code, and in rows of neighbours: blocks would keep IREE from computing a softmax or a norm in one go. The last block
+    of float64 is shorter if it must.
+
+    Before:  `%1 = torch.aten.sum.dim_IntList %0, [0]` of `[4096]`
+    After:   `%1 = reshape %0, [8, 512]; %2 = sum %1, [1]; %3 = sum %2, [0]`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        apply_rules(module, {_SUM: _sum, "torch.aten.sum": _sum, _MEAN: _mean, "torch.aten.mean": _mean})
+
+
+def _sum(op: ir.Operation) -> ir.Value | None:
+    dims = _long(op)
+    return None if dims is None else _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
+
+
+def _mean(op: ir.Operation) -> ir.Value | None:
+    dims = _long(op)
+    if dims is None:
+        return None
+    total = _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
+    count = prod(shape(op.operands[0])[dim] for dim in dims)
+    return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
+
+
+def _long(op: ir.Operation) -> list[int] | None:
+    """The dimensions that `op` adds up, if they hold too many numbers, all of them in the result's type; else None."""
+    source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
+    if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
+        return None
+    rank = len(source.shape)
+    dims = list(range(rank))
+    if op.name in (_SUM, _MEAN) and not is_none(op.operands[1]):
+        given = integers(op.operands[1])
+        if given is None:
+            return None
+        dims = sorted(dim % rank for dim in given) or dims
+    return dims if prod(source.shape[dim] for dim in dims) > _most(source, dims) else None
+
+
+def _most(info: TensorInfo, dims: Sequence[int]) -> int:
+    """How many numbers of the dimensions `dims` may be added up at once."""
+    lanes = _lanes(info, dims)
+    return lanes * (_IN_A_LANE if lanes > 1 else _IN_A_ROW)
+
+
+def _lanes(info: TensorInfo, dims: Sequence[int]) -> int:
+    """How many numbers of the dimensions `dims` the code adds up at once."""
+    lanes = _VECTOR_BYTES // info.itemsize
+    return lanes if _innermost(info) in dims and info.shape[_innermost(info)] % lanes == 0 else 1
+
+
+def _innermost(info: TensorInfo) -> int:
+    return max((dim for dim, size in enumerate(info.shape) if size > 1), default=0)
+
+
+def _summed(value: ir.Value, dims: list[int]) -> ir.Value:
+    """`value` without its dimensions `dims`, which are added up."""
+    info = require_tensor_info(value.type)
+    keeps_several = any(size > 1 for dim, size in enumerate(info.shape) if dim not in dims)
+    if info.dtype == "float32" and keeps_several and _innermost(info) in dims:
+        return _wide(value, dims)
+    return _in_blocks(value, dims)
+
+
+def _wide(value: ir.Value, dims: list[int]) -> ir.Value:
+    return cast(_added(value, dims, "float64"), "float32")
+
+
+def _in_blocks(value: ir.Value, dims: list[int]) -> ir.Value:
+    """Adds up the innermost of `dims` first, as many numbers as may be, and goes on with what that gives."""
+    info = require_tensor_info(value.type)
+    lanes, most = _lanes(info, dims), _most(info, dims)
+    whole: list[int] = []
+    numbers = 1
+    while len(whole) < len(dims) and numbers * info.shape[dims[-1 - len(whole)]] <= most:
+        whole.insert(0, dims[-1 - len(whole)])
+        numbers *= info.shape[whole[0]]
+    rest = dims[: len(dims) - len(whole)]
+    if not rest:
+        return _added(value, whole)
+    longest = most // 2 // numbers
+    if longest < 2:
+        return _in_blocks(_added(value, whole), rest)
+    block = _divisor(info.shape[rest[-1]], longest, 1 if whole else lanes)
+    if info.dtype == "float32" and (block is None or (lanes == 1 and _innermost(info) in dims)):
+        return _wide(value, dims)
+    return _split(value, rest, whole, block or longest)
+
+
+def _split(value: ir.Value, rest: list[int], whole: list[int], block: int) -> ir.Value:
+    """Adds up `whole` and blocks of the innermost dimension of `rest`, then `rest`."""
+    sizes, dim = shape(value), rest[-1]
+    count, left = divmod(sizes[dim], block)
+    blocks = Slice(value, dim, 0, count * block, 1).build()
+    blocks = _with_shape(blocks, [*sizes[:dim], count, block, *sizes[dim + 1 :]])
+    total = _in_blocks(_added(blocks, [dim + 1, *(each + 1 for each in whole)]), rest)
+    if not left:
+        return total
+    last = _in_blocks(Slice(value, dim, count * block, left, 1).build(), [*rest, *whole])
+    return create("torch.aten.add.Tensor", [total, last, constant(1)], total.type)
+
+
+def _divisor(size: int, longest: int, step: int) -> int | None:
+    """The largest multiple of `step` up to `longest` that divides `size`; None where it would be much smaller."""
+    start = longest - longest % step
+    return next((each for each in range(start, max(longest // 8, 1), -step) if size % each == 0), None)
+
+
+def _added(value: ir.Value, dims: Sequence[int], dtype: str = "") -> ir.Value:
+    """The sum over `dims`, in element type `dtype` if one is given."""
+    sizes = [size for dim, size in enumerate(shape(value)) if dim not in dims]
+    result = with_shape(value.type, sizes)
+    number = dtype_number(dtype) if dtype else constant_none()
+    operands = [value, integer_list(dims), constant(False), number]
+    return create(_SUM, operands, with_dtype(result, dtype) if dtype else result)
+
+
+def _with_shape(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    if shape(value) == tuple(sizes):
+        return value
+    return create("torch.aten.reshape", [value, integer_list(sizes)], with_shape(value.type, sizes))
