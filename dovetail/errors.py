@@ -13,6 +13,10 @@ class AliasMismatch(DovetailError):
     """A call's arguments share memory in another way than the program was compiled for; raised before anything ran."""
 
 
+class HooksMismatch(DovetailError):
+    """A call inside of saved-tensor hooks whose order of writes and saves shows there; raised before anything ran."""
+
+
 class EagerWarning(UserWarning):
     """A graph, or a call of one, runs uncompiled: right, but slower. The message says why."""
 

@@ -4,7 +4,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 
-from dovetail.errors import AliasMismatch, EagerWarning, UnsupportedError
+from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError
 from dovetail.runtime.stats import current
 
 MAX_VARIANTS = 8
@@ -35,6 +35,12 @@ class Variants:
 
     def __call__(self, *arguments):
         try:
+            return self._called(arguments)
+        except HooksMismatch as error:
+            return self._run_eagerly(arguments, str(error))
+
+    def _called(self, arguments: tuple):
+        try:
             return self._current(list(arguments))
         except AliasMismatch:
             return self._with_another(arguments)
@@ -61,12 +67,12 @@ class Variants:
 
     def _compiled(self, arguments: tuple):
         if len(self._variants) >= MAX_VARIANTS:
-            return self._run_eagerly(arguments, f"arguments share memory in more than {MAX_VARIANTS} ways")
+            return self._run_eagerly(arguments, f"arguments share memory in more than {MAX_VARIANTS} ways; pass clones")
         variant = self._compile(arguments)
         try:
             results = variant(list(arguments))
         except AliasMismatch as error:  # memory that several storages share
-            return self._run_eagerly(arguments, str(error))
+            return self._run_eagerly(arguments, f"{error}; pass clones")
         self._variants.append(variant)
         self._current = variant
         current().variants += 1
@@ -74,7 +80,7 @@ class Variants:
 
     def _run_eagerly(self, arguments: tuple, reason: str):
         if self._strict:
-            raise UnsupportedError(f"{reason}; pass clones")
+            raise UnsupportedError(reason)
         current().eager[reason] += 1
-        warnings.warn(f"dovetail runs a call eagerly: {reason}; pass clones", EagerWarning, stacklevel=4)
+        warnings.warn(f"dovetail runs a call eagerly: {reason}", EagerWarning, stacklevel=4)
         return self._eager(*arguments)

@@ -208,6 +208,7 @@ def _describe(
         run.fixes_offsets,
         seen.grad_mode,
         next(iter(run.once), None),
+        seen.backward.written_last,
         run.convention,
         seen.backward.frees,
         neighbours(values),

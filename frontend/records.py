@@ -118,6 +118,7 @@ class Capture:
         fixes_offsets: whether the graph holds for their storage offsets only.
         grad_mode: autograd's mode after the call, None where it stays.
         once: why the gradient can't be differentiated again, None where nothing is known against it.
+        written_last: where an argument is written after autograd saved the last value, None where that is not so.
         convention: the wrapper subclasses around inputs and results.
         frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
@@ -132,6 +133,7 @@ class Capture:
     fixes_offsets: bool
     grad_mode: bool | None
     once: str | None
+    written_last: str | None
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
     neighbours: tuple[tuple[int, ...], ...] = ()

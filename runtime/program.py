@@ -10,7 +10,9 @@ from dovetail.backends.python.aten import WRITES, with_strides
 from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.runtime.autograd.border import read_border
+from dovetail.dialects.dovetail import SetMetadataOp, TouchOp, WriteOp
+from dovetail.runtime.autograd.border import Border, read_border
+from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
 from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.replay import Replay
@@ -36,6 +38,8 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
     bindings: dict[str, Callable] = {}
     sources: list[Source] = []
+    written = (op.operation.opview for op in found["call"].body.blocks[0].operations)
+    interrupted = Interrupted() if any(isinstance(op, WriteOp | TouchOp | SetMetadataOp) for op in written) else None
 
     def emit(name: str, helpers: Mapping[str, Callable] = _HOST_HELPERS) -> Callable:
         source = Emitter(found[name], bindings, helpers).emit()
@@ -57,8 +61,17 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
             facts = read_border(op, found[forward], found[backward], found)
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
             partial = PartialBackward(found[backward], len(facts.saved), found)
-            bindings[name] = make_border(facts, bindings[forward], bindings[backward], partial, replay)
-    return emit("call", _HELPERS), sources
+            node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
+            bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
+    call = emit("call", _HELPERS)
+    return (call if interrupted is None else interrupted.finish(call)), sources
+
+
+def _refusal(border: Border) -> str | None:
+    """Why a call that writes its arguments runs eagerly inside of hooks, which see what eager has written by then."""
+    if border.written_last is not None:
+        return f"{border.written_last}: writes an argument when everything is saved, inside of saved-tensor hooks"
+    return None if border.saved else "a call that writes an argument saves nothing, inside of saved-tensor hooks"
 
 
 def _call_of(callee: str, caller: func.FuncOp) -> func.CallOp:

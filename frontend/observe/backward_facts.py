@@ -22,12 +22,14 @@ class BackwardFacts:
             tensor's memory.
         reached: from which of them a gradient flows to each argument, None where it is not known.
         frees: the groups of saved values that a backward from each frees, by number; equal numbers are freed together.
+        written_last: the source line that writes an argument after autograd saved the last value, None where none does.
     """
 
     watched_arguments: tuple[tuple[int, ...], ...]
     watched_owned: tuple[tuple[int, ...], ...]
     reached: tuple[tuple[int, ...] | None, ...]
     frees: tuple[tuple[int, ...], ...]
+    written_last: str | None
 
 
 def backward_facts(
@@ -48,6 +50,7 @@ def backward_facts(
     nodes = {place: nodes_on_the_way(each, run.history) for place, each in tensors.items()}
     arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
     freed = _freed(nodes)
+    written_last = _written_last(run, {node for each in nodes.values() for node in each})
     reached = _reached(run, tensors, nodes, groups)
     # The last one asked: it moves version counters.
     saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
@@ -58,6 +61,7 @@ def backward_facts(
         tuple(places[len(arguments) :]),
         tuple(reached),
         tuple(freed.get(place, ()) for place in range(count)),
+        written_last,
     )
 
 
@@ -80,6 +84,12 @@ def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
             places.setdefault(node, []).append(place)
     groups = sorted({tuple(each) for node, each in places.items() if frees(node)})
     return {place: tuple(number for number, each in enumerate(groups) if place in each) for place in nodes}
+
+
+def _written_last(run: EagerRun, nodes: set[Node]) -> str | None:
+    last_save = max((node._sequence_nr() for node in nodes if frees(node)), default=-1)
+    when, place = run.last_write
+    return place if nodes and when > last_save else None
 
 
 def _reached(

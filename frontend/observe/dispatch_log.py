@@ -30,7 +30,8 @@ _WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
 class Calls(TorchDispatchMode):
     """Notes which views were made, and which tensors written or given other sizes, since the last node began.
 
-    `addresses_storage` says whether anything relied on a place in a storage, since the first.
+    `written_at` says when anything last was, by autograd's count of nodes: an op's own node comes before, what it saves
+    of its results after it. `addresses_storage` says whether anything relied on a place in a storage, since the first.
 
     Args:
         arguments: the run's. What is written behind a view among them, autograd shows it by `as_strided` of its base.
@@ -47,6 +48,7 @@ class Calls(TorchDispatchMode):
         self.views: list[ViewCall] = []
         self.written: list[torch.Tensor] = []
         self.reshaped: list[torch.Tensor] = []
+        self.written_at = -1
         self.addresses_storage = False
         self.node: torch.fx.Node | None = None
         # What is seen through windows, by how; the tensors are kept, so that memory stays what it is.
@@ -74,6 +76,8 @@ class Calls(TorchDispatchMode):
             for each in tree_leaves(given.get(argument.name)) if is_written else ():
                 if isinstance(each, torch.Tensor):
                     (self.reshaped if reshapes else self.written).append(each)
+                    # Batch norm saves its statistics after it has updated the running ones.
+                    self.written_at = torch.autograd._get_sequence_nr() - (argument.name in unmarked)
                     if key(each) in self.windows:
                         # Functionalization loses what lies between windows, and adds up what is written twice.
                         raise UnsupportedError(f"{self.place}: a write through `unfold` or `expand` can't be traced")

@@ -112,6 +112,9 @@ class Recorder(torch.fx.Interpreter):
         for index, argument in enumerate(self.run_facts.arguments if self.calls.reshaped else ()):
             self.run_facts.reshaped[index] += sum(each is argument for each in self.calls.reshaped)
         memories = {memory(each) for each in self.calls.written}
+        changed = memories.union(map(memory, self.calls.reshaped))
+        if any(isinstance(each, torch.Tensor) and memory(each) in changed for each in self.run_facts.arguments):
+            self.run_facts.last_write = self.calls.written_at, source_line(node)
         self.run_facts.memories |= memories
         if not memories:
             return

@@ -38,6 +38,7 @@ class EagerRun:
         history: the nodes of autograd's graph that were there before.
         edges: where gradients of each argument went before, and of what it is a view of.
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
+        last_write: when an argument was last written, by autograd's count of nodes, and by which source line.
         fixes_offsets: whether memory is addressed by its place in the storage, which Dynamo does not guard.
     """
 
@@ -62,6 +63,7 @@ class EagerRun:
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
     edges: list[set[Edge]] = field(default_factory=list)
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
+    last_write: tuple[int, str] = (-1, "")
     fixes_offsets: bool = False
 
     def path(

@@ -16,6 +16,7 @@ from dovetail.dialects.calls import (
     FREES,
     MUTATED,
     ONCE,
+    WRITTEN_LAST,
 )
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -62,6 +63,8 @@ class _Joint:
             self.func = func.FuncOp("joint", ir.FunctionType.get(arguments, []))
         if capture.once is not None:
             self.func.attributes[ONCE] = ir.StringAttr.get(capture.once)
+        if capture.written_last is not None:
+            self.func.attributes[WRITTEN_LAST] = ir.StringAttr.get(capture.written_last)
         block = self.func.add_entry_block()
         self.nodes = NodeImporter(importer, module.context, self.types, block)
         self.block = block

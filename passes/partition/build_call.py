@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, REACHED, VERSIONS, WATCHED
+from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, REACHED, VERSIONS, WATCHED, WRITTEN_LAST
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
@@ -33,8 +33,9 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
         apply = func.FuncOp("apply", ir.FunctionType.get(taken, list(owned)), visibility="private")
     apply.attributes[FORWARD] = ir.FlatSymbolRefAttr.get("forward")
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
-    if ONCE in graph.joint.attributes:
-        apply.attributes[ONCE] = graph.joint.attributes[ONCE]
+    for name in (ONCE, WRITTEN_LAST):
+        if name in graph.joint.attributes:
+            apply.attributes[name] = graph.joint.attributes[name]
     facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
     for argument, versions in memory.moves().items() if any(WATCHED in each for each in facts) else ():
         if versions:

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import with_strides
 from dovetail.backends.python.operators import overload
-from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, argument_facts, donated, numbers
+from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, WRITTEN_LAST, argument_facts, donated, numbers
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
@@ -44,7 +44,8 @@ class Border:
     `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
     `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
     with but is not. `watches` is what eager would have saved besides. `once` is why the gradient can't be
-    differentiated, None where nothing is known against it. `donated` are the saved values that the backward overwrites.
+    differentiated, None where nothing is known against it. `written_last` is where an argument is written after eager's
+    autograd has saved the last value, None where none is. `donated` are the saved values that the backward overwrites.
     `reached` are arguments with the owned results whose gradients flow to them, where that are not all; `frees` has for
     those with gradients the groups of what eager saved that their backward frees. `bases` are the sizes of what owned
     results show themselves as views of. Where several results have gradients, `checks` tells for each checked saved
@@ -60,6 +61,7 @@ class Border:
     watches: tuple[Watch, ...]
     tangents: tuple[Tangent, ...]
     once: str | None
+    written_last: str | None
     donated: tuple[int, ...]
     reached: tuple[tuple[int, tuple[int, ...]], ...]
     frees: tuple[tuple[int, frozenset[int]], ...]
@@ -116,7 +118,8 @@ def read_border(
             if (forward.arguments[each.place] not in read if each.is_argument else each.place not in is_checked)
         ),
         tangents=tangents,
-        once=ir.StringAttr(border.attributes[ONCE]).value if ONCE in border.attributes else None,
+        once=_words(border, ONCE),
+        written_last=_words(border, WRITTEN_LAST),
         donated=donated(backward),
         reached=tuple(
             (index, flowing)
@@ -131,6 +134,10 @@ def read_border(
         saved_types=tuple(require_tensor_info(each) for each in backward.type.inputs[: len(saved)]),
         used=tuple(used),
     )
+
+
+def _words(border: func.FuncOp, name: str) -> str | None:
+    return ir.StringAttr(border.attributes[name]).value if name in border.attributes else None
 
 
 def _freed(op: OwnOp) -> frozenset[int]:

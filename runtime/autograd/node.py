@@ -7,6 +7,7 @@ import torch
 
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.history import AtPlace, Place
+from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.autograd.version_checks import changed, counters, expected
@@ -31,14 +32,20 @@ def is_compiled_call(node) -> bool:
 
 
 def make_border(
-    border: Border, forward: Callable, backward: Callable, partial: PartialBackward, replay: Replay
+    border: Border,
+    forward: Callable,
+    backward: Callable,
+    partial: PartialBackward,
+    replay: Replay,
+    interrupted: Interrupted | None,
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
     Both take one list, which they empty. Values that the user can reach are saved with a version check, so that an
     in-place change before the backward raises; the others die as soon as the backward has used them. An argument that
     no given gradient flows to gets none, as in eager. A backward that is to be differentiated runs `replay` instead,
-    one whose zeros for absent gradients make no number runs `partial` after it.
+    one whose zeros for absent gradients make no number runs `partial` after it. `interrupted`, where the call writes
+    its arguments, is told of the results before hooks see what is saved.
     """
     owned, refusal = border.owned, border.once or replay.refusal
     kept, histories = (replay.arguments, tuple(replay.histories.values())) if refusal is None else ((), ())
@@ -75,6 +82,8 @@ def make_border(
             # The user's hooks must see all of it; without any, autograd only has to check versions.
             has_hooks = _default_hooks(True) is not None
             cut = total if has_hooks else visible
+            if has_hooks and interrupted is not None:
+                interrupted.results = results[:owned]
             ctx.save_for_backward(*left[:cut])
             ctx.stash = left[cut:]
             # Hooks may give other types back: eager saves no masks, so they may take all for floats.

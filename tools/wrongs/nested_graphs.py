@@ -46,6 +46,18 @@ def gradient_of_ones(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+def wave_then_count(x, calls):
+    y = x.sin()
+    calls.add_(1)
+    return y
+
+
+def calls_counted_in_checkpoint(function) -> Facts:
+    x, calls = torch.ones(2, requires_grad=True), torch.zeros(())
+    checkpoint(lambda x: function(x, calls), x, use_reentrant=False).sum().backward()
+    return {"calls": calls.item()}
+
+
 CASES = [
     Case(
         "storage_offset_in_checkpoint",
@@ -66,5 +78,11 @@ CASES = [
         TripledGradient.apply,
         (gradient_of_ones,),
         upstream=198102,
+    ),
+    Case(
+        "count_in_checkpointed_call",
+        "`y = x.sin(); calls.add_(1); return y`, inside of `checkpoint`, which recomputes up to the last save",
+        wave_then_count,
+        (calls_counted_in_checkpoint,),
     ),
 ]
