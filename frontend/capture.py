@@ -29,6 +29,7 @@ from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
 from dovetail.frontend.observe.joined_histories import check_histories
 from dovetail.frontend.observe.observations import Observations, observe
+from dovetail.frontend.observe.operand_layouts import eager_operands
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent
 from dovetail.frontend.observe.transforms import closing_transforms
@@ -212,4 +213,5 @@ def _describe(
         run.convention,
         seen.backward.frees,
         neighbours(values),
+        eager_operands(graph, run.operands),
     )

@@ -1,9 +1,11 @@
 """What a capture says: the joint graph of one Dynamo graph, and everything about it that the user may observe."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 
+from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import AliasGroup
 
@@ -122,6 +124,8 @@ class Capture:
         convention: the wrapper subclasses around inputs and results.
         frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
+        operand_strides: by the name of a node whose op may see them, those of its arguments in eager, in the order of
+            the schema.
     """
 
     graph: torch.fx.Graph
@@ -137,3 +141,4 @@ class Capture:
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
     neighbours: tuple[tuple[int, ...], ...] = ()
+    operand_strides: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)

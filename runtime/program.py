@@ -6,7 +6,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.python.aten import WRITES, with_strides
+from dovetail.backends.python.aten import WRITES, in_rows, laid_out, with_strides
 from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
@@ -94,10 +94,10 @@ def _below_autograd(function: Callable) -> Callable:
 
 
 def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    laid_out = with_strides(tensor, strides)
-    if laid_out is not tensor:
+    made = with_strides(tensor, strides)
+    if made is not tensor:
         count_copy("result in another memory layout than eager's")
-    return laid_out
+    return made
 
 
 def _counted(write: Callable) -> Callable:
@@ -129,6 +129,20 @@ def _copy(value: torch.Tensor) -> torch.Tensor:
     return value.clone()
 
 
+def _laid_out(operand: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    made = laid_out(operand, strides)
+    if made.data_ptr() != operand.data_ptr():
+        count_copy("operand in another memory layout than eager's")
+    return made
+
+
+def _in_rows(operand: torch.Tensor) -> torch.Tensor:
+    made = in_rows(operand)
+    if made is not operand:
+        count_copy("operand of a kernel that needs its last dimension contiguous")
+    return made
+
+
 def _copied(argument: torch.Tensor) -> torch.Tensor:
     count_copy("mutated input of a region that was not compiled")
     return argument.clone(memory_format=torch.contiguous_format)
@@ -150,6 +164,8 @@ _HELPERS: Mapping[str, Callable] = {
     "destination": _destination,
     "copied": _copied,
     "copy": _copy,
+    "laid_out": _laid_out,
+    "in_rows": _in_rows,
     **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
 }
 _HOST_HELPERS: Mapping[str, Callable] = {"ready": _ready, **_HELPERS}

@@ -14,6 +14,8 @@ from dovetail.backends.python.memory import argument
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
+from dovetail.dialects.operand_strides import stated_strides
+from dovetail.dialects.torch_facts.layouts import IN_ROWS
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import tensor_info
 
@@ -64,19 +66,31 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
     called = target if is_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    is_drawn = torch.Tag.nondeterministic_seeded in target.tags
-    names = [_laid_out(emitter, value) if is_drawn else emitter.name(value) for value in op.operands]
-    arguments = aten.arguments(target, names)
+    names, in_rows = [each.name for each in target._schema.arguments], IN_ROWS.get(name, ())
+    operands = [
+        _in_rows(emitter, value) if argument in in_rows else _laid_out(emitter, value, strides)
+        for argument, value, strides in zip(names, op.operands, stated_strides(op), strict=True)
+    ]
+    arguments = aten.arguments(target, operands)
     if "torch." in arguments:
         emitter.namespace.setdefault("torch", torch)
     emitter.assign(op.results, f"{function}({arguments})")
 
 
-def _laid_out(emitter: Emitter, value: ir.Value) -> str:
-    """An operand of an op that draws numbers, in the order of memory: by rows, where no copy says otherwise."""
-    is_copied = not isinstance(value.owner, ir.Block) and aten_name(value.owner.operation) == "aten.copy.default"
-    has_rows = is_copied or tensor_info(value.type) is None
-    return emitter.name(value) if has_rows else f"{emitter.name(value)}.contiguous()"
+def _laid_out(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -> str:
+    """An operand with the strides, if the op states any; a list with those of each tensor in it."""
+    if strides is None or isinstance(strides, ir.UnitAttr):
+        return emitter.name(value)
+    if isinstance(strides, ir.ArrayAttr):
+        parts = zip(value.owner.operation.operands, strides, strict=True)
+        return f"[{', '.join(_laid_out(emitter, *each) for each in parts)}]"
+    return f"{emitter.bound('laid_out', aten.laid_out)}({emitter.name(value)}, {tuple(strides)})"
+
+
+def _in_rows(emitter: Emitter, value: ir.Value) -> str:
+    """An operand whose last dimension is contiguous."""
+    name = emitter.name(value)
+    return name if tensor_info(value.type) is None else f"{emitter.bound('in_rows', aten.in_rows)}({name})"
 
 
 def as_tuple(names: list[str]) -> str:

@@ -52,8 +52,8 @@ def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = N
     if any(math.isnan(bound) for bound in bounds):
         return torch.full_like(value, math.nan)
     if low is not None:
-        value = value.masked_fill(value < low, low)
-    return value if high is None else value.masked_fill(value > high, high)
+        value = torch.where(value < low, low, value)
+    return value if high is None else torch.where(value > high, high, value)
 
 
 def _clamp_tensor(

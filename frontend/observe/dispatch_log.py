@@ -10,10 +10,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_wrapper_type
 from torch.utils._pytree import tree_leaves
 
+from dovetail.dialects.operand_strides import Stated
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, share_elements
 from dovetail.frontend.observe.kernel_layouts import as_kernel_lays_out
+from dovetail.frontend.observe.operand_layouts import call_layout
 from dovetail.frontend.observe.view_chains import Key, ViewCall, key
 
 # Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
@@ -28,10 +30,11 @@ _WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
 
 
 class Calls(TorchDispatchMode):
-    """Notes which views were made, and which tensors written or given other sizes, since the last node began.
+    """Notes which views were made, which tensors written or given other sizes, and how opaque ops' operands lie.
 
-    `written_at` says when anything last was, by autograd's count of nodes: an op's own node comes before, what it saves
-    of its results after it. `addresses_storage` says whether anything relied on a place in a storage, since the first.
+    All since the last node began. `written_at` says when anything last was written, by autograd's count of nodes: an
+    op's own node comes before, what it saves of its results after it. `addresses_storage` says whether anything relied
+    on a place in a storage, since the first.
 
     Args:
         arguments: the run's. What is written behind a view among them, autograd shows it by `as_strided` of its base.
@@ -49,6 +52,7 @@ class Calls(TorchDispatchMode):
         self.written: list[torch.Tensor] = []
         self.reshaped: list[torch.Tensor] = []
         self.written_at = -1
+        self.layouts: list[tuple[str, tuple[Stated, ...]]] = []
         self.addresses_storage = False
         self.node: torch.fx.Node | None = None
         # What is seen through windows, by how; the tensors are kept, so that memory stays what it is.
@@ -56,7 +60,7 @@ class Calls(TorchDispatchMode):
 
     def begin(self, node: torch.fx.Node) -> None:
         self.node = node
-        self.views, self.written, self.reshaped = [], [], []
+        self.views, self.written, self.reshaped, self.layouts = [], [], [], []
 
     @property
     def place(self) -> str:
@@ -83,6 +87,8 @@ class Calls(TorchDispatchMode):
                         raise UnsupportedError(f"{self.place}: a write through `unfold` or `expand` can't be traced")
         self._check_overlaps(func, given, schema)
         self._check_as_strided(func, args)
+        layout = call_layout(func, args, kwargs or {})
+        self.layouts += [] if layout is None else [layout]
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
         result = as_kernel_lays_out(func, args, kwargs or {}, func(*args, **(kwargs or {})))
         if source is not None and schema and schema[0].alias_info is not None and not schema[0].alias_info.is_write:

@@ -53,6 +53,8 @@ class Recorder(torch.fx.Interpreter):
         returned = [unwrapped(each) for each in plain_tensors(tree_leaves(result))]
         self.run_facts.kept.append((result, returned))
         self.run_facts.memories_of[node.name] = tuple(map(memory, returned))
+        for name, strides in self.calls.layouts:
+            self.run_facts.operands.setdefault((node.name, name), []).append(strides)
         self._note_constants(node, given, returned)
         self._note_writes(node, given, [old for old, _ in before], returned, grad_mode, required_grad)
         keys = [each for _, each in before]

@@ -72,6 +72,7 @@ def _call(importer, loc, node, target, arguments: dict, memories: list[_Memory])
     results = [importer._cc.value_info_to_type(value) for value in own]
     name = f"{target.namespace}.{target._opname}.{target._overloadname}"
     op = importer.call(loc, node, name, REASON, importer.operands(loc, schema, (), arguments), results)
+    importer.state_strides(node, op, schema, (), arguments)
     held = [_held(importer, loc, node, memory) for memory in memories]
     # An op that returns nothing returns one None.
     importer.bind_results(node, [*(op.results if own else [None]), *held])

@@ -23,4 +23,5 @@ def import_with_effects(importer, loc: ir.Location, node: torch.fx.Node) -> None
     results = [importer._cc.value_info_to_type(value) for value in values]
     name = f"{target.namespace}.{target._opname}.{target._overloadname}"
     op = importer.call(loc, node, name, REASON, operands, results)
+    importer.state_strides(node, op, schema, arguments, node.kwargs)
     importer.bind_results(node, [None, *op.results])

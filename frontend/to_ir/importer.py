@@ -67,6 +67,7 @@ class _Joint:
             self.func.attributes[WRITTEN_LAST] = ir.StringAttr.get(capture.written_last)
         block = self.func.add_entry_block()
         self.nodes = NodeImporter(importer, module.context, self.types, block)
+        self.nodes.operand_strides = capture.operand_strides
         self.block = block
         self.arguments = list(block.arguments)
         self.tangents: list[tuple[torch.fx.Node, ir.Value]] = []

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import zip_longest
 
 import torch
-from torch.fx.immutable_collections import immutable_list
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
 from dovetail.dialects.calls import FALLBACK, IN_BACKWARD, extern
+from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.recompute import RECOMPUTE
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
@@ -17,11 +16,10 @@ from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
 from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
+from dovetail.frontend.to_ir.operand_strides import state_strides
 
 # PyTorch's own, c10/core/ScalarType.h.
 _COMPLEX_NUMBERS = {torch.complex32: 8, torch.complex64: 9, torch.complex128: 10}
-_EMPTY_STRIDED = torch.ops.aten.empty_strided.default
-_DRAWN_IN_ORDER = "layout: random numbers are drawn in the order of memory"
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
 
 # Forward-mode gradients are zeros without memory, which only a dispatch key says: kernels would read what lies there.
@@ -44,6 +42,7 @@ class NodeImporter(GraphNodeImporter):
         super().__init__(fx_importer, context, context_cache, block)
         self.symbols: Counter[str] = Counter()  # how many functions of each role were made, for their names
         self.is_nested = False
+        self.operand_strides: Mapping[str, Sequence[Stated]] = {}  # of eager's calls, by node
 
     def nested(self, block: ir.Block) -> "NodeImporter":
         """The importer of a graph inside of this one, into a block of its own."""
@@ -62,6 +61,10 @@ class NodeImporter(GraphNodeImporter):
         """Says of an effect that the backward has it, though it may use no tangent."""
         if node.meta.get("partitioner_tag") == "is_backward":
             op.attributes[IN_BACKWARD] = ir.UnitAttr.get(self._c)
+
+    def state_strides(self, node: torch.fx.Node, op: ir.Operation, schema, args: Sequence, kwargs: Mapping) -> None:
+        """Makes `op`, on behalf of `node`, state how its operands lie in memory, if it may see that."""
+        state_strides(op, schema, args, kwargs, self.operand_strides.get(node.name))
 
     def call(self, loc, node, name: str, reason: str, operands, results) -> ir.Operation:
         """Builds a library call on behalf of `node`."""
@@ -96,6 +99,10 @@ class NodeImporter(GraphNodeImporter):
             self._import_slice_scatter(loc, node)
             return
         super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
+        # The results of an op that returns a list are taken from it.
+        owner = self._v[node, 0].owner
+        op = owner.operands[0].owner if owner.name == "torch.prim.ListUnpack" else owner
+        self.state_strides(node, op.operation, target._schema, node.args, node.kwargs)
 
     def _import_hop(self, loc, node, target):
         handler = HIGHER_ORDER.get(target.name())
@@ -110,24 +117,10 @@ class NodeImporter(GraphNodeImporter):
             self._multi_result_nodes.add(node)
         name = f"{target.namespace}.{target._opname}.{target._overloadname}"
         operands = self._operands(loc, node, schema)
-        if torch.Tag.nondeterministic_seeded in target.tags:
-            operands = [self._laid_out(loc, node, *each) for each in zip_longest(node.args, operands)]
         op = self.call(loc, node, name, reason, operands, results)
+        self.state_strides(node, op, schema, node.args, node.kwargs)
         for index, value in enumerate(op.results):
             self.bind_node_value(node, value, index)
-
-    def _laid_out(self, loc, node, argument, operand: ir.Value) -> ir.Value:
-        """Random numbers are drawn in the order of memory, and values have none: a copy with eager's strides has."""
-        value = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else None
-        if not isinstance(value, torch.Tensor) or value.is_contiguous():
-            return operand
-        sizes, strides = immutable_list(value.size()), immutable_list(value.stride())
-        settings = zip((sizes, strides, value.dtype, None, None, None), _EMPTY_STRIDED._schema.arguments, strict=True)
-        numbers = [self._import_argument(loc, each, argument.type) for each, argument in settings]
-        false, types = self._import_argument(loc, False), [operand.type]
-        memory = self.call(loc, node, "aten.empty_strided.default", _DRAWN_IN_ORDER, numbers, types)
-        copy = self.call(loc, node, "aten.copy.default", _DRAWN_IN_ORDER, [memory.result, operand, false], types)
-        return copy.result
 
     def _import_as_strided(self, loc, node) -> None:
         """`as_strided` sees memory, not values: right only on a tensor that lies as its value does."""

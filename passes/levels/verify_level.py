@@ -20,6 +20,7 @@ from dovetail.passes.levels.check_ops import check_ops, check_region_ops
 from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_recompute import check_recompute
 from dovetail.passes.levels.check_signature import check_signature
+from dovetail.passes.levels.check_strides import check_strides
 from dovetail.passes.rewriting.cloning import bodies, functions
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
@@ -68,6 +69,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 self._check_host(name, function_op, ops[name])
         check_control_flow(module, found, ops, self.name)
         check_recompute(ops, self.name)
+        check_strides(ops, self.name)
         check_backward_facts(found, ops, self.name)
         first = next(iter(LEVELS[self.level]))
         if first not in found:

@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import FALLBACK, REGION, extern
 from dovetail.dialects.control_flow import SUBGRAPH, is_subgraph
 from dovetail.dialects.dovetail import CopyOp
+from dovetail.dialects.operand_strides import STRIDES
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON
@@ -109,6 +110,8 @@ class _Outliner:
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
         text = reason if placement == "library" else f"{FALLBACK}{reason}"
         made = extern(name, text, list(cloned.operands), [value.type for value in op.results])
+        if STRIDES in op.attributes:
+            made.attributes[STRIDES] = op.attributes[STRIDES]
         self.values.update(zip(op.results, made.results, strict=True))
         cloned.erase()
 

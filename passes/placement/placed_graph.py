@@ -15,6 +15,7 @@ from dovetail.passes.rewriting.cloning import body
 
 # Views that see memory, not values, or that IREE does not know: they stay on the host. Of what computes the operand of
 # a `diagonal` IREE computes the diagonal alone, though all of it may be needed elsewhere.
+_UNPACK = "torch.prim.ListUnpack"
 _HOST_VIEWS = ("torch.operator", "torch.aten.as_strided", "torch.aten.diagonal")
 
 
@@ -55,6 +56,8 @@ class PlacedGraph:
             graph.compiles.append(op.name not in _HOST_VIEWS)
             graph.operands.append(operands)
             graph.results.append(results)
+            if op.name == _UNPACK and graph.placement[made_by[operands[0]]] == "host":
+                graph.compiles[-1] = False  # what a library call returns as a list
             graph.producers.append(list(dict.fromkeys(made_by[each] for each in operands if each in made_by)))
             graph.users.append([])
             for producer in graph.producers[-1]:

@@ -35,6 +35,10 @@ def strided(x):
     return x + 1
 
 
+def opaque(x):
+    return torch.special.i0e(x.view(4, 250).t().contiguous())
+
+
 def from_the_start(x):
     return checkpoint(lambda x: x.as_strided((2,), (1,), 0) * 1.0, x, use_reentrant=False)
 
@@ -134,7 +138,7 @@ ROWS = [
             CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
         """,
         Malformed(
-            r' {dovetail.reason = "fallback: no row in dialects/torch_facts/ops.py"}',
+            r'dovetail.reason = "fallback: no row in dialects/torch_facts/ops.py", ',
             "",
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
@@ -183,5 +187,22 @@ ROWS = [
         lambda: [numbers()],
         eager="a write through `unfold` or `expand` can't be traced",
         tests=("frontend/observe/test_unseen_graphs.py::test_writes_through_windows",),
+    ),
+    Row(
+        "H9",
+        "What may see how its operands lie in memory is given them as eager lays them out, and the IR says how.",
+        opaque,
+        lambda: [numbers()],
+        """
+            CHECK: func.func @forward
+            CHECK: torch.operator "torch.aten.special_i0e"(%{{.*}}) {{{.*}}dovetail.strides = [array<i64: 4, 1>]}
+        """,
+        Malformed(
+            r", dovetail.strides = \[array<i64: 4, 1>\]",
+            "",
+            "'torch.operator' op may see how its operands lie in memory, expected 'dovetail.strides'",
+        ),
+        level="program",
+        tests=("semantics/test_operand_strides.py::test_layouts", "semantics/test_operand_strides.py::test_recurrent"),
     ),
 ]

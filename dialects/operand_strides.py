@@ -1,0 +1,83 @@
+"""`dovetail.strides`: how an op wants its operands to lie in memory, where that may make a difference.
+
+Values have no memory, so passes may drop a copy that lays a tensor out anew. What sees memory, or may see it, says
+itself what it is given: the strides, in elements, that eager gives it.
+"""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.layouts import is_indifferent
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import tensor_info
+
+STRIDES = "dovetail.strides"
+"""One entry for each operand: a tensor's strides, an array of such for a list of tensors, unit for what is neither."""
+
+Strides = tuple[int, ...]
+Stated = Strides | tuple["Stated", ...] | None
+
+_LIST = "torch.prim.ListConstruct"
+
+
+def is_opaque(op: ir.Operation) -> bool:
+    """Whether `op` takes values, and may tell how they lie in memory."""
+    name = aten_name(op)
+    return name is not None and not is_indifferent(name) and any(map(_holds_values, op.operands))
+
+
+def strides_attribute(stated: Sequence[Stated]) -> ir.ArrayAttr:
+    """The attribute that states these strides, None standing for what is no value."""
+    return ir.ArrayAttr.get([_entry(each) for each in stated])
+
+
+def stated_strides(op: ir.Operation) -> list[ir.Attribute | None]:
+    """What `op` states of each operand, None for what may lie as it likes."""
+    if STRIDES not in op.attributes:
+        return [None] * len(op.operands)
+    return [None if isinstance(each, ir.UnitAttr) else each for each in ir.ArrayAttr(op.attributes[STRIDES])]
+
+
+def broken_statement(op: ir.Operation) -> str:
+    """What is wrong with what `op` states, in a verifier's words; "" if nothing is."""
+    if STRIDES not in op.attributes:
+        return f"may see how its operands lie in memory, expected '{STRIDES}'" if is_opaque(op) else ""
+    stated = op.attributes[STRIDES]
+    if not isinstance(stated, ir.ArrayAttr) or len(stated) != len(op.operands):
+        return f"expects '{STRIDES}' to have an entry for each of {len(op.operands)} operands, got {stated}"
+    for place, (entry, value) in enumerate(zip(stated, op.operands, strict=True)):
+        if not _fits(entry, value):
+            return f"expects '{STRIDES}' to state the strides of operand {place}, '{value.type}', got {entry}"
+    return ""
+
+
+def _entry(stated: Stated) -> ir.Attribute:
+    if stated is None:
+        return ir.UnitAttr.get()
+    if any(not isinstance(each, int) for each in stated):
+        return strides_attribute(stated)  # type: ignore[arg-type]  # mypy does not see that a tuple of None is none of int
+    return ir.DenseI64ArrayAttr.get(stated)
+
+
+def _fits(entry: ir.Attribute, value: ir.Value) -> bool:
+    if not _holds_values(value):
+        return isinstance(entry, ir.UnitAttr)
+    if _is_list(value):
+        parts = list(value.owner.operation.operands)
+        is_whole = isinstance(entry, ir.ArrayAttr) and len(entry) == len(parts)
+        return is_whole and all(_fits(each, part) for each, part in zip(entry, parts, strict=True))
+    info = tensor_info(value.type)
+    is_array = isinstance(entry, ir.DenseI64ArrayAttr)
+    return is_array and info is not None and len(entry) == len(info.shape) and all(each >= 0 for each in entry)
+
+
+def _holds_values(value: ir.Value) -> bool:
+    """Whether `value` is a tensor without memory, or a list in which one is."""
+    if _is_list(value):
+        return any(map(_holds_values, value.owner.operation.operands))
+    return str(value.type).startswith("!torch.vtensor")
+
+
+def _is_list(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == _LIST

@@ -1,0 +1,55 @@
+"""How the operands of opaque ops lie in memory in the eager run, and which ops of the traced graph these are.
+
+Tracing decomposes ops into others, whose results may lie otherwise than those of eager's kernels; so what tracing says
+of strides holds where the run says nothing: in the backward, and in the graphs of control flow.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.torch_facts.layouts import is_indifferent
+
+# By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
+OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
+
+
+def call_layout(func: object, args: Sequence, kwargs: Mapping) -> tuple[str, tuple[Stated, ...]] | None:
+    """The name of the op `func`, and the strides of its arguments in a call; None if it can't tell them."""
+    if not isinstance(func, torch._ops.OpOverload) or is_indifferent(op_name(func)):
+        return None
+    given = {each.name: value for each, value in zip(func._schema.arguments, args, strict=False)} | dict(kwargs)
+    return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
+
+
+def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tuple[Stated, ...]]:
+    """For traced nodes, by name, the strides that the eager run had `seen`, where the two match call by call."""
+    traced: dict[tuple[str, str], list[torch.fx.Node]] = defaultdict(list)
+    for node in (each for each in graph.nodes if each.op == "call_function"):
+        origin, target = node.meta.get("from_node"), node.target
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            target = next((each for each in node.args[:2] if isinstance(each, torch._ops.OpOverload)), None)
+        if origin and isinstance(target, torch._ops.OpOverload) and not is_indifferent(op_name(target)):
+            traced[origin[-1].name, op_name(target)].append(node)
+    return {
+        node.name: strides
+        for key, nodes in traced.items()
+        if len(nodes) == len(seen.get(key, ()))
+        for node, strides in zip(nodes, seen[key], strict=True)
+    }
+
+
+def op_name(func: torch._ops.OpOverload) -> str:
+    """The name by which the IR calls an op."""
+    return f"{func.namespace}.{func._opname}.{func._overloadname}"
+
+
+def strides_of(argument: object) -> Stated:
+    """The strides of a tensor or of each in a list, in elements; None for what is neither."""
+    if isinstance(argument, list | tuple):
+        found = tuple(map(strides_of, argument))
+        return None if all(each is None for each in found) else found
+    value = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
+    return tuple(map(int, value.stride())) if isinstance(value, torch.Tensor) else None

@@ -1,0 +1,26 @@
+"""How eager's operands of an FX node's op lie in memory: the statement that opaque ops make in the IR."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch_mlir import ir
+
+from dovetail.dialects.operand_strides import STRIDES, Stated, is_opaque, strides_attribute
+from dovetail.frontend.observe.operand_layouts import strides_of
+
+
+def state_strides(
+    op: ir.Operation, schema: torch.FunctionSchema, args: Sequence, kwargs: Mapping, seen: Sequence[Stated] | None
+) -> None:
+    """Makes `op`, if it is opaque, state the strides of its operands: those `seen` in eager, else the traced ones.
+
+    What is in memory, an `ir.Value` in place of a node, has strides of its own.
+    """
+    if not is_opaque(op):
+        return
+    given = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | dict(kwargs)
+    traced = [strides_of(given.get(each.name)) for each in schema.arguments]
+    eager = traced if seen is None else seen
+    stated = [None if fake is None else each for each, fake in zip(eager, traced, strict=True)]
+    with op.context:
+        op.attributes[STRIDES] = strides_attribute(stated)

@@ -1,0 +1,104 @@
+"""The table of ops that any strides will do for says what PyTorch's CPU kernels do."""
+
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from dovetail.backends.python.aten import callable_for
+from dovetail.dialects.torch_facts.layouts import IN_ROWS, is_indifferent
+from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
+
+# By PyTorch's name of the function; together they call the library kernels, forward and backward.
+FUNCTIONS = (
+    "addbmm addmm addmv baddbmm bmm dot mm mv vdot nn.functional.conv2d nn.functional.embedding gather index_add "
+    "index_copy index_fill index_put index_select masked_scatter masked_select scatter scatter_add take put nonzero "
+    "nn.functional.max_pool2d nn.functional.avg_pool2d nn.functional.adaptive_avg_pool2d nn.functional.bilinear sort "
+    "topk kthvalue median searchsorted bucketize linalg.inv_ex linalg.qr linalg.svd linalg.cholesky_ex linalg.eigh "
+    "linalg.lu_factor_ex linalg.solve_ex triangular_solve __getitem__"
+).split()
+
+
+class Again(TorchDispatchMode):
+    """Runs each library kernel again on operands with other strides; `differing` are those that then give others."""
+
+    def __init__(self):
+        super().__init__()
+        self.ran: set[str] = set()
+        self.differing: set[str] = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = f"{func.namespace}.{func._opname}.{func._overloadname}"
+        if is_indifferent(name) and kind_of_name(name) is Kind.LIBRARY and not func._schema.is_mutable:
+            self.ran.add(name.split(".")[1])
+            names, rows = [each.name for each in func._schema.arguments], IN_ROWS.get(name, ())
+            given = [_laid_out_as(each, argument in rows) for argument, each in zip(names, args, strict=False)]
+            named = {each: _laid_out_as(value, each in rows) for each, value in (kwargs or {}).items()}
+            other = callable_for(func)(*given, **named)
+            if not all(map(_is_close, tree_leaves(result), tree_leaves(other))):
+                self.differing.add(name)
+        return result
+
+
+def _laid_out_as(argument, in_rows: bool):
+    return tree_map_only(torch.Tensor, _in_rows if in_rows else _laid_out, argument)
+
+
+def _laid_out(tensor: torch.Tensor) -> torch.Tensor:
+    """The same elements in reverse order of dimensions, every other place in memory."""
+    order = tuple(reversed(range(tensor.dim())))
+    made = torch.stack([tensor.permute(order).contiguous()] * 2, dim=-1)
+    return made[..., 0].permute(order)
+
+
+def _in_rows(tensor: torch.Tensor) -> torch.Tensor:
+    """The same elements in reverse order of dimensions but for the last one, every other row."""
+    order = (*reversed(range(tensor.dim() - 1)), tensor.dim() - 1)
+    made = torch.stack([tensor.permute(order).contiguous()] * 2, dim=-2)
+    return made[..., 0, :].permute(order)
+
+
+def _is_close(first, second) -> bool:
+    if not isinstance(first, torch.Tensor):
+        return first == second
+    return first.shape == second.shape and torch.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_library_kernels_take_any_strides(name: str):
+    """Catches a kernel that takes its operands for contiguous: the program would give it what lies otherwise."""
+    mode = Again()
+    for info in (each for each in op_db if each.name == name):
+        for number, sample in enumerate(info.sample_inputs("cpu", torch.float64, requires_grad=info.supports_autograd)):
+            if number == 4:
+                break
+            with mode:
+                result = info(sample.input, *sample.args, **sample.kwargs)
+                results = [
+                    each for each in tree_leaves(result) if isinstance(each, torch.Tensor) and each.requires_grad
+                ]
+                if results and not results[0].is_complex():
+                    results[0].sum().backward()
+    assert mode.ran
+    assert not mode.differing
+
+
+def test_attention_takes_any_strides_but_the_last():
+    """Catches an attention kernel that takes more than its last dimension for contiguous."""
+    query, key, value = (torch.rand(2, 3, 5, 8, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    mode = Again()
+    with mode:
+        torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True).sum().backward()
+    assert mode.ran == {name.split(".")[1] for name in IN_ROWS}
+    assert not mode.differing
+
+
+def test_what_is_known_of_no_op():
+    """Catches an op that counts as a view for its name's sake, and a kernel that is known to rely on strides."""
+    assert is_indifferent("aten.view.default")
+    assert not is_indifferent("mine.view.default")
+    assert not is_indifferent("aten.mkldnn_rnn_layer.default")
+    assert not is_indifferent("aten.bernoulli.p")
+    assert not is_indifferent("aten._linalg_det.default")

@@ -1,0 +1,176 @@
+"""Ops that see how their operands lie in memory see what eager shows them; kernels that rely on it get it.
+
+The ops here note the strides that they are given. Custom ops may run in another order, so notes are compared sorted.
+"""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from differential import assert_same
+from torch.utils.checkpoint import checkpoint
+
+seen: list[tuple] = []
+
+
+@torch.library.custom_op("dovetail_strides::note", mutates_args=())
+def note(x: torch.Tensor, tag: str) -> torch.Tensor:
+    seen.append((tag, x.stride()))
+    return x * 2
+
+
+@torch.library.custom_op("dovetail_strides::note_gradient", mutates_args=())
+def note_gradient(x: torch.Tensor, tag: str) -> torch.Tensor:
+    seen.append((f"gradient of {tag}", x.stride()))
+    return x * 2
+
+
+@torch.library.custom_op("dovetail_strides::note_all", mutates_args=())
+def note_all(tensors: list[torch.Tensor], other: torch.Tensor | None) -> list[torch.Tensor]:
+    seen.append(("all", [each.stride() for each in tensors], None if other is None else other.stride()))
+    return [each * 2 for each in tensors]
+
+
+@torch.library.custom_op("dovetail_strides::note_and_write", mutates_args={"x"})
+def note_and_write(x: torch.Tensor, other: torch.Tensor) -> None:
+    seen.append(("write", x.stride(), other.stride()))
+    x.numpy()[...] += 1
+
+
+# "view": what an op of another namespace is called says nothing of it.
+@torch.library.custom_op("dovetail_strides::view", mutates_args=())
+def view(x: torch.Tensor) -> torch.Tensor:
+    seen.append(("view", x.stride()))
+    return x * 3
+
+
+note.register_fake(lambda x, tag: torch.empty_like(x))
+note_gradient.register_fake(lambda x, tag: torch.empty_like(x))
+note_all.register_fake(lambda tensors, other: [torch.empty_like(each) for each in tensors])
+view.register_fake(lambda x: torch.empty_like(x))
+note.register_autograd(
+    lambda ctx, gradient: (note_gradient(gradient, ctx.tag), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "tag", inputs[1]),
+)
+
+
+def _noted(fn: Callable, args: tuple, train: bool) -> tuple[list, torch.Tensor, list]:
+    """What the ops noted in a call (and its backward), the result, and the arguments' gradients."""
+    seen.clear()
+    given = [each.detach().clone().requires_grad_(train) for each in args]
+    result = fn(*given)
+    if train:
+        result.sum().backward()
+    return sorted(map(repr, seen)), result, [each.grad for each in given]
+
+
+def assert_sees_same(fn: Callable, *args: torch.Tensor, train: bool = False, repeats: bool = False) -> None:
+    """Asserts equal notes, result and gradients; `repeats`: eager runs ops again that the program need not."""
+    torch._dynamo.reset()
+    expected, result, gradients = _noted(fn, args, train)
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
+    for _ in range(2):
+        actual, ours, our_gradients = _noted(compiled, args, train)
+        if repeats:
+            assert set(actual) == set(expected)
+        else:
+            assert actual == expected
+        torch.testing.assert_close(ours, result)
+        torch.testing.assert_close(our_gradients, gradients)
+
+
+def _layouts(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    rows = note(x.t().contiguous(), "rows")
+    normalized = note(torch.nn.functional.layer_norm(rows.t(), (4,)), "normalized")
+    transposed = note((x * 2).t(), "transposed")
+    expanded = note(x.clamp(0, 1).expand(2, 3, 4), "expanded")
+    clamped = note(x.t().clamp(0, 1), "clamped")
+    sliced = note(x[:, ::2], "sliced")
+    total = (normalized * weight).sum() + (transposed.t() * weight).sum() + (expanded * weight).sum()
+    return total + (clamped * weight.t()).sum() + (sliced * weight[:, 1:3]).sum()
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_layouts(train: bool):
+    """Catches a copy that is dropped before an op that sees it, and a region's result where eager's is no row-major."""
+    assert_sees_same(_layouts, torch.rand(3, 4), torch.rand(3, 4), train=train)
+
+
+def test_lists_and_names():
+    """Catches tensors in lists, optional ones, and an op with the name of a view, whose layout nobody states."""
+
+    def fn(x):
+        parts = note_all([x.t(), x.t().contiguous(), x[:, ::2], x.unfold(1, 2, 1) * 1], x.t().contiguous())
+        return sum(each.sum() for each in parts) + view(x.t().contiguous()).sum() + note_all([x], None)[0].sum()
+
+    assert_sees_same(fn, torch.rand(3, 4))
+
+
+def test_operands_beside_what_is_written():
+    """Catches an op that writes one argument and is given another one in a layout of ours."""
+
+    def fn(x):
+        target = torch.zeros(4, 3).t()
+        note_and_write(target, x.t().contiguous())
+        return target * 2
+
+    assert_sees_same(fn, torch.rand(3, 4))
+
+
+def test_images():
+    """Catches channels-last images that an op gets row by row, or the reverse."""
+
+    def fn(x):
+        last = torch.relu(x) + 1
+        return note(last, "last").sum() + note((last * 2).contiguous(), "rows").sum() + note(last.mean(1), "mean").sum()
+
+    x = torch.rand(2, 4, 6, 8).contiguous(memory_format=torch.channels_last)
+    assert_sees_same(fn, x)
+
+
+def test_overlapping_windows():
+    """Catches an operand whose elements lie in one another's place: it can't be copied to element by element."""
+    assert_sees_same(lambda x: note((x + 1).unfold(0, 3, 1), "windows") + 0, torch.rand(6))
+
+
+def test_checkpoint():
+    """Catches another layout where the op runs again in the backward."""
+
+    def fn(x, weight):
+        return checkpoint(_layouts, x, weight, use_reentrant=False)
+
+    assert_sees_same(fn, torch.rand(3, 4), torch.rand(3, 4), train=True, repeats=True)
+
+
+def test_cond():
+    """Catches an op in a branch, whose operands only the branch's own graph describes."""
+
+    def fn(x):
+        return torch.cond(
+            x.sum() > 0,
+            lambda x: note(x.t().contiguous(), "then"),
+            lambda x: note((x * 2).t(), "else").contiguous(),
+            (x,),
+        )
+
+    assert_sees_same(fn, torch.rand(3, 4))
+    assert_sees_same(fn, -torch.rand(3, 4))
+
+
+@pytest.mark.parametrize("cell", [torch.nn.LSTM, torch.nn.GRU])
+@pytest.mark.parametrize("options", [{"batch_first": True, "bidirectional": True}, {}])
+def test_recurrent(cell: type, options: dict):
+    """Catches an LSTM's kernel that reads transposed weights or inputs as if they lay row by row: off by 0.57."""
+    with torch._dynamo.config.patch(allow_rnn=True):
+        assert_same(cell(8, 16, **options), torch.rand(5, 7, 8, requires_grad=True), calls=1)
+
+
+def test_attention():
+    """Catches an attention kernel that takes the last dimension for contiguous, where the copy for it is gone."""
+
+    def fn(q, k, v):
+        q, k = (each.transpose(-1, -2).contiguous() for each in (q, k))
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    q, k, v = (torch.rand(2, 2, *size, requires_grad=True) for size in ((8, 16), (8, 16), (16, 8)))
+    assert_same(fn, q, k, v, calls=1)
