@@ -51,18 +51,15 @@ class Judge:
             self.precise = self._run(len(self.modes), nullcontext(), wide=True)
         right = self.precise[call] if call < len(self.precise) else Observed()
         spread = {key: _error(eager.values[key], right.values.get(key)) for key in left}
+        first = 0
         for seed in range(_RUNS + 1):
-            before = _count(left)
             for key, where in list(left.items()):
                 left[key] = _far(compiled.values[key], right.values.get(key), spread[key], where)
                 if not left[key].any():
                     del left[key]
-            # What rounding decides, some of the first runs decide otherwise: most of many elements are no such case.
-            if (
-                not left
-                or seed == _RUNS
-                or (seed >= _FIRST_RUNS and _count(left) > _MANY and _count(left) > before / 2)
-            ):
+            first = first or _count(left)
+            # Each run explains some of what is rounding: where most is left of many elements, no further one will.
+            if not left or seed == _RUNS or (seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4)):
                 break
             ran = self._run(call + 1, RandomRounding(seed), wide=False)
             for key in left:

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 
-_SECONDS = 300  # for one program
+_SECONDS = 600  # for one program; judging a million elements takes a minute
 _PROGRAMS = 500  # of one process; Dynamo does not give everything back
 
 
