@@ -174,3 +174,15 @@ def test_attention():
 
     q, k, v = (torch.rand(2, 2, *size, requires_grad=True) for size in ((8, 16), (8, 16), (16, 8)))
     assert_same(fn, q, k, v, calls=1)
+
+
+def test_embedding_bag_of_strided_indices():
+    """Its kernel takes the indices for contiguous: without eager's copy, bags held other rows."""
+
+    def function(indices: torch.Tensor, table: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.embedding_bag(indices, table, offsets, mode="sum")
+
+    arguments = (torch.arange(10)[::2], torch.rand(10, 5), torch.tensor([0, 3]))
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="dovetail")
+    torch.testing.assert_close(compiled(*arguments), function(*arguments))
