@@ -73,8 +73,10 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     for each in ready.values():
         stats.launches["plan" if isinstance(each, LaunchPlan) else f"iree.runtime: {each.why}"] += 1
     write_plans(module, ready)
+    if runner.after is not None:
+        runner.after("plans", module)
     # Not among the passes that replay a compilation: what they check was read by another process.
-    Runner(dump=runner.dump, after=runner.after, stage=runner.stage).run(launch_pipeline(), module)
+    Runner(dump=runner.dump, after=runner.after, stage=runner.stage).run(launch_pipeline(), module, "plans")
     return launchers(module, ready)
 
 

@@ -75,6 +75,8 @@ def load_library(code: bytes) -> "_launch.Library":
     """
     from dovetail.runtime import _launch
 
+    if _attached():
+        raise ValueError(_attached())
     key = digest(code)
     with _loading:
         library = _libraries.get(key)

@@ -17,7 +17,7 @@ from dovetail.passes.running.mlir import MlirPass
 _OTHER = re.compile(r"[^\w.()-]")
 """What no file's name needs: a pipeline's text may hold a folder's."""
 
-Watch = Callable[[Pass | MlirPass, ir.Module], None]
+Watch = Callable[[object, ir.Module], None]
 
 
 @dataclass
@@ -39,14 +39,14 @@ class Runner:
     ran: list[str] = field(default_factory=list)
     stage: int = 0
 
-    def run(self, pipeline: Pipeline, module: ir.Module) -> None:
-        """Runs `pipeline`.
+    def run(self, pipeline: Pipeline, module: ir.Module, name: str = "input") -> None:
+        """Runs `pipeline`; a dump of the module as it comes in is called `name`.
 
         Raises:
             PassError: if a pass fails or leaves invalid IR; the message holds the pass, the diagnostics and the command
                 that reproduces it, on the last dump, or else on a temporary file with the module as it came in.
         """
-        evidence = self._evidence("input", module, None)
+        evidence = self._evidence(name, module, None)
         for each in pipeline:
             if self.before is not None:
                 self.before(each, module)

@@ -18,13 +18,13 @@ def checked_runner(count: Callable[[bool], None]) -> type[Runner]:
     """
 
     class CheckedRunner(Runner):
-        def run(self, pipeline: Pipeline, module: ir.Module) -> None:
+        def run(self, pipeline: Pipeline, module: ir.Module, name: str = "input") -> None:
             with torch.random.fork_rng(devices=[]):
                 try:
                     self.after = RunCheck(module, runs=1).compare
                 except PassError:
                     self.after = None
                 count(self.after is not None)
-                super().run(pipeline, module)
+                super().run(pipeline, module, name)
 
     return CheckedRunner
