@@ -33,9 +33,16 @@ def strides_attribute(stated: Sequence[Stated]) -> ir.ArrayAttr:
 
 
 def stated_strides(op: ir.Operation) -> list[ir.Attribute | None]:
-    """What `op` states of each operand, None for what may lie as it likes."""
+    """What `op` states of each operand, None for what may lie as it likes.
+
+    Raises:
+        ValueError: for a statement that does not fit the operands, saying which.
+    """
     if STRIDES not in op.attributes:
         return [None] * len(op.operands)
+    broken = broken_statement(op)
+    if broken:
+        raise ValueError(broken)
     return [None if isinstance(each, ir.UnitAttr) else each for each in ir.ArrayAttr(op.attributes[STRIDES])]
 
 

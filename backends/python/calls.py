@@ -66,10 +66,11 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
     called = target if is_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    names, in_rows = [each.name for each in target._schema.arguments], IN_ROWS.get(name, ())
+    in_rows = IN_ROWS.get(name, ())
+    rows = {place for place, each in enumerate(target._schema.arguments) if each.name in in_rows}
     operands = [
-        _in_rows(emitter, value) if argument in in_rows else _laid_out(emitter, value, strides)
-        for argument, value, strides in zip(names, op.operands, stated_strides(op), strict=True)
+        _in_rows(emitter, value) if place in rows else _laid_out(emitter, value, strides)
+        for place, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
     ]
     arguments = aten.arguments(target, operands)
     if "torch." in arguments:
