@@ -102,8 +102,8 @@ def test_terminal_gets_no_codes(written, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ('dovetail.driver = "remote"', "expects 'dovetail.driver' to be local-sync, local-task, got \"remote\""),
-        ("dovetail.driver = 3 : i64", "expects 'dovetail.driver' to be local-sync, local-task, got 3 : i64"),
+        ('dovetail.driver = "remote"', "expects 'dovetail.driver' to be plan, local-sync, local-task, got \"remote\""),
+        ("dovetail.driver = 3 : i64", "expects 'dovetail.driver' to be plan, local-sync, local-task, got 3 : i64"),
         (
             'dovetail.variant = "--help"',
             "expects 'dovetail.variant' to be default, data-tiling, undistributed, ",

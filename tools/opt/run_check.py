@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
-from dovetail.errors import PassError
+from dovetail.errors import DovetailError, PassError
+from dovetail.tools.permitted_ops import check_permitted
 
 if TYPE_CHECKING:
     from dovetail.runtime.reference import Observation
@@ -27,6 +28,7 @@ class RunCheck:
         # torch, which both of them need, takes seconds to load.
         from dovetail.runtime.reference import random_inputs, run_reference
 
+        check_permitted(module)
         self._run = run_reference
         self._compared = 0
         self._inputs = {
@@ -67,6 +69,8 @@ def _try(when: str, seed: int, run: Callable, *arguments: Any, **options: Any) -
     """Calls `run`; whatever ATen raises is about the module that it was given."""
     try:
         return run(*arguments, **options)
+    except DovetailError as error:
+        raise PassError(f"can't run the module {when}: {error} (random inputs of --seed={seed})") from error
     except Exception as error:
         raise PassError(
             f"can't run the module {when}: {type(error).__name__}: {error} (random inputs of --seed={seed})"
