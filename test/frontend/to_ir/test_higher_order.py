@@ -44,6 +44,7 @@ def test_cond_of_other_sizes_and_strides():
     def fn(x):
         return torch.cond(x.sum() > 0, lambda x: x.cos() * x.shape[0], lambda x: x.sin() - x.stride(0), (x,))
 
+    dovetail.stats(reset=True)
     compiled = torch.compile(fn, backend="dovetail")
     for sign in (1.0, -1.0):
         for x in (numbers(4, 5, sign=sign), numbers(6, 5, sign=sign), numbers(5, 6, sign=sign).t().detach()):
@@ -58,6 +59,7 @@ def test_loop_over_other_sizes():
         _, total = while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + x.sin()), (torch.tensor(0), x * 2))
         return total
 
+    dovetail.stats(reset=True)
     compiled = torch.compile(fn, backend="dovetail")
     for x in (torch.rand(4, 5), torch.rand(6, 5), torch.rand(5, 7).t()):
         assert compiled(x).allclose(fn(x))
