@@ -61,7 +61,7 @@ class Source:
         """Compiles the source and returns the function.
 
         Nothing of the module's text is in it but what resolves to an operator or is printed by `repr`: see
-        docs/decisions/0025-what-a-modules-text-may-become.md.
+        docs/decisions/0028-what-a-modules-text-may-become.md.
         """
         exec(compile(self.text, f"<dovetail {self.name}>", "exec"), self.namespace)
         return self.namespace[self.name]
