@@ -13,7 +13,7 @@
 
 // MISSING: 'builtin.module' op has no region '@forward_region_7', it has @forward_region_0, @forward_region_1
 // VARIANT: pass 'choose-variant': option 'variant' expects one of 'default', 'data-tiling', 'undistributed', 'aggressive-fusion', got 'fast'
-// DRIVER: pass 'choose-variant': option 'driver' expects one of 'local-sync', 'local-task', got 'cuda'
+// DRIVER: pass 'choose-variant': option 'driver' expects one of 'plan', 'local-sync', 'local-task', got 'cuda'
 module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r) -> !r {
     %0 = call @forward(%x) : (!r) -> !r
