@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 
 import torch
 from torch_mlir import ir
@@ -47,45 +49,85 @@ class Guard:
     apart: tuple[tuple[int, int], ...] = ()
 
     def check(self, *tensors: torch.Tensor) -> None:
-        """Returns if the arguments lie as assumed; compares spans of addresses, sorted.
+        """Returns if the arguments lie as assumed.
 
         Raises:
             AliasMismatch: naming two arguments that don't, before anything ran.
         """
-        starts = [_data_ptr(tensor) for tensor in tensors]
+        for check in self._checks:
+            check(tensors)
+
+    @cached_property
+    def _checks(self) -> list[Callable[[Sequence[torch.Tensor]], None]]:
+        """Those that there is a reason for: they are in every call."""
+        asked = (
+            (self._check_gradients, self.tracked),
+            (self._check_apart, self.mutated and self.apart),
+            (self._check_offsets, self.offsets),
+            (self._check_groups, self.groups),
+            (self._check_overlaps, self.mutated),
+        )
+        return [check for check, reason in asked if reason]
+
+    def _check_gradients(self, tensors: Sequence[torch.Tensor]) -> None:
         for index in self.tracked:
             base = tensors[index]._base
             if tensors[index].retains_grad or (base is not None and base.retains_grad):
                 raise AliasMismatch(f"argument {self.names[index]} retains its gradient")
-        if self.apart:
-            self._check_apart(tensors)
-        extents: tuple[int, ...] | list[int] = self.extents
-        mutated = self.mutated
-        written = None
-        if self.groups or self.offsets:
-            extents, written = self._joined(tensors, starts)
-        if not mutated:
-            return
-        end_of_any, any_index, end_of_mutated, mutated_index = 0, -1, 0, -1
-        for index in sorted(range(len(starts)), key=starts.__getitem__):
-            start, extent = starts[index], extents[index]
-            if not extent:
-                continue
-            is_mutated = index < mutated if written is None else index in written
-            if start < (end_of_any if is_mutated else end_of_mutated):
-                raise self._mismatch(index, any_index if is_mutated else mutated_index)
-            if start + extent > end_of_any:
-                end_of_any, any_index = start + extent, index
-            if is_mutated and start + extent > end_of_mutated:
-                end_of_mutated, mutated_index = start + extent, index
 
-    def _check_apart(self, tensors: tuple[torch.Tensor, ...]) -> None:
+    def _check_apart(self, tensors: Sequence[torch.Tensor]) -> None:
         written = {id(base) for index in range(self.mutated) if (base := tensors[index]._base) is not None}
         places: dict[int, tuple[int, int]] = {}
         for index, number in self.apart if written else ():
             viewed = id(tensors[index]._base)
             if viewed in written and places.setdefault(viewed, (index, number))[1] != number:
                 raise self._mismatch(index, places[viewed][0])
+
+    def _check_offsets(self, tensors: Sequence[torch.Tensor]) -> None:
+        for index, offset in self.offsets:
+            if tensors[index].storage_offset() != offset:
+                raise AliasMismatch(f"argument {self.names[index]} starts elsewhere in its storage than assumed")
+
+    def _check_groups(self, tensors: Sequence[torch.Tensor]) -> None:
+        for group in self.groups:
+            first, last = group[0], group[-1]
+            origin = _data_ptr(tensors[first.index]) - first.start
+            roots: dict[int, object] = {}
+            objects: dict[int, object] = {}
+            for member in group:
+                tensor = tensors[member.index]
+                root = tensor if tensor._base is None else tensor._base
+                lies = _data_ptr(tensor) - origin == member.start
+                is_same = objects.setdefault(member.same, tensor) is tensor
+                if not (lies and is_same and roots.setdefault(member.root, root) is root):
+                    raise self._mismatch(member.index, first.index)
+            for found in (roots, objects):
+                if len({id(each) for each in found.values()}) < len(found):
+                    raise self._mismatch(last.index, first.index)
+
+    def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
+        spans, starts = self._spans, list(map(_data_ptr, tensors))
+        end, last, written_end, last_written = 0, -1, 0, -1
+        for index in sorted(spans, key=starts.__getitem__):
+            start, (nbytes, is_written) = starts[index], spans[index]
+            if start < (end if is_written else written_end):
+                raise self._mismatch(index, last if is_written else last_written)
+            stop = start + nbytes
+            if stop > end:
+                end, last = stop, index
+            if is_written and stop > written_end:
+                written_end, last_written = stop, index
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, bool]]:
+        """By the argument at its first byte: a span's bytes, and whether they are written. A group is one span."""
+        spans = {index: (nbytes, index < self.mutated) for index, nbytes in enumerate(self.extents)}
+        for group in self.groups:
+            first = min(group, key=attrgetter("start"))
+            end = max(member.start + self.extents[member.index] for member in group)
+            spans |= {member.index: (0, False) for member in group} | {first.index: (end - first.start, True)}
+        return {index: span for index, span in spans.items() if span[0]}
 
     def arranged(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """These tensors, lying in memory as the guard expects; where they overlap, the later ones' values stay."""
@@ -105,36 +147,6 @@ class Guard:
                 view = root.as_strided(like.shape, like.stride(), member.start // like.itemsize).copy_(like)
                 found[member.index] = objects.setdefault(member.same, view)
         return found
-
-    def _joined(self, tensors: tuple[torch.Tensor, ...], starts: list[int]) -> tuple[list[int], set[int]]:
-        """Checks offsets and groups; returns extents in which each group is one span, and whose span is written."""
-        for index, offset in self.offsets:
-            if tensors[index].storage_offset() != offset:
-                raise AliasMismatch(f"argument {self.names[index]} starts elsewhere in its storage than assumed")
-        extents, written = list(self.extents), set(range(self.mutated))
-        for group in self.groups:
-            first = group[0]
-            origin = starts[first.index] - first.start
-            roots: dict[int, object] = {}
-            objects: dict[int, object] = {}
-            for member in group:
-                tensor = tensors[member.index]
-                root = tensor if tensor._base is None else tensor._base
-                lies = starts[member.index] - origin == member.start
-                is_same = objects.setdefault(member.same, tensor) is tensor
-                if not (lies and is_same and roots.setdefault(member.root, root) is root):
-                    raise self._mismatch(member.index, first.index)
-            if len({id(each) for each in roots.values()}) < len(roots):
-                raise self._mismatch(group[-1].index, first.index)
-            if len({id(each) for each in objects.values()}) < len(objects):
-                raise self._mismatch(group[-1].index, first.index)
-            low = min(member.start for member in group)
-            end = max(member.start + extents[member.index] for member in group)
-            for member in group:
-                extents[member.index] = 0
-            starts[first.index], extents[first.index] = origin + low, end - low
-            written.add(first.index)
-        return extents, written
 
     def _mismatch(self, left: int, right: int) -> AliasMismatch:
         one, other = sorted((left, right))
