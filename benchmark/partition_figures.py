@@ -11,6 +11,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SAVED, STATIC
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.torch_facts.ops import Kind, kind, kind_of_name
@@ -74,8 +75,8 @@ def _kept(module: ir.Module) -> Iterator[int]:
     returned = body(forward)[-1].operands
     for value, facts in zip(returned, forward.attributes["res_attrs"], strict=True):
         op = value.owner.opview
-        is_static = isinstance(op, ReadOp) and has_argument_attribute(call, arguments.index(op.ref), "dovetail.static")
-        if "dovetail.saved" in ir.DictAttr(facts) and not is_static:
+        is_static = isinstance(op, ReadOp) and has_argument_attribute(call, arguments.index(op.ref), STATIC)
+        if SAVED in ir.DictAttr(facts) and not is_static:
             yield tensor_info(value.type).nbytes
 
 

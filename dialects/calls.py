@@ -9,23 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-REASON = "dovetail.reason"
-REGION = "dovetail.region"
-FORWARD, BACKWARD = "dovetail.forward", "dovetail.backward"
-IN_BACKWARD = "dovetail.in_backward"
-"""On a library call in `@joint`: its effect belongs to the backward, though it may use no tangent."""
-ONCE, WRITTEN_LAST = "dovetail.once", "dovetail.written_last"
-WATCHED, VERSIONS = "dovetail.watched", "dovetail.versions"
-REACHED, FREES = "dovetail.reached", "dovetail.frees"
-BASE = "dovetail.base"
-"""On a differentiable `own`: the sizes of what it shows itself as a view of, row by row in the same memory."""
-MUTATED = "dovetail.mutated"
-GROUP, START = "dovetail.group", "dovetail.start"
-ROOT, OBJECT, OFFSET, TRACKED = "dovetail.root", "dovetail.object", "dovetail.offset", "dovetail.tracked"
-APART = "dovetail.apart"
+from dovetail.dialects.attributes import DONATED, FORWARD, MUTATED, REASON, REGION, SAVED
+
 FALLBACK = "fallback: "
-DONATED = "dovetail.donated"
-"""On an argument of `@backward`: it may be overwritten; who needs its value afterwards passes a copy."""
 
 
 def extern(name: str, reason: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
@@ -82,7 +68,7 @@ def numbers(attributes: Mapping[str, ir.Attribute] | ir.DictAttr, name: str) -> 
 def saved_kinds(forward: func.FuncOp) -> list[str]:
     """What `@forward` says of each saved value, "checked" or "private", in order: `@backward`'s first arguments."""
     results = map(ir.DictAttr, forward.attributes["res_attrs"]) if "res_attrs" in forward.attributes else ()
-    return [ir.StringAttr(each["dovetail.saved"]).value for each in results if "dovetail.saved" in each]
+    return [ir.StringAttr(each[SAVED]).value for each in results if SAVED in each]
 
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:

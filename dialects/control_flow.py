@@ -12,11 +12,9 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import BODY, CONDITION, ELSE, SUBGRAPH, THEN
 from dovetail.dialects.calls import extern, referred, symbol
 
-SUBGRAPH = "dovetail.subgraph"
-THEN, ELSE = "dovetail.then", "dovetail.else"
-CONDITION, BODY = "dovetail.condition", "dovetail.body"
 COND, WHILE_LOOP = "dovetail.cond", "dovetail.while_loop"
 ROLES = {COND: (THEN, ELSE), WHILE_LOOP: (CONDITION, BODY)}
 """The attributes that name each op's functions."""

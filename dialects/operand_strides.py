@@ -8,12 +8,10 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.torch_facts.layouts import is_indifferent
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import tensor_info
-
-STRIDES = "dovetail.strides"
-"""One entry for each operand: a tensor's strides, an array of such for a list of tensors, unit for what is neither."""
 
 Strides = tuple[int, ...]
 Stated = Strides | tuple["Stated", ...] | None

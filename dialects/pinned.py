@@ -6,7 +6,7 @@ region with it: what a region computes along the way, IREE may compute once for 
 
 from torch_mlir import ir
 
-PINNED = "dovetail.pinned"
+from dovetail.dialects.attributes import PINNED
 
 
 def is_pinned(op: ir.Operation) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import CODE, LEVEL, PLAN
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail.ops.barrier import barrier
 from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
@@ -15,9 +16,6 @@ from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
 from dovetail.dialects.dovetail.ops.subspan import subspan
 from dovetail.dialects.dovetail.ops.transient import transient
 from dovetail.dialects.regions import regions
-
-PLAN, CODE = "dovetail.plan", "dovetail.code"
-"""On a plan: the region that it runs, and the SHA-256, in hex, of the executable that its entries are in."""
 
 
 def is_plan(op: ir.OpView) -> bool:
@@ -57,14 +55,14 @@ def import_plans(module: ir.Module, found: Mapping[str, tuple[Mapping[str, Any],
         for name, region in regions(module).items():
             if name in found:
                 _import_plan(region, *found[name])
-        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("launches")
+        module.operation.attributes[LEVEL] = ir.StringAttr.get("launches")
 
 
 def drop_plans(module: ir.Module) -> None:
     """Takes a module from level `launches` back to `regions`."""
     for plan in plans(module).values():
         plan.operation.erase()
-    module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)
+    module.operation.attributes[LEVEL] = ir.StringAttr.get("regions", module.context)
 
 
 def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> None:

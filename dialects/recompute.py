@@ -5,9 +5,10 @@ The words are those of `torch.utils.checkpoint.CheckpointPolicy`. The pass `part
 
 from torch_mlir import ir
 
-RECOMPUTE = "dovetail.recompute"
-RECOMPUTED = ("must_recompute", "prefer_recompute")
-SAVED = ("must_save", "prefer_save")
+from dovetail.dialects.attributes import RECOMPUTE
+
+RECOMPUTED_POLICIES = ("must_recompute", "prefer_recompute")
+SAVED_POLICIES = ("must_save", "prefer_save")
 
 
 def recompute_policy(op: ir.Operation) -> str | None:

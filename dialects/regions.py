@@ -5,14 +5,14 @@ from collections.abc import Collection
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import REGION, is_region, symbol
+from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, REGION, VARIANT
+from dovetail.dialects.calls import is_region, symbol
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.pinned import PINNED, is_pinned
+from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
-VARIANT, DRIVER, MEASURED = "dovetail.variant", "dovetail.driver", "dovetail.measured"
 CHOICE = (VARIANT, DRIVER, MEASURED)
 """On a region: how it is compiled and what runs it, where tuning chose that, and the figures that it chose by."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-ARGUMENTS, RESULTS = "dovetail.arguments", "dovetail.results"
+from dovetail.dialects.attributes import ARGUMENTS, RESULTS
 
 
 @dataclass(frozen=True)

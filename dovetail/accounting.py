@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.regions import regions
@@ -66,6 +67,6 @@ def _saved_bytes(module: ir.Module) -> int:
         for type_, attributes in zip(function_op.type.results, function_op.attributes["res_attrs"], strict=True):
             info = tensor_info(type_)
             attribute = ir.DictAttr(attributes)
-            if info and "dovetail.saved" in attribute and ir.StringAttr(attribute["dovetail.saved"]).value == "private":
+            if info and SAVED in attribute and ir.StringAttr(attribute[SAVED]).value == "private":
                 total += info.nbytes
     return total

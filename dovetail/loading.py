@@ -10,8 +10,9 @@ from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, Outcome, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.dialects.attributes import DRIVER, VARIANT
 from dovetail.dialects.plans import code_of, digest, import_plans, plans
-from dovetail.dialects.regions import DRIVER, VARIANT, choice, region_bytes, region_texts, regions
+from dovetail.dialects.regions import choice, region_bytes, region_texts, regions
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
 from dovetail.runtime.launch import Executable, choose_driver

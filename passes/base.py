@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import LEVEL
 from dovetail.errors import OptionError, PassError
 
 _REGISTRY: dict[str, type["Pass"]] = {}
@@ -38,7 +39,7 @@ class Pass:
     def check_level(self, module: ir.Module) -> None:
         """Raises `PassError` if `module` states another level than the one that the pass runs at."""
         attributes = module.operation.attributes
-        stated = str(attributes["dovetail.level"]) if "dovetail.level" in attributes else ""
+        stated = str(attributes[LEVEL]) if LEVEL in attributes else ""
         if self.runs_at and stated and stated != f'"{self.runs_at}"':
             raise fail(module.operation, self.name, f'is at level {stated}, but the pass runs at "{self.runs_at}"')
 

@@ -15,9 +15,10 @@ from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion
 from dovetail.backends.target import COMPILER_PACKAGE, DRIVERS, Target, host_cpu
+from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
-from dovetail.dialects.regions import DRIVER, choice, region_bytes, regions
+from dovetail.dialects.regions import choice, region_bytes, regions
 from dovetail.errors import ArtifactError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launch import Executable, choose_driver

@@ -9,7 +9,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, OFFSET, ROOT, START, TRACKED
+from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail import RefType
 from dovetail.errors import AliasMismatch
 
@@ -163,7 +163,7 @@ def make_guard(declared: func.FuncOp) -> Callable:
 def read_guard(declared: func.FuncOp) -> Guard:
     """Reads a guard declaration."""
     facts = [ir.DictAttr(each) for each in declared.attributes["arg_attrs"]]
-    names = tuple(ir.StringAttr(each["dovetail.name"]).value for each in facts)
+    names = tuple(ir.StringAttr(each[NAME]).value for each in facts)
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
     groups: dict[int, list[Member]] = {}
     for index, each in enumerate(facts):

@@ -8,7 +8,8 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import WRITES, in_rows, laid_out, with_strides
 from dovetail.backends.python.emitter import Emitter, Source
-from dovetail.dialects.calls import BACKWARD, FORWARD, is_border, is_guard, is_region, referred, symbol
+from dovetail.dialects.attributes import BACKWARD, FORWARD
+from dovetail.dialects.calls import is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import SetMetadataOp, TouchOp, WriteOp
 from dovetail.runtime.autograd.border import Border, read_border

@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
+from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import drop_plans
 from dovetail.errors import DovetailError, OptionError, PassError
@@ -61,9 +62,9 @@ def lower(module: ir.Module, options: Options, runner: Runner) -> None:
 
 def _level(module: ir.Module) -> str:
     attributes = module.operation.attributes
-    stated = attributes["dovetail.level"] if "dovetail.level" in attributes else None  # noqa: SIM401 (no Python dict)
+    stated = attributes[LEVEL] if LEVEL in attributes else None  # noqa: SIM401 (no Python dict)
     if not isinstance(stated, ir.StringAttr):
-        raise PassError("expected a module with 'dovetail.level', as dovetail-opt and DOVETAIL_DUMP write them")
+        raise PassError(f"expected a module with '{LEVEL}', as dovetail-opt and DOVETAIL_DUMP write them")
     return stated.value
 
 

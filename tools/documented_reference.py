@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import fields
@@ -11,6 +12,7 @@ from typing import Any, get_args
 
 import dovetail.frontend
 from dovetail import errors
+from dovetail.dialects import attributes
 from dovetail.dialects.dovetail import RefType, ops, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
 from dovetail.options import Options
@@ -33,6 +35,7 @@ def reference_sections() -> dict[str, str]:
     return {
         "dialect:types": _ref_type(),
         "dialect:ops": "\n".join(_op(getattr(ops, name)) for name in ops.__all__),
+        "dialect:attributes": _attributes(),
         "levels:table": _levels(),
         "passes:list": "\n".join(_pass(each) for each in _own_passes()),
         "passes:pipelines": "\n".join(_pipeline(name) for name in PIPELINES),
@@ -88,6 +91,17 @@ def _message(node: ast.AST) -> str:
     """The text of a string or f-string, an ellipsis in place of what is filled in."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+
+
+def _attributes() -> str:
+    """What the sentence under each name says, split at its first colon."""
+    rows = ["| attribute | on | says |", "|---|---|---|"]
+    body = ast.parse(inspect.getsource(attributes)).body
+    for named, said in itertools.pairwise(body):
+        if isinstance(named, ast.Assign) and isinstance(named.value, ast.Constant) and isinstance(said, ast.Expr):
+            where, says = " ".join(ast.literal_eval(said.value).split()).split(": ", 1)
+            rows.append(f"| `{ast.literal_eval(named.value)}` | {where} | {says.removesuffix('.')} |")
+    return "\n".join(rows) + "\n"
 
 
 def _levels() -> str:

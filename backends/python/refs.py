@@ -9,6 +9,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.python import aten
+from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,
     DetachOp,
@@ -22,7 +23,6 @@ from dovetail.dialects.dovetail import (
     ViewOp,
     WriteOp,
 )
-from dovetail.dialects.dovetail.ops.destination import IN_PLACE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import GROUP, is_guard, referred, symbol
+from dovetail.dialects.attributes import GROUP
+from dovetail.dialects.calls import is_guard, referred, symbol
 
 
 def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.Value]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import TANGENT_OF
 from dovetail.dialects.calls import is_region, referred, symbol
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.inputs import tensor_type
@@ -58,11 +59,11 @@ class _Dataflow:
         self.half = "backward"
         function_op = self.origins.functions["backward"]
         for number, argument in enumerate(function_op.body.blocks[0].arguments):
-            if not has_argument_attribute(function_op, number, "dovetail.tangent_of"):
+            if not has_argument_attribute(function_op, number, TANGENT_OF):
                 self.of[argument] = (self.saved[number],)
                 continue
             facts = ir.DictAttr(function_op.attributes["arg_attrs"][number])
-            result = self.returned[ir.IntegerAttr(facts["dovetail.tangent_of"]).value]
+            result = self.returned[ir.IntegerAttr(facts[TANGENT_OF]).value]
             self.of[argument] = self._add(Node(self.results[result], "tangent", (), _type(argument), ""))
         self._run(function_op)
         for name, value in zip(self.names, body(function_op)[-1].operands, strict=True):

@@ -5,9 +5,9 @@ import re
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
 from dovetail.dialects.calls import is_guard, referred
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
-from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
 from dovetail.passes.rewriting.cloning import alias_root, body
@@ -36,7 +36,7 @@ def inputs(origins: Origins) -> tuple[Input, ...]:
     caller = origins.functions["call"]
     arguments = list(caller.body.blocks[0].arguments)
     facts = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if arguments else []
-    names = [user_name(ir.StringAttr(each["dovetail.name"]).value) for each in facts]
+    names = [user_name(ir.StringAttr(each[NAME]).value) for each in facts]
     gradients = _gradients(origins, facts)
     found = []
     for index, argument in enumerate(arguments):
@@ -47,7 +47,7 @@ def inputs(origins: Origins) -> tuple[Input, ...]:
                 name=names[index],
                 tensor=tensor_type(argument.type),
                 gradient=gradients[index],
-                static="dovetail.static" in facts[index],
+                static=STATIC in facts[index],
                 versions=sum(op.version_count for op in of_it if isinstance(op, WriteOp | SetMetadataOp | TouchOp)),
                 mutations=tuple(_mutation(op, origins) for op in of_it if isinstance(op, WriteOp)),
                 metadata=_metadata(changes[0]) if changes else None,
@@ -102,11 +102,11 @@ def _shared(member: Member, other: Member, name: str) -> Sharing:
 def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
     call = origins.forward_call()
     if "backward" not in origins.functions:
-        return ["no backward" if "dovetail.requires_grad" in each else "not needed" for each in facts]
+        return ["no backward" if REQUIRES_GRAD in each else "not needed" for each in facts]
     delivered = body(origins.functions["backward"])[-1].operands
     found = []
     for each, passed, gradient in zip(facts, call.operands, delivered, strict=True):
-        if "dovetail.requires_grad" not in each:
+        if REQUIRES_GRAD not in each:
             found.append("not needed")
             continue
         is_detached = not isinstance(passed.owner, ir.Block) and isinstance(passed.owner.opview, DetachOp)

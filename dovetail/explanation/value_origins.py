@@ -7,7 +7,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FORWARD, is_border, is_region, referred, symbol
+from dovetail.dialects.attributes import FORWARD
+from dovetail.dialects.calls import is_border, is_region, referred, symbol
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.passes.rewriting.cloning import alias_root, body, calls, functions
 

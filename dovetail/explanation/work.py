@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import DRIVER, MEASURED, SAVED, VARIANT
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
-from dovetail.dialects.regions import DRIVER, MEASURED, VARIANT, choice
+from dovetail.dialects.regions import choice
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of
@@ -27,7 +28,7 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     found = []
     for value, attributes in zip(returned, forward.attributes["res_attrs"], strict=True):
         facts = ir.DictAttr(attributes)
-        if "dovetail.saved" not in facts:
+        if SAVED not in facts:
             continue
         argument = origins.argument(value)
         info = tensor_info(value.type)
@@ -35,7 +36,7 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
             Saved(
                 value=_described(value, list(returned), origins, names),
                 nbytes=info.nbytes if info else 0,
-                donated=ir.StringAttr(facts["dovetail.saved"]).value == "private",
+                donated=ir.StringAttr(facts[SAVED]).value == "private",
                 static=argument is not None and inputs[argument].static,
                 line=origins.line(value),
             )

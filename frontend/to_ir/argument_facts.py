@@ -2,17 +2,30 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import APART, GROUP, OBJECT, OFFSET, REACHED, ROOT, START, TRACKED, WATCHED
+from dovetail.dialects.attributes import (
+    APART,
+    GROUP,
+    NAME,
+    OBJECT,
+    OFFSET,
+    REACHED,
+    REQUIRES_GRAD,
+    ROOT,
+    START,
+    STATIC,
+    TRACKED,
+    WATCHED,
+)
 from dovetail.frontend.records import Capture, Input, Owned
 
 
 def stated(argument: Input) -> dict[str, ir.Attribute]:
     """An argument's name, and what kind of argument it is."""
-    attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
+    attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     if argument.requires_grad:
-        attributes["dovetail.requires_grad"] = ir.UnitAttr.get()
+        attributes[REQUIRES_GRAD] = ir.UnitAttr.get()
     if argument.static:
-        attributes["dovetail.static"] = ir.UnitAttr.get()
+        attributes[STATIC] = ir.UnitAttr.get()
     return attributes
 
 
@@ -32,7 +45,7 @@ def reached(argument: Input, differentiated: list[int], numbers: dict[int, int])
 
 def guarded(argument: Input, capture: Capture) -> ir.DictAttr:
     """What `@guard` states of one argument."""
-    attributes: dict[str, ir.Attribute] = {"dovetail.name": ir.StringAttr.get(argument.name)}
+    attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     place = capture.inputs.index(argument)
     for number, group in enumerate(capture.groups):
         if place in group.members:

@@ -7,7 +7,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.control_flow import COND, SUBGRAPH, WHILE_LOOP, control_flow
+from dovetail.dialects.attributes import SUBGRAPH
+from dovetail.dialects.control_flow import COND, WHILE_LOOP, control_flow
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 

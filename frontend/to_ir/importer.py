@@ -11,13 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.calls import (
-    BASE,
-    FREES,
-    MUTATED,
-    ONCE,
-    WRITTEN_LAST,
-)
+from dovetail.dialects.attributes import BASE, FREES, LEVEL, MUTATED, ONCE, WRITTEN_LAST
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.own import own
@@ -45,7 +39,7 @@ def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
     """
     with context, ir.Location.unknown():
         module = ir.Module.create()
-        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("joint")
+        module.operation.attributes[LEVEL] = ir.StringAttr.get("joint")
         _Joint(capture, module).build()
         module.operation.verify()
     return module

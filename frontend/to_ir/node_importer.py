@@ -7,9 +7,9 @@ import torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
-from dovetail.dialects.calls import FALLBACK, IN_BACKWARD, extern
+from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
+from dovetail.dialects.calls import FALLBACK, extern
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.recompute import RECOMPUTE
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.operand_strides import STRIDES, Stated, is_opaque, strides_attribute
+from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.operand_strides import Stated, is_opaque, strides_attribute
 from dovetail.frontend.observe.operand_layouts import strides_of
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern, is_region, referred
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable, keeps_equality
@@ -138,7 +139,7 @@ def flows(module: ir.Module) -> list[ValueFlow]:
                 saved = [
                     step
                     for index, step in enumerate(results)
-                    if fact(function_op, "res_attrs", index, "dovetail.saved") is not None
+                    if fact(function_op, "res_attrs", index, SAVED) is not None
                 ]
                 flow.add("backward", {index: step for index, step in enumerate(saved) if step is not None})
             made.append(flow)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import ReadOp, WriteOp
-from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE, destination
+from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
 from dovetail.passes.in_place.cones import is_own
@@ -61,7 +62,7 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
 def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
     number = ir.BlockArgument(alias_root(write.opview.ref)).arg_number
     facts = ir.DictAttr(caller.attributes["arg_attrs"][number]) if "arg_attrs" in caller.attributes else {}
-    name = ir.StringAttr(facts["dovetail.name"]).value if "dovetail.name" in facts else f"%arg{number}"
+    name = ir.StringAttr(facts[NAME]).value if NAME in facts else f"%arg{number}"
     return f"{write.location}: remark: {name} {what}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FORWARD, GROUP, MUTATED, is_border, is_guard, referred
+from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
+from dovetail.dialects.calls import is_border, is_guard, referred
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
 from dovetail.passes.rewriting.cloning import alias_root, has_argument_attribute, of_class
 
@@ -77,7 +78,7 @@ class Refusals:
         if is_guard(callee) or len(self.places[entering].get(write.ref, ())) != 1:
             return "the forward does not take it, or takes it twice"
         number = self.numbers[write.ref]
-        if is_border(callee) and has_argument_attribute(self.caller, number, "dovetail.requires_grad"):
+        if is_border(callee) and has_argument_attribute(self.caller, number, REQUIRES_GRAD):
             return "autograd follows the argument"
         entered = referred(callee, FORWARD) if is_border(callee) else referred(entering.opview, "callee")
         if entered != "forward":

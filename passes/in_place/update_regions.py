@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import REGION, referred, symbol
+from dovetail.dialects.attributes import REGION
+from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.destination import memory_type
 from dovetail.passes.in_place.candidates import Update

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
-from dovetail.dialects.dovetail.ops.destination import IN_PLACE
 from dovetail.passes.in_place.candidates import may_share
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.in_place.update_regions import LOAD

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import (
     BarrierOp,
@@ -15,7 +16,7 @@ from dovetail.dialects.dovetail import (
     TransientOp,
 )
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
-from dovetail.dialects.plans import CODE, PLAN, is_plan
+from dovetail.dialects.plans import is_plan
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail

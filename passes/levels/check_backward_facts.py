@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FORWARD, FREES, REACHED, WATCHED, argument_facts, is_border, referred
+from dovetail.dialects.attributes import FORWARD, FREES, REACHED, WATCHED
+from dovetail.dialects.calls import argument_facts, is_border, referred
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import of_class

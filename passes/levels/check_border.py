@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, referred
+from dovetail.dialects.attributes import BACKWARD, FORWARD, SAVED, TANGENT_OF
+from dovetail.dialects.calls import referred
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import fact
 
@@ -33,14 +34,14 @@ def check_border(border: func.FuncOp, found: Mapping[str, func.FuncOp], pass_nam
 
 
 def _check_saved(forward: func.FuncOp, index: int, pass_name: str) -> None:
-    check = fact(forward, "res_attrs", index, "dovetail.saved")
+    check = fact(forward, "res_attrs", index, SAVED)
     if str(check) not in ('"checked"', '"private"'):
-        expected = f'expects result {index} to have \'dovetail.saved\', "checked" or "private"'
+        expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
         raise fail(forward, pass_name, f"{expected}, got {check or 'none'}")
 
 
 def _check_tangent(backward: func.FuncOp, index: int, owned: int, pass_name: str) -> None:
-    tied = fact(backward, "arg_attrs", index, "dovetail.tangent_of")
+    tied = fact(backward, "arg_attrs", index, TANGENT_OF)
     if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
-        expected = f"expects argument {index} to have 'dovetail.tangent_of', one of the {owned} results"
+        expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {owned} results"
         raise fail(backward, pass_name, f"{expected}, got {tied or 'none'}")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SUBGRAPH
 from dovetail.dialects.calls import symbol
 from dovetail.dialects.control_flow import COND, ROLES, control_flow_name, is_subgraph, subgraphs
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -51,7 +52,7 @@ def _callee(op: ir.Operation, role: str, found: Mapping[str, func.FuncOp], pass_
         raise fail(op, pass_name, f"expects '{role}' to name a function")
     name = ir.FlatSymbolRefAttr(op.attributes[role]).value
     if name not in found or not is_subgraph(found[name]):
-        raise fail(op, pass_name, f"refers to '@{name}', which is no function with 'dovetail.subgraph'")
+        raise fail(op, pass_name, f"refers to '@{name}', which is no function with '{SUBGRAPH}'")
     return found[name]
 
 

@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import APART, GROUP, MUTATED, OBJECT, OFFSET, ROOT, START
+from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START
 from dovetail.dialects.dovetail import RefType
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import fact
@@ -17,8 +17,8 @@ def check_guard(guard: func.FuncOp, pass_name: str) -> None:
     if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
         raise fail(guard, pass_name, f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated}")
     for index, type_ in enumerate(arguments):
-        if not isinstance(type_, RefType) or fact(guard, "arg_attrs", index, "dovetail.name") is None:
-            raise fail(guard, pass_name, f"expects argument {index} to be a ref with a 'dovetail.name', got '{type_}'")
+        if not isinstance(type_, RefType) or fact(guard, "arg_attrs", index, NAME) is None:
+            raise fail(guard, pass_name, f"expects argument {index} to be a ref with a '{NAME}', got '{type_}'")
         for name in (APART, OFFSET):
             number = fact(guard, "arg_attrs", index, name)
             if number is not None and not isinstance(number, ir.IntegerAttr):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.calls import is_border, is_guard, is_region
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.plans import is_plan
@@ -81,9 +82,9 @@ class VerifyLevelPass(Pass, name="verify-level"):
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
-        stated = str(attributes["dovetail.level"]) if "dovetail.level" in attributes else "none"
+        stated = str(attributes[LEVEL]) if LEVEL in attributes else "none"
         if stated != f'"{self.level}"':
-            raise fail(module.operation, self.name, f"expects 'dovetail.level' to be \"{self.level}\", got {stated}")
+            raise fail(module.operation, self.name, f"expects '{LEVEL}' to be \"{self.level}\", got {stated}")
 
     def _check_host(self, name: str, function_op: func.FuncOp, ops: Sequence[ir.Operation]) -> None:
         allowed = LEVELS[self.level]

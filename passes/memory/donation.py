@@ -5,7 +5,8 @@ from collections import Counter
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import DONATED, donated, saved_kinds
+from dovetail.dialects.attributes import DONATED
+from dovetail.dialects.calls import donated, saved_kinds
 from dovetail.dialects.memory.buffer import Origin
 from dovetail.dialects.memory.buffers import Buffers
 

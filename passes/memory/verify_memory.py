@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import DONATED, donated
+from dovetail.dialects.attributes import DONATED
+from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.buffers import host_buffers

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import PINNED
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.pinned import PINNED, is_pinned, pin
+from dovetail.dialects.pinned import is_pinned, pin
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices

@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import BACKWARD, FORWARD, ONCE, REACHED, VERSIONS, WATCHED, WRITTEN_LAST
+from dovetail.dialects.attributes import (
+    ARGUMENTS,
+    BACKWARD,
+    FORWARD,
+    ONCE,
+    REACHED,
+    REQUIRES_GRAD,
+    RESULTS,
+    VERSIONS,
+    WATCHED,
+    WRITTEN_LAST,
+)
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
@@ -17,7 +28,6 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.dovetail.ops.detach import detach
-from dovetail.dialects.subclasses import ARGUMENTS, RESULTS
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
@@ -76,5 +86,5 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
 def _detached(graph: JointGraph, memory: SavedMemory) -> set[int]:
     """Autograd must not traverse an argument to which the graph contributes no gradient."""
     traversed = {graph.numbers[graph.nodes[index].view.of] for index in graph.of(GradientOp)}
-    required = (each for each in range(len(memory.facts)) if memory.argument_has(each, "dovetail.requires_grad"))
+    required = (each for each in range(len(memory.facts)) if memory.argument_has(each, REQUIRES_GRAD))
     return {argument for argument in required if argument not in traversed}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
@@ -30,7 +31,7 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     set_signature(forward, [value.type for value in results])
     if results:
         facts: list[dict[str, ir.Attribute]] = [{}] * len(owned)
-        facts += [{"dovetail.saved": ir.StringAttr.get(memory.check(value))} for value in saved]
+        facts += [{SAVED: ir.StringAttr.get(memory.check(value))} for value in saved]
         forward.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
     return [value.type for value in owned]
 

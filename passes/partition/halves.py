@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dovetail.dialects.calls import IN_BACKWARD
+from dovetail.dialects.attributes import IN_BACKWARD
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.passes.partition.joint_graph import JointGraph
 

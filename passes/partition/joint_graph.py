@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.recompute import RECOMPUTE, RECOMPUTED, SAVED, recompute_policy
+from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.rewriting.cloning import clone, is_view
 
@@ -35,12 +36,12 @@ class Node:
     @property
     def is_recomputed(self) -> bool:
         """Whether the user wants the backward to compute its results anew, and that is possible."""
-        return self.policy in RECOMPUTED and not self.is_extern and not self.is_once
+        return self.policy in RECOMPUTED_POLICIES and not self.is_extern and not self.is_once
 
     @property
     def is_saved(self) -> bool:
         """Whether the user wants its results saved."""
-        return self.policy in SAVED
+        return self.policy in SAVED_POLICIES
 
 
 class JointGraph:

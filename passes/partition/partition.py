@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.dovetail import GradientOp
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
@@ -63,4 +64,4 @@ class PartitionPass(Pass, name="partition", runs_at="joint"):
                 build_apply(graph, memory, owned)
             build_call(graph, halves, memory, owned)
         joint.erase()
-        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("split")
+        module.operation.attributes[LEVEL] = ir.StringAttr.get("split")

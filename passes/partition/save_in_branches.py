@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import IN_BACKWARD, referred
+from dovetail.dialects.attributes import IN_BACKWARD
+from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, ROLES, called_subgraphs, control_flow_name
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving

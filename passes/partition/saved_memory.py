@@ -5,10 +5,9 @@ from functools import cached_property
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import WATCHED
+from dovetail.dialects.attributes import ARGUMENTS, STATIC, WATCHED
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
-from dovetail.dialects.subclasses import ARGUMENTS
 from dovetail.passes.partition.joint_graph import JointGraph
 
 
@@ -33,7 +32,7 @@ class SavedMemory:
         if producer is None or not isinstance(self.graph.nodes[producer].view, ReadOp):
             return False
         ref = self.graph.nodes[producer].operands[0]
-        return ref < len(self.facts) and self.argument_has(ref, "dovetail.static")
+        return ref < len(self.facts) and self.argument_has(ref, STATIC)
 
     def is_copied(self, value: int) -> bool:
         """What may change before the backward, though eager's backward would not mind, is saved as a copy."""

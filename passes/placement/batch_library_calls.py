@@ -7,6 +7,7 @@ from itertools import pairwise
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -14,7 +15,6 @@ from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info,
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
 from dovetail.passes.placement.iree_support import refusal
-from dovetail.passes.placement.place_ops import PLACEMENT
 from dovetail.passes.rewriting.cloning import body, functions, is_view, operand_ops
 from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.rules import with_shape

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FALLBACK, REGION, extern
-from dovetail.dialects.control_flow import SUBGRAPH, is_subgraph
+from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, REGION, STRIDES, SUBGRAPH
+from dovetail.dialects.calls import FALLBACK, extern
+from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.operand_strides import STRIDES
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
@@ -38,7 +37,7 @@ class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
         for name, function_op in functions(module).items():
             if name in ("forward", "backward") or is_subgraph(function_op):
                 _Outliner(module, name, function_op).run()
-        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("program", module.context)
+        module.operation.attributes[LEVEL] = ir.StringAttr.get("program", module.context)
 
 
 class _Outliner:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
@@ -13,8 +14,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import folding_refusal, refusal
 from dovetail.passes.rewriting.cloning import body, functions
-
-PLACEMENT, PLACEMENT_REASON = "dovetail.placement", "dovetail.placement_reason"
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.base import fail
-from dovetail.passes.placement.place_ops import PLACEMENT
 from dovetail.passes.rewriting.cloning import body
 
 # Views that see memory, not values, or that IREE does not know: they stay on the host. Of what computes the operand of

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.backends.target import DRIVERS, VARIANTS
-from dovetail.dialects.regions import DRIVER, MEASURED, VARIANT, regions
+from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
+from dovetail.dialects.regions import regions
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.calls import FALLBACK, is_region
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
-from dovetail.dialects.dovetail.ops.destination import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.calls import is_region
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.destination import memory_type
@@ -30,7 +31,7 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
                 for call in called.get(name, ()):
                     _lower_call(call, name)
                 _lower_region(function_op)
-        module.operation.attributes["dovetail.level"] = ir.StringAttr.get("regions", module.context)
+        module.operation.attributes[LEVEL] = ir.StringAttr.get("regions", module.context)
 
 
 def _lower_region(region: func.FuncOp) -> None:

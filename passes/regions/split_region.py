@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import REGION
+from dovetail.dialects.attributes import REGION
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.destination import memory_type
 from dovetail.dialects.regions import regions

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.recompute import RECOMPUTE, SAVED, recompute_policy
+from dovetail.dialects.attributes import RECOMPUTE
+from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.types import element, is_tensor, require_tensor_info
 from dovetail.passes.rewriting.cloning import bodies, functions
 
@@ -28,7 +29,7 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
             rule = rules.get(op.name)
             if rule is None or not all(known[value.type] for value in (*op.operands, *op.results)):
                 continue
-            if recompute_policy(op) in SAVED:
+            if recompute_policy(op) in SAVED_POLICIES:
                 continue
             with ir.InsertionPoint(op), op.location:
                 value = rule(op)

@@ -9,7 +9,8 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import with_strides
 from dovetail.backends.python.operators import overload
-from dovetail.dialects.calls import BASE, FREES, ONCE, REACHED, WRITTEN_LAST, argument_facts, donated, numbers
+from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, SAVED, TANGENT_OF, WRITTEN_LAST
+from dovetail.dialects.calls import argument_facts, donated, numbers
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
@@ -80,7 +81,7 @@ def read_border(
     owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in returned[:owned]]
     owns = {index: op for index, op in enumerate(owners) if isinstance(op, OwnOp)}
     saved = tuple(
-        ir.StringAttr(ir.DictAttr(attributes)["dovetail.saved"]).value
+        ir.StringAttr(ir.DictAttr(attributes)[SAVED]).value
         for attributes in list(forward.attributes["res_attrs"])[owned:]
     )
     checked = {memory(value): value for value, check in zip(returned[owned:], saved, strict=True) if check == "checked"}
@@ -93,7 +94,7 @@ def read_border(
     read = {op.opview.ref for op in _makers(checked) if isinstance(op.opview, ReadOp)}
     arguments = zip(backward.type.inputs, backward.attributes["arg_attrs"], strict=True)
     tangents = tuple(
-        _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)["dovetail.tangent_of"]).value)
+        _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)[TANGENT_OF]).value)
         for type_, attributes in list(arguments)[len(saved) :]
     )
     used = [

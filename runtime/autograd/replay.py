@@ -13,6 +13,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.python.operators import overload
+from dovetail.dialects.attributes import NAME, SAVED
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import (
@@ -99,7 +100,7 @@ class _Joined:
 
     def __init__(self, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
         checks = [ir.DictAttr(each) for each in forward.attributes["res_attrs"]]
-        owned = next((index for index, each in enumerate(checks) if "dovetail.saved" in each), len(checks))
+        owned = next((index for index, each in enumerate(checks) if SAVED in each), len(checks))
         saved, count = len(checks) - owned, len(forward.type.inputs)
         tangents = list(backward.type.inputs)[saved:]
         with forward.context, ir.Location.unknown():
@@ -115,7 +116,7 @@ class _Joined:
                 values = inlined(forward, self.arguments, functions)[owned:]
                 results = _differentiable_results(forward, owned)
                 for number, value in enumerate(values):
-                    is_checked = ir.StringAttr(checks[owned + number]["dovetail.saved"]).value == "checked"
+                    is_checked = ir.StringAttr(checks[owned + number][SAVED]).value == "checked"
                     values[number] = self._take(number, value, number in results, is_checked)
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
         _prune(list(self.ops()))
@@ -204,9 +205,9 @@ def _names(call: func.CallOp) -> list[str]:
     caller = call.operation.parent.opview
     given = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if "arg_attrs" in caller.attributes else []
     names = {
-        value: ir.StringAttr(each["dovetail.name"]).value
+        value: ir.StringAttr(each[NAME]).value
         for value, each in zip(caller.body.blocks[0].arguments, given, strict=False)
-        if "dovetail.name" in each
+        if NAME in each
     }
     return [names.get(_root(value), str(index)) for index, value in enumerate(call.operands)]
 

@@ -7,7 +7,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import VERSIONS, WATCHED, argument_facts, numbers
+from dovetail.dialects.attributes import VERSIONS, WATCHED
+from dovetail.dialects.calls import argument_facts, numbers
 from dovetail.dialects.dovetail import OwnOp
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.

@@ -10,7 +10,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import FORWARD, is_border, referred
+from dovetail.dialects.attributes import FORWARD, SAVED
+from dovetail.dialects.calls import is_border, referred
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.border import memory
@@ -85,7 +86,7 @@ def read_saved(functions: Mapping[str, func.FuncOp]) -> Saved:
         checked = {
             memory(value)
             for value, state in zip(returned[owned:], states[owned:], strict=True)
-            if ir.StringAttr(state["dovetail.saved"]).value == "checked"
+            if ir.StringAttr(state[SAVED]).value == "checked"
         }
         arguments |= {number for number in map(_argument, checked) if number is not None}
         numbers = {index for index, value in enumerate(returned[:owned]) if memory(_owned(value)) in checked}

@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.target import Target
-from dovetail.dialects.calls import REGION
+from dovetail.dialects.attributes import REGION
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.dialects.regions import regions

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
+from dovetail.dialects.attributes import NAMES, REASON
 from dovetail.tools.fuzz_texts import payloads
 from dovetail.tools.fuzz_texts.payloads import quoted
 
@@ -20,9 +21,7 @@ _ATTRIBUTE = re.compile(r"\b(?P<key>[a-z_][\w.]*) = (?P<value>[^,{}]+)")
 _NAMED_OP = re.compile(r"(?<![\w.!@#\"])(?:torch|dovetail|func|builtin)\.[\w.]+")
 _OP_STRING = re.compile(r'"(?:torch|dovetail|aten)\.[\w.]+"')
 _ATTRIBUTES = (
-    *"dovetail.region dovetail.level dovetail.driver dovetail.variant dovetail.subgraph dovetail.forward".split(),
-    *"dovetail.backward dovetail.arguments dovetail.results dovetail.mutated dovetail.group dovetail.start".split(),
-    *"dovetail.name dovetail.tangent_of dovetail.saved dovetail.donated dovetail.reason dovetail.once".split(),
+    *sorted(NAMES),
     *"sym_visibility callee args index mode versions requires_grad value size stride offset grad_mode".split(),
 )
 _DEEP = (10, 300, 20_000)
@@ -107,7 +106,7 @@ def call_operator(text: str, draw: Random) -> str:
         "    %canary_size = torch.constant.int 4",
         "    %canary_none = torch.constant.none",
         f"    %canaries = torch.operator {quoted(payloads.operator(draw))}(%canary, %canary_on, %canary_size, "
-        '%canary_none, %canary_none, %canary_none, %canary_none) {dovetail.reason = "x"} : (!torch.str, !torch.bool, '
+        f'%canary_none, %canary_none, %canary_none, %canary_none) {{{REASON} = "x"}} : (!torch.str, !torch.bool, '
         "!torch.int, !torch.none, !torch.none, !torch.none, !torch.none) -> !torch.vtensor<[4],f32>",
     ]
     return _with_line(text, draw, "\n".join(lines))

@@ -7,6 +7,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import REQUIRES_GRAD
 from dovetail.dialects.calls import symbol
 from dovetail.errors import InputError
 from dovetail.runtime.program import load_plain_program
@@ -41,7 +42,7 @@ class Call:
             InputError: before anything runs.
         """
         [entry] = (op for op in module.body.operations if isinstance(op, func.FuncOp) and symbol(op) == "call")
-        require = (index for index, facts in enumerate(argument_facts(entry)) if "dovetail.requires_grad" in facts)
+        require = (index for index, facts in enumerate(argument_facts(entry)) if REQUIRES_GRAD in facts)
         differentiated = frozenset(require) if gradients else frozenset()
         if gradients and not differentiated:
             raise InputError("no input of this module requires a gradient, so --gradients has none to show")

@@ -6,6 +6,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import NAME
 from dovetail.dialects.dovetail import RefType
 from dovetail.errors import InputError
 from dovetail.runtime.reference import arranged, random_inputs
@@ -42,7 +43,7 @@ def input_names(entry: func.FuncOp) -> list[str]:
     """What messages call the inputs: `input 0 (L['x'])`, the name in brackets being the user's where the IR has it."""
     names = []
     for index, facts in enumerate(argument_facts(entry)):
-        name = f" ({ir.StringAttr(facts['dovetail.name']).value})" if "dovetail.name" in facts else ""
+        name = f" ({ir.StringAttr(facts[NAME]).value})" if NAME in facts else ""
         names.append(f"input {index}{name}")
     return names
 

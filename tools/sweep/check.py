@@ -12,13 +12,13 @@ from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.backends.target import Target, target_for_device
-from dovetail.dialects.calls import REGION
+from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON, REGION
 from dovetail.dialects.context import make_context
 from dovetail.dialects.regions import region_texts
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions
-from dovetail.passes.placement.place_ops import PLACEMENT, PLACEMENT_REASON, PlaceOpsPass
+from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.runtime.launch import Executable, prepare

@@ -12,9 +12,6 @@ from dovetail.dialects.dovetail.types import RefType
 
 PROOFS = ("pointwise", "not read", "none")
 
-# On a `dovetail.write`: the proof by which its value lies in the memory already, or why it does not.
-IN_PLACE, NOT_IN_PLACE = "dovetail.in_place", "dovetail.not_in_place"
-
 
 class DestinationOp(Dovetail.Operation, name="destination"):
     """Memory that holds `ref`'s value, for one region to read and overwrite: that of `ref` itself where `proof` allows.

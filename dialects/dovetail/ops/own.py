@@ -6,7 +6,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
-from dovetail.dialects.calls import BASE
+from dovetail.dialects.attributes import BASE
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail

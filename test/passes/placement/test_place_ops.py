@@ -3,9 +3,10 @@
 import pytest
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
-from dovetail.passes.placement.place_ops import PLACEMENT, PlaceOpsPass
+from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.rewriting.cloning import body, function
 
 

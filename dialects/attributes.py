@@ -1,0 +1,157 @@
+"""The names of all attributes that the IR carries beside those that its ops declare.
+
+Each says first on what it stands, then what it means there; docs/dialect.md shows them as a table.
+"""
+
+LEVEL = "dovetail.level"
+"""The module: its level, which `verify-level` compares."""
+
+# Arguments
+
+NAME = "dovetail.name"
+"""Arguments of `@joint`, `@call` and `@guard`: the user's name for it, as Dynamo gives it."""
+
+REQUIRES_GRAD = "dovetail.requires_grad"
+"""Arguments of `@joint` and `@call`: autograd follows it."""
+
+STATIC = "dovetail.static"
+"""Arguments of `@joint` and `@call`: a parameter or buffer; it outlives the call, so saving it is free."""
+
+ARGUMENTS = "dovetail.arguments"
+"""`@joint`, `@call`: what the caller passes where some of it are wrapper subclasses (decision 13)."""
+
+RESULTS = "dovetail.results"
+"""`@joint`, `@call`: what the caller gets where some of it are wrapper subclasses (decision 13)."""
+
+# The guard
+
+MUTATED = "dovetail.mutated"
+"""`@guard`: how many of its arguments, the first ones, the program writes."""
+
+GROUP = "dovetail.group"
+"""Arguments of `@guard`: those with equal numbers lie in one another's memory, at fixed distances."""
+
+START = "dovetail.start"
+"""Arguments of `@guard`, with a group: the distance, in bytes, from the group's first byte to its own."""
+
+ROOT = "dovetail.root"
+"""Arguments of `@guard`, with a group: those of the group with equal numbers are views of one tensor."""
+
+OBJECT = "dovetail.object"
+"""Arguments of `@guard`, with a group: those of the group with equal numbers are one object."""
+
+OFFSET = "dovetail.offset"
+"""Arguments of `@guard`: the storage offset, in elements, that the program relies on."""
+
+TRACKED = "dovetail.tracked"
+"""Arguments of `@guard`: it is written in autograd's sight, so it must not retain a gradient."""
+
+APART = "dovetail.apart"
+"""Arguments of `@guard`: those with other numbers are no views of one written tensor, with one version counter."""
+
+# Gradients
+
+ONCE = "dovetail.once"
+"""`@joint`, `@apply`: why the gradient can't be differentiated again, in words."""
+
+WRITTEN_LAST = "dovetail.written_last"
+"""`@joint`, `@apply`: the source line that writes an argument after eager's autograd has saved the last value."""
+
+WATCHED = "dovetail.watched"
+"""Arguments of `@joint` and `@apply`, and `own`: the owned results for whose gradients eager needs
+that memory unchanged."""
+
+REACHED = "dovetail.reached"
+"""Arguments of `@joint` and `@apply`: the owned results whose gradients flow to it; all, if it is not there."""
+
+FREES = "dovetail.frees"
+"""Differentiable `own`: the groups of eager's saved values that a backward from it frees; 0, if it is not there."""
+
+BASE = "dovetail.base"
+"""Differentiable `own`: the sizes of what it shows itself as a view of; a custom `autograd.Function` made it."""
+
+VERSIONS = "dovetail.versions"
+"""Arguments of `@apply`: by how much `@call` moves the version counter after the forward."""
+
+FORWARD = "dovetail.forward"
+"""`@apply`: the function that it runs, the owned results before the saved values."""
+
+BACKWARD = "dovetail.backward"
+"""`@apply`: the function that takes the saved values, then tangents, and returns a gradient for each argument."""
+
+SAVED = "dovetail.saved"
+"""Results of `@forward`: `"checked"` where the user can reach its memory, so that its version is; else `"private"`."""
+
+TANGENT_OF = "dovetail.tangent_of"
+"""Arguments of `@backward`: the number of the result of `@apply` that it is the gradient of."""
+
+DONATED = "dovetail.donated"
+"""Arguments of `@backward`, after `plan-memory`: it may be overwritten; who needs it afterwards passes a copy."""
+
+IN_BACKWARD = "dovetail.in_backward"
+"""A library call in `@joint`: its effect belongs to the backward, though it may use no tangent."""
+
+# Ops
+
+REASON = "dovetail.reason"
+"""`torch.operator`: it is a library call, and why."""
+
+STRIDES = "dovetail.strides"
+"""Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
+it. A list has an array of them; unit stands for what is no value (decision 24)."""
+
+RECOMPUTE = "dovetail.recompute"
+"""Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""
+
+PINNED = "dovetail.pinned"
+"""Torch ops, after `pin-compared-values`: its result is computed once, whoever uses it reads that memory."""
+
+PLACEMENT = "dovetail.placement"
+"""Torch ops and copies, between `place-ops` and `outline-regions`: where the op runs."""
+
+PLACEMENT_REASON = "dovetail.placement_reason"
+"""Torch ops, beside `dovetail.placement`: why it does not run in a region."""
+
+IN_PLACE = "dovetail.in_place"
+"""`write`, after `prove-in-place`: the proof by which the value lies in the memory already."""
+
+NOT_IN_PLACE = "dovetail.not_in_place"
+"""`write`, after `prove-in-place`: why the value is copied."""
+
+# Functions that others run
+
+REGION = "dovetail.region"
+"""Private functions: it is compiled as one unit."""
+
+VARIANT = "dovetail.variant"
+"""Regions that were tuned: how it is compiled."""
+
+DRIVER = "dovetail.driver"
+"""Regions that were tuned: what runs it."""
+
+MEASURED = "dovetail.measured"
+"""Regions that were tuned: the figures by which that was chosen."""
+
+PLAN = "dovetail.plan"
+"""Private functions, at level `launches`: it is the launch plan of that region."""
+
+CODE = "dovetail.code"
+"""Launch plans: the SHA-256, in hex, of the executable that its entries are in."""
+
+SUBGRAPH = "dovetail.subgraph"
+"""Private functions: it is a branch or a loop's part, called from the host."""
+
+THEN = "dovetail.then"
+"""Calls of `dovetail.cond`: the function that runs where the predicate holds."""
+
+ELSE = "dovetail.else"
+"""Calls of `dovetail.cond`: the function that runs where it does not."""
+
+CONDITION = "dovetail.condition"
+"""Calls of `dovetail.while_loop`: the function that says whether the loop goes on."""
+
+BODY = "dovetail.body"
+"""Calls of `dovetail.while_loop`: the function that computes the next carried values."""
+
+NAMES = frozenset(value for name, value in list(globals().items()) if name.isupper())
+"""All of them."""
