@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
-from dovetail.dialects.memory.buffers import LOAD
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
 if TYPE_CHECKING:

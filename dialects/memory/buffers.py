@@ -11,6 +11,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import saved_kinds, symbol
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.result_memory import (
     ROW_MAJOR,
@@ -22,7 +23,7 @@ from dovetail.dialects.torch_facts.result_memory import (
 from dovetail.dialects.torch_facts.strides import RESHAPES, Sizes, view_strides
 from dovetail.dialects.torch_facts.types import tensor_info
 
-LOAD, LITERAL, LIST = "torch.copy.to_vtensor", "torch.vtensor.literal", "torch.prim.ListConstruct"
+LITERAL, LIST = "torch.vtensor.literal", "torch.prim.ListConstruct"
 _HOLDS_MEMORY = ("!torch.vtensor", "!torch.tensor", "!torch.list", "!dovetail.ref")
 
 

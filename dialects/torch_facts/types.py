@@ -10,6 +10,7 @@ from math import prod
 
 from torch_mlir import ir
 
+_VALUE, _MEMORY = "!torch.vtensor<", "!torch.tensor<"
 _TENSOR = re.compile(r"!torch\.v?tensor<\[(?P<shape>[0-9,?]*)\],(?P<dtype>[A-Za-z0-9<>]+)>")
 
 _DTYPES = {
@@ -107,4 +108,14 @@ def require_tensor_info(type_: ir.Type) -> TensorInfo:
 
 def is_memory(value: ir.Value) -> bool:
     """Whether `value` is a buffer that is written, `!torch.tensor`, rather than a tensor's value."""
-    return str(value.type).startswith("!torch.tensor<")
+    return str(value.type).startswith(_MEMORY)
+
+
+def memory_type(type_: ir.Type) -> ir.Type:
+    """`!torch.tensor` for `!torch.vtensor`: the same tensor, as memory."""
+    return ir.Type.parse(str(type_).replace(_VALUE, _MEMORY), type_.context)
+
+
+def value_type(type_: ir.Type) -> ir.Type:
+    """`!torch.vtensor` for `!torch.tensor`: what such memory holds."""
+    return ir.Type.parse(str(type_).replace(_MEMORY, _VALUE), type_.context)

@@ -12,15 +12,15 @@ from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
-from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.regions import region_bytes, region_texts
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchers, loaded, write_plans
-from dovetail.passes.in_place.update_regions import LOAD
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.cloning import body, function
+from dovetail.passes.rewriting.region_builder import call_with_new_memory
 from dovetail.runtime.launch import choose_driver, prepare
 from dovetail.runtime.plans import unavailable
 
@@ -86,7 +86,7 @@ def _alone(region: func.FuncOp) -> ir.Module:
     """A module with a copy of `region`, and `@host` that calls it as a program does."""
     types = list(region.type.inputs)
     inputs = [type_ for type_ in types if not _is_memory(type_)]
-    outputs = [ir.Type.parse(str(type_).replace("!torch.tensor", "!torch.vtensor")) for type_ in types[len(inputs) :]]
+    outputs = [value_type(type_) for type_ in types[len(inputs) :]]
     module = ir.Module.create()
     copied = region.operation.clone(ip=ir.InsertionPoint(module.body))
     copied.attributes["sym_name"] = ir.StringAttr.get("region")
@@ -94,14 +94,7 @@ def _alone(region: func.FuncOp) -> ir.Module:
         host = func.FuncOp("host", ir.FunctionType.get(inputs, outputs))
     entry = host.add_entry_block()
     with ir.InsertionPoint(entry):
-        into = [alloc(type_).memory for type_ in types[len(inputs) :]]
-        func.CallOp([], "region", [*entry.arguments, *into])
-        func.ReturnOp(
-            [
-                ir.Operation.create(LOAD, results=[type_], operands=[memory]).result
-                for type_, memory in zip(outputs, into, strict=True)
-            ]
-        )
+        func.ReturnOp(call_with_new_memory("region", list(entry.arguments), outputs))
     return module
 
 

@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.in_place.refusals import Refusals
@@ -71,7 +72,7 @@ class Candidates:
         value = own.operands[0]
         if own.results[0].type != RefType.of(value.type):
             return "its new value is laid out anew"
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "torch.copy.to_vtensor":
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name != LOAD:
             return "its new value is not computed by a region"
         memory = value.owner.operation.operands[0]
         call, place = self.writers.get(memory, (None, 0))
@@ -103,7 +104,7 @@ def may_share(value: ir.Value) -> set[ir.Value]:
 
 def _is_fresh(op: ir.Operation) -> bool:
     """Whether the results of `op` lie in no operand's memory."""
-    if op.name == "torch.copy.to_vtensor" or op.name in _FRESH:
+    if op.name == LOAD or op.name in _FRESH:
         return True
     may_be_view = op.name.startswith("dovetail.") or is_view(op) or kind(op) in (Kind.VIEW, Kind.UNKNOWN)
     return not may_be_view or control_flow_name(op) is not None

@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import symbol
+from dovetail.dialects.memory.contents import STORE
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update, may_share
 from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed
@@ -63,7 +64,7 @@ def _stored(alive: list[Update], calls: RegionCalls) -> dict[str, set[ir.Value]]
     found: dict[str, set[ir.Value]] = {}
     for _, region in calls:
         name = symbol(region)
-        stores = (op.operands for op in body(region) if op.name == "torch.overwrite.tensor.contents")
+        stores = (op.operands for op in body(region) if op.name == STORE)
         found[name] = {value for value, memory in stores if (name, ir.BlockArgument(memory).arg_number) not in taken}
     return found
 

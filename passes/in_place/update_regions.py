@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import REGION
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.destination import memory_type
+from dovetail.dialects.memory.contents import STORE, load, store
+from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
-from dovetail.passes.rewriting.cloning import body, clone, set_signature
-
-STORE, LOAD = "torch.overwrite.tensor.contents", "torch.copy.to_vtensor"
+from dovetail.passes.rewriting.cloning import body, set_signature
+from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 
 class Source:
@@ -38,14 +37,13 @@ class Source:
             if value not in self.outside:
                 memory = self._stored(value) or self._store(value)
                 with self.call.location, ir.InsertionPoint(self.end):
-                    load = ir.Operation.create(LOAD, results=[value.type], operands=[memory])
-                self.outside[value] = load.result
+                    self.outside[value] = load(memory)
 
     def _stored(self, value: ir.Value) -> ir.Value | None:
         for use in value.uses:
-            store = use.owner.operation
-            if store.name == STORE and ir.BlockArgument(store.operands[1]).arg_number not in self.taken:
-                return self.operands[ir.BlockArgument(store.operands[1]).arg_number]
+            user = use.owner.operation
+            if user.name == STORE and ir.BlockArgument(user.operands[1]).arg_number not in self.taken:
+                return self.operands[ir.BlockArgument(user.operands[1]).arg_number]
         return None
 
     def _store(self, value: ir.Value) -> ir.Value:
@@ -53,7 +51,7 @@ class Source:
             memory = alloc(memory_type(value.type)).memory
         inside = self.region.body.blocks[0].add_argument(memory.type, self.terminator.location)
         with self.terminator.location, ir.InsertionPoint(self.terminator):
-            ir.Operation.create(STORE, operands=[value, inside])
+            store(value, inside)
         self.operands.append(memory)
         return memory
 
@@ -100,45 +98,36 @@ def make_update(
         operands |= dict.fromkeys(outside[value] for value in cone.inputs if not is_own(each, value))
         operands |= dict.fromkeys(updated[other] for other in cone.updated.values())
     into = [memory[each] for each in stage]
-    types = [value.type for value in [*operands, *into]]
     with end.location, ir.InsertionPoint(module.body):
-        region = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
-        region.attributes[REGION] = ir.UnitAttr.get()
-        entry = region.add_entry_block()
-    inside = dict(zip(operands, list(entry.arguments)[: len(operands)], strict=True))
-    with ir.InsertionPoint(entry), end.location:
-        stores = [
-            (_compute(each, cone, sources[symbol(each.region)], inside, updated, destination), destination)
-            for (each, cone), destination in zip(stage.items(), list(entry.arguments)[len(operands) :], strict=True)
-        ]
-        for value, destination in stores:
-            ir.Operation.create(STORE, operands=[value, destination])
-        func.ReturnOp([])
+        region = RegionBuilder(name, [*operands, *into])
+        stored = {}
+        for each, cone in stage.items():
+            outside = sources[symbol(each.region)].outside
+            stored[memory[each]] = _compute(region, each, cone, outside, updated, memory[each])
+        for destination, value in stored.items():
+            region.store(value, region.values[destination])
+        region.finish()
     with end.location, ir.InsertionPoint(end):
         func.CallOp([], name, [*operands, *into])
         for each in stage:
-            load = ir.Operation.create(LOAD, results=[each.value.type], operands=[memory[each]])
-            updated[each] = load.result
+            updated[each] = load(memory[each])
 
 
 def _compute(
+    region: RegionBuilder,
     update: Update,
     cone: Cone,
-    source: Source,
-    inside: Mapping[ir.Value, ir.Value],
+    outside: Mapping[ir.Value, ir.Value],
     updated: Mapping[Update, ir.Value],
     destination: ir.Value,
 ) -> ir.Value:
-    """Clones a cone to the insertion point; returns the new value."""
-    values = {value: inside[updated[other]] for value, other in cone.updated.items()}
+    """Clones a cone to the region; returns the new value there."""
+    values = {value: region.values[updated[other]] for value, other in cone.updated.items()}
     own = [value for value in cone.inputs if is_own(update, value)]
-    values |= {value: inside[source.outside[value]] for value in cone.inputs if value not in own}
+    values |= {value: region.values[outside[value]] for value in cone.inputs if value not in own}
     if own:
-        load = ir.Operation.create(LOAD, results=[update.value.type], operands=[destination])
-        values |= dict.fromkeys(own, load.result)
-    for op in cone.ops:
-        with op.location:
-            clone(op, values)
+        values |= dict.fromkeys(own, region.load(region.values[destination]))
+    region.compute(cone.ops, values)
     return values[update.value]
 
 

@@ -9,9 +9,9 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.passes.in_place.candidates import may_share
 from dovetail.passes.in_place.refusals import Refusals
-from dovetail.passes.in_place.update_regions import LOAD
 from dovetail.passes.in_place.verify_update import Broken, broken_update
 from dovetail.passes.rewriting.cloning import of_class
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.memory.contents import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.cones import is_elementwise
-from dovetail.passes.in_place.update_regions import LOAD, STORE
 from dovetail.passes.rewriting.cloning import ancestors, body
 
 Broken = tuple[ir.Operation, str]

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import FROM_PYTHON
 
 _DIALECTS = ("dovetail", "torch", "func")
 # Torch ops that compute nothing: Python's values, and the border to a region's memory.
-_PASSED = (*FROM_PYTHON, "torch.copy.to_vtensor")
+_PASSED = (*FROM_PYTHON, LOAD)
 # From here on the host computes nothing itself: it calls, and makes views.
 _HOST_LEVELS = ("program", "regions", "launches")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, REGION, STRIDES, SUBGRAPH
+from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, STRIDES, SUBGRAPH
 from dovetail.dialects.calls import FALLBACK, extern
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
@@ -15,6 +15,7 @@ from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
 from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none, functions
+from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 # On the host, these are no library calls.
 _NO_CALLS = (*FROM_PYTHON, CopyOp.OPERATION_NAME)
@@ -73,23 +74,16 @@ class _Outliner:
         inside = with_views(self.graph, computed)
         outputs = outputs_of(self.graph, computed)
         inputs = inputs_of(self.graph, inside)
-        self._make_region(name, [self.graph.ops[each] for each in inside], inputs, outputs)
+        ops = [self.graph.ops[each] for each in inside]
+        with ir.InsertionPoint(self.module.body), ops[0].location:
+            region = RegionBuilder(name, inputs)
+            for op in ops:
+                with region.end, op.location:
+                    _compute(op, region.values)
+            region.finish(outputs)
         with self.graph.ops[computed[0]].location:
             made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])
         self.values.update(zip(outputs, made.results, strict=True))
-
-    def _make_region(self, name: str, ops: list[ir.Operation], inputs: list[ir.Value], outputs: list[ir.Value]):
-        signature = ir.FunctionType.get([value.type for value in inputs], [value.type for value in outputs])
-        with ir.InsertionPoint(self.module.body), ops[0].location:
-            main = func.FuncOp(name, signature, visibility="private")
-            entry = main.add_entry_block()
-        main.attributes[REGION] = ir.UnitAttr.get()
-        values = dict(zip(inputs, entry.arguments, strict=True))
-        with ir.InsertionPoint(entry):
-            for op in ops:
-                with op.location:
-                    _compute(op, values)
-            func.ReturnOp([values[value] for value in outputs], loc=ops[-1].location)
 
     def _host(self, number: int) -> None:
         op, placement = self.graph.ops[number], self.graph.placement[number]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.memory.contents import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
-from dovetail.passes.in_place.update_regions import LOAD, STORE
 from dovetail.passes.rewriting.cloning import ancestors, body, operand_ops
 
 

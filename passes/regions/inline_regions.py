@@ -10,6 +10,8 @@ from dovetail.dialects.calls import FALLBACK, is_region
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
+from dovetail.dialects.memory.contents import LOAD, STORE
+from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
@@ -70,13 +72,13 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
     with ir.InsertionPoint(call):
         for op in body(region)[:-1]:
             with op.location:
-                if op.name == "torch.overwrite.tensor.contents":
+                if op.name == STORE:
                     _replace_memory(values[op.operands[1]], _own_memory(values[op.operands[0]], taken))
-                elif op.name == "torch.copy.to_vtensor":
+                elif op.name == LOAD:
                     values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
                     clone_as_library_call(op, values, reason)
-    into = [value.owner for value in call.operands if str(value.type).startswith("!torch.tensor<")]
+    into = [value.owner for value in call.operands if is_memory(value)]
     call.operation.erase()
     for memory in into:
         memory.operation.erase()
@@ -90,6 +92,6 @@ def _own_memory(value: ir.Value, taken: set[ir.Value]) -> ir.Value:
 def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
     """Whoever read the destination takes the value itself."""
     for use in list(memory.uses):
-        if use.owner.operation.name == "torch.copy.to_vtensor":
+        if use.owner.operation.name == LOAD:
             use.owner.operation.results[0].replace_all_uses_with(value)
             use.owner.operation.erase()

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.memory.contents import STORE
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.in_place.update_regions import STORE
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, require_target
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region

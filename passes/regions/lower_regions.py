@@ -7,10 +7,11 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.calls import is_region
-from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.destination import memory_type
+from dovetail.dialects.memory.contents import store
+from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import body, calls, functions, set_signature
+from dovetail.passes.rewriting.region_builder import call_with_new_memory
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def _lower_region(region: func.FuncOp) -> None:
     with terminator.location, ir.InsertionPoint(terminator):
         for value in terminator.operands:
             destination = block.add_argument(memory_type(value.type), terminator.location)
-            ir.Operation.create("torch.overwrite.tensor.contents", operands=[value, destination])
+            store(value, destination)
         func.ReturnOp([])
     terminator.erase()
     set_signature(region, [])
@@ -47,9 +48,7 @@ def _lower_region(region: func.FuncOp) -> None:
 
 def _lower_call(call: func.CallOp, name: str) -> None:
     with call.location, ir.InsertionPoint(call):
-        into = [alloc(memory_type(value.type)).memory for value in call.results]
-        func.CallOp([], name, [*call.operands, *into])
-        for value, memory in zip(call.results, into, strict=True):
-            read = ir.Operation.create("torch.copy.to_vtensor", results=[value.type], operands=[memory])
-            value.replace_all_uses_with(read.result)
+        types = [value.type for value in call.results]
+        for value, held in zip(call.results, call_with_new_memory(name, call.operands, types), strict=True):
+            value.replace_all_uses_with(held)
     call.operation.erase()

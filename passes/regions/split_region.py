@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import REGION
-from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.destination import memory_type
 from dovetail.dialects.regions import regions
+from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.in_place.update_regions import LOAD, STORE
 from dovetail.passes.regions.halves import Part, halves
-from dovetail.passes.rewriting.cloning import calls, clone
+from dovetail.passes.rewriting.cloning import calls
+from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
 
 
 @dataclass(frozen=True)
@@ -53,29 +51,20 @@ def replace_region(module: ir.Module, name: str, parts: tuple[Part, Part]) -> No
 
 
 def _make_part(region: func.FuncOp, name: str, part: Part) -> None:
-    types = [*(value.type for value in part.inputs), *(memory_type(value.type) for value in part.crossing)]
     with region.location, ir.InsertionPoint(region):
-        made = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
-        made.attributes[REGION] = ir.UnitAttr.get()
-        entry = made.add_entry_block()
-    values = dict(zip(part.inputs, entry.arguments, strict=False))
-    with ir.InsertionPoint(entry):
-        for op in part.ops:
-            with op.location:
-                clone(op, values)
-        for value, memory in zip(part.crossing, entry.arguments[len(part.inputs) :], strict=True):
-            ir.Operation.create(STORE, operands=[values[value], memory], loc=region.location)
-        func.ReturnOp([], loc=region.location)
+        made = RegionBuilder(name, part.inputs, [memory_type(value.type) for value in part.crossing])
+        made.compute(part.ops)
+        for value, memory in zip(part.crossing, made.memory, strict=True):
+            made.store(made.values[value], memory)
+        made.finish()
 
 
 def _call_parts(call: func.CallOp, region: func.FuncOp, name: str, parts: Sequence[Part]) -> None:
-    """All memory comes first: after an update in place nothing may fail."""
     values = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
     first, second = parts
     with call.location, ir.InsertionPoint(call):
-        passed = [alloc(memory_type(value.type)).memory for value in first.crossing]
-        func.CallOp([], f"{name}_0", [*(values[value] for value in first.inputs), *passed])
-        for value, memory in zip(first.crossing, passed, strict=True):
-            values[value] = ir.Operation.create(LOAD, results=[value.type], operands=[memory]).result
+        types = [value.type for value in first.crossing]
+        held = call_with_new_memory(f"{name}_0", [values[value] for value in first.inputs], types)
+        values.update(zip(first.crossing, held, strict=True))
         func.CallOp([], f"{name}_1", [values[value] for value in second.inputs])
     call.operation.erase()

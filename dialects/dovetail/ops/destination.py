@@ -9,6 +9,7 @@ from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.torch_facts.types import memory_type
 
 PROOFS = ("pointwise", "not read", "none")
 
@@ -39,11 +40,6 @@ class DestinationOp(Dovetail.Operation, name="destination"):
     @property
     def proof_name(self) -> str:
         return ir.StringAttr(self.proof).value
-
-
-def memory_type(tensor: ir.Type) -> ir.Type:
-    """`!torch.tensor` for `!torch.vtensor`: the same tensor, as memory."""
-    return ir.Type.parse(str(tensor).replace("!torch.vtensor", "!torch.tensor"), tensor.context)
 
 
 def destination(ref: ir.Value, proof: str) -> DestinationOp:

@@ -1,0 +1,71 @@
+"""The one place that builds regions, and calls that give them new memory for their results."""
+
+from collections.abc import Iterable, Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import REGION
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.memory.contents import load, store
+from dovetail.dialects.torch_facts.types import memory_type
+from dovetail.passes.rewriting.cloning import clone, set_signature
+
+
+class RegionBuilder:
+    """A region in the making. It stands at the current insertion point; what is added to it gets the current location.
+
+    Args:
+        name: its symbol.
+        inputs: what it takes, as known to the code that its ops are cloned from: values, and memory.
+        memory: the types of further memory that it takes.
+
+    Attributes:
+        function: the region.
+        values: what inputs, and results of ops since added, are inside.
+        memory: the arguments for the further memory.
+    """
+
+    def __init__(self, name: str, inputs: Sequence[ir.Value], memory: Sequence[ir.Type] = ()):
+        types = [*(value.type for value in inputs), *memory]
+        self.function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
+        self.function.attributes[REGION] = ir.UnitAttr.get()
+        arguments = list(self.function.add_entry_block().arguments)
+        self.values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
+        self.memory = arguments[len(inputs) :]
+
+    @property
+    def end(self) -> ir.InsertionPoint:
+        """Where the next op goes."""
+        return ir.InsertionPoint(self.function.body.blocks[0])
+
+    def compute(self, ops: Iterable[ir.Operation], values: dict[ir.Value, ir.Value] | None = None) -> None:
+        """Clones `ops`, with the constants that they use, through `values`, which gets their results."""
+        with self.end:
+            for op in ops:
+                with op.location:
+                    clone(op, self.values if values is None else values)
+
+    def load(self, memory: ir.Value) -> ir.Value:
+        """Builds the value that `memory`, one of the region's arguments, holds."""
+        with self.end:
+            return load(memory)
+
+    def store(self, value: ir.Value, memory: ir.Value) -> None:
+        """Stores `value` in `memory`; both are the region's."""
+        with self.end:
+            store(value, memory)
+
+    def finish(self, results: Sequence[ir.Value] = ()) -> None:
+        """Ends the region, which returns what `results` are inside."""
+        returned = [self.values[value] for value in results]
+        with self.end:
+            func.ReturnOp(returned)
+        set_signature(self.function, [value.type for value in returned])
+
+
+def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
+    """Builds a call of the lowered region `name`, which stores its `results` in new memory; returns what that holds."""
+    into = [alloc(memory_type(type_)).memory for type_ in results]
+    func.CallOp([], name, [*operands, *into])
+    return [load(memory) for memory in into]
