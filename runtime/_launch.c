@@ -456,17 +456,25 @@ static int read_ranges(const Plan *plan, Step *step, PyObject *items) {
   return 0;
 }
 
+// Python's own converters take the low bits of what is too large.
+static int read_numbers(PyObject *numbers, uint32_t *into) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++) {
+    const unsigned long long number = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(numbers, i));
+    if (PyErr_Occurred()) return -1;
+    if (number > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "has a number too large: %llu", number), -1;
+    into[i] = (uint32_t)number;
+  }
+  return 0;
+}
+
 static int read_dispatch(Step *step, const Table *table, const char *entry, PyObject *counts, PyObject *constants) {
   const Py_ssize_t constant_count = PyTuple_GET_SIZE(constants);
   if (constant_count > MOST_CONSTANTS) return PyErr_SetString(PyExc_ValueError, "gives too many constants"), -1;
   step->constant_count = (uint16_t)constant_count;
   step->constants = calloc(constant_count + 1, sizeof(uint32_t));
   if (!step->constants) return PyErr_NoMemory(), -1;
-  for (Py_ssize_t i = 0; i < constant_count; i++) {
-    step->constants[i] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(constants, i));
-    if (PyErr_Occurred()) return -1;
-  }
-  if (!PyArg_ParseTuple(counts, "III", &step->counts[0], &step->counts[1], &step->counts[2])) return -1;
+  if (PyTuple_GET_SIZE(counts) != 3) return PyErr_SetString(PyExc_ValueError, "needs three workgroup counts"), -1;
+  if (read_numbers(constants, step->constants) || read_numbers(counts, step->counts)) return -1;
   if (step->counts[2] > UINT16_MAX) return PyErr_SetString(PyExc_ValueError, "has too many workgroups"), -1;
   step->pieces = (uint64_t)step->counts[0] * step->counts[1] * step->counts[2];
   for (uint32_t i = 0; i < table->exports.count; i++) {

@@ -8,7 +8,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import bodies, functions
+from dovetail.passes.rewriting.cloning import attributes_key, bodies, functions
 from dovetail.passes.rewriting.constants import number
 
 # Of equal operands in another order, they give the same numbers; where there is one, `alpha` is for the second.
@@ -61,11 +61,8 @@ def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
 
 
 def _key(op: ir.Operation) -> tuple:
-    """What is equal for ops that give equal values. MLIR keeps one of equal types and attributes."""
-    name, attributes = op.name, op.attributes
-    if name == "torch.vtensor.literal" and "complex" in str(op.results[0].type):
-        return name, op.results[0]  # MLIR's Python can't read its elements
-    facts = tuple([(each, attributes[each]) for each in attributes]) if len(attributes) else ()
+    """What is equal for ops that give equal values. MLIR keeps one of equal types."""
+    name, facts = op.name, attributes_key(op)
     if name.startswith(_CONSTANT):
         return name, facts
     operands = tuple(op.operands)

@@ -11,7 +11,7 @@ from dovetail.dialects.calls import is_extern, is_region, referred
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable, keeps_equality
 from dovetail.dialects.torch_facts.ops import is_constant
-from dovetail.passes.rewriting.cloning import body, fact, functions
+from dovetail.passes.rewriting.cloning import attributes_key, body, fact, functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class ValueFlow:
 
 
 def _attributes(op: ir.Operation) -> tuple:
-    return tuple([(name, op.attributes[name]) for name in op.attributes if not name.startswith("dovetail.")])
+    return tuple([(name, value) for name, value in attributes_key(op) if not name.startswith("dovetail.")])
 
 
 def flows(module: ir.Module) -> list[ValueFlow]:

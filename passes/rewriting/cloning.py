@@ -144,3 +144,11 @@ def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
 def constant_none() -> ir.Value:
     """Builds a `torch.constant.none`."""
     return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")]).result
+
+
+def attributes_key(op: ir.Operation) -> tuple[tuple[str, object], ...]:
+    """Names and values of `op`'s attributes; equal for ops of equal attributes. MLIR keeps one of equal attributes."""
+    attributes = op.attributes
+    if op.name == "torch.vtensor.literal" and "complex" in str(op.results[0].type):
+        return (("value", str(op).partition("=")[2]),)  # the bindings can't read its elements
+    return tuple([(name, attributes[name]) for name in attributes]) if len(attributes) else ()

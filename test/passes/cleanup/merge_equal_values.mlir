@@ -87,6 +87,18 @@ module attributes {dovetail.level = "joint"} {
     return %4, %10, %13 : !v, !v, !c
   }
 
+  // COM: Complex constants, whose elements the bindings can't read.
+  // CHECK-LABEL: func.func @complex_constants(
+  // CHECK: %[[I:.*]] = torch.vtensor.literal(dense<(0.000000e+00,1.000000e+00)>
+  // CHECK-NEXT: %[[ONE:.*]] = torch.vtensor.literal(dense<(1.000000e+00,0.000000e+00)>
+  // CHECK-NEXT: return %[[I]], %[[I]], %[[ONE]]
+  func.func @complex_constants() -> (!c, !c, !c) {
+    %0 = torch.vtensor.literal(dense<(0.0, 1.0)> : tensor<4xcomplex<f32>>) : !c
+    %1 = torch.vtensor.literal(dense<(0.0, 1.0)> : tensor<4xcomplex<f32>>) : !c
+    %2 = torch.vtensor.literal(dense<(1.0, 0.0)> : tensor<4xcomplex<f32>>) : !c
+    return %0, %1, %2 : !c, !c, !c
+  }
+
   // COM: What the user wants computed anew is not what is saved.
   // CHECK-LABEL: func.func @recomputed(
   // CHECK-COUNT-2: torch.aten.exp

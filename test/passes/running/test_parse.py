@@ -135,7 +135,8 @@ def test_nothing_is_an_empty_pipeline():
         ),
         (
             "verify-level{level=last}",
-            "pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', got 'last'",
+            "pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', 'launches', "
+            "got 'last'",
         ),
         *(
             (f"{name}{{target=cuda}}", f"pass '{name}': option 'target' expects one of 'llvm-cpu', got 'cuda'")
