@@ -1,12 +1,12 @@
 """Numbers that differ from eager's are told apart: rounding of another order, and what is wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 import torch
 
-from dovetail.tools.fuzz.accuracy import Judge
-from dovetail.tools.fuzz.observe import observe
+from dovetail.tools.fuzz.accuracy import Accepted, Judge
+from dovetail.tools.fuzz.observe import Observed, observe
 from dovetail.tools.fuzz.world import World
 
 SOURCE = """
@@ -26,12 +26,15 @@ def inputs_0():
 
 def kinds(right: str, wrong: str | Callable, kind: str = "normal", shape: tuple[int, ...] = (64,)) -> set[str]:
     """What is different in kind between two functions' bodies, the first one being eager."""
-    seen = []
-    for body in (right, wrong):
-        world = World(SOURCE.format(body=body, kind=kind, shape=shape))
-        seen.append(observe(world, world.fn, 0, ["x"], "", "once"))
     judge = Judge(SOURCE.format(body=right, kind=kind, shape=shape), [("", "once")], ["x"])
-    return {each.kind for each in judge.differences(0, *seen)}
+    return {each.kind for each in judge.differences(0, *shown((right, wrong), kind, shape))}
+
+
+def shown(bodies: Iterable[str | Callable], kind: str, shape: tuple[int, ...]) -> Iterator[Observed]:
+    """What a call of each function shows."""
+    for body in bodies:
+        world = World(SOURCE.format(body=body, kind=kind, shape=shape))
+        yield observe(world, world.fn, 0, ["x"], "", "once")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,7 @@ def kinds(right: str, wrong: str | Callable, kind: str = "normal", shape: tuple[
         ("return (x.to(torch.bfloat16) * 3).tanh()", "return (x.to(torch.bfloat16).float() * 3).tanh().bfloat16()"),
         ("return (x / 3 > x.detach() / 3) * x", "return (x * (1 / 3) > x.detach() / 3) * x"),
         ("return (x - x.mean()) / x.std()", "y = x - x.sum() / 64; return y / (y.square().sum() / 63).sqrt()"),
+        ("x = x.double(); return (x.tanh() / 3).sum()", "x = x.double(); return (x.tanh() / 3).flip(0).cumsum(0)[-1]"),
     ],
 )
 def test_rounding_of_another_order_passes(right: str, other: str) -> None:
@@ -53,6 +57,7 @@ def test_rounding_of_another_order_passes(right: str, other: str) -> None:
     ("right", "wrong", "kind", "shape"),
     [
         ("return x.tanh()", "return x.tanh() * (1 + 2e-6)", "normal", (64,)),
+        ("return x.double().tanh()", "return x.double().tanh() * (1 + 4e-15)", "normal", (64,)),
         ("return x * 1e-6", "return (x * 1e-6).where(x != x[3], x[3] * 2e-6)", "normal", (64,)),
         ("return x.sum()", "return (x.double().sum() * (1 + 1e-5)).float()", "positive", (99991,)),
         ("return x.tanh()", "return x.tanh() / (x != x[5])", "normal", (64,)),
@@ -86,6 +91,20 @@ def test_forms_are_judged_like_the_plain_program() -> None:
         judge_of = body.replace("TIMES", "3")
         assert not kinds(judge_of, "return x.tanh() * 3.0000001")
         assert kinds(judge_of, "return x.tanh() * 3.0001") == {"value", "gradient"}
+
+
+def test_what_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a second form's judgement that costs as much as the first one's, or that lets other numbers pass."""
+    source = SOURCE.format(body="return x.softmax(0)", kind="normal", shape=(64,))
+    other, wrong = "y = (x - x.amax()).exp(); return y / y.sum()", "return (x + (x == x.amax()) * 1e-5).softmax(0)"
+    eager, near, far = shown(("return x.softmax(0)", other, wrong), "normal", (64,))
+    accepted = Accepted()
+    assert not Judge(source, [("", "once")], ["x"], accepted).differences(0, eager, near)
+    second = Judge(source, [("", "once")], ["x"], accepted)
+    assert second.differences(0, eager, far)
+    with monkeypatch.context() as patches:
+        patches.setattr(Judge, "_run", None)
+        assert not second.differences(0, eager, near)
 
 
 def test_element_is_named() -> None:

@@ -6,7 +6,7 @@ rounded at random (`stochastic`), since a single run may be near by luck. Where 
 numbers that are exact, all of these runs agree, and so must compiled code; where rounding decides, some of them differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -34,22 +34,42 @@ _WIDER = {
 
 
 @dataclass
+class Accepted:
+    """Numbers that were judged near enough, beside eager's: one form of a program mostly shows what another showed."""
+
+    seen: dict[tuple[int, Key], tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+
+    def among(self, call: int, key: Key, eager: torch.Tensor, compiled: torch.Tensor) -> torch.Tensor:
+        """Which elements were judged, with the same numbers."""
+        if (call, key) not in self.seen or self.seen[call, key][0].shape != eager.shape:
+            return torch.zeros(eager.shape, dtype=torch.bool)
+        return _equal(self.seen[call, key][0], eager) & _equal(self.seen[call, key][1], compiled)
+
+
+@dataclass
 class Judge:
-    """Judges the calls of one program, rendered as `source`; `modes` has each call's mode and kind of backward."""
+    """Judges the calls of one program, rendered as `source`; `modes` has each call's mode and kind of backward.
+
+    Attributes:
+        accepted: what was judged of other forms of the program, and what will be of this one.
+    """
 
     source: str
     modes: list[tuple[str, str]]
     parameters: list[str]
-    precise: list[Observed] = field(default_factory=list)
+    accepted: Accepted = field(default_factory=Accepted)
 
     def differences(self, call: int, eager: Observed, compiled: Observed) -> list[Difference]:
         """What is further from double precision than eager's rounding explains."""
-        left = dict(_unequal(eager, compiled))
+        left = {}
+        for key, where in _unequal(eager, compiled):
+            where &= ~self.accepted.among(call, key, eager.values[key], compiled.values[key])
+            if where.any():
+                left[key] = where
         if not left:
             return []
-        if not self.precise:
-            self.precise = self._run(len(self.modes), nullcontext(), wide=True)
-        right = self.precise[call] if call < len(self.precise) else Observed()
+        judged = [*left]
+        right = self._run(call, nullcontext(), left, wide=True)
         spread = {key: _error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
         for seed in range(_RUNS + 1):
@@ -61,24 +81,37 @@ class Judge:
             # Each run explains some of what is rounding: where most is left of many elements, no further one will.
             if not left or seed == _RUNS or (seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4)):
                 break
-            ran = self._run(call + 1, RandomRounding(seed), wide=False)
+            ran = self._run(call, RandomRounding(seed, "float64" in self.source), left, wide=False)
+            if ran.raised is not None:
+                raise ran.raised
             for key in left:
-                if len(ran) > call and key in ran[call].values:
-                    spread[key] = spread[key].fmax(_error(ran[call].values[key], right.values.get(key)))
+                if key in ran.values:
+                    spread[key] = spread[key].fmax(_error(ran.values[key], right.values.get(key)))
+        for key in judged:
+            if key not in left:
+                self.accepted.seen[call, key] = eager.values[key], compiled.values[key]
         return [
             _difference(key, call, eager.values[key], compiled.values[key], right.values.get(key), spread[key], where)
             for key, where in left.items()
         ]
 
-    def _run(self, calls: int, mode: AbstractContextManager, wide: bool) -> list[Observed]:
-        """What eager shows of the first calls; without `checkpoint` and `cond`, which don't change numbers."""
+    def _run(self, call: int, mode: AbstractContextManager, wanted: Iterable[Key], wide: bool) -> Observed:
+        """What eager shows of a call, as far as it is `wanted`; nothing if it raises.
+
+        Without `checkpoint` and `cond`, which don't change numbers.
+        """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
             source = source.replace(text, other)
+        has_gradients = any(kind == "gradient" for kind, _ in wanted)
         world = World(source)
         try:
             with mode:
-                return [observe(world, world.fn, each, self.parameters, *self.modes[each]) for each in range(calls)]
+                # Earlier calls leave nothing but what they wrote to buffers.
+                for each in range(call) if "register_buffer" in source else ():
+                    observe(world, world.fn, each, self.parameters, self.modes[each][0], "none")
+                backward = self.modes[call][1] if has_gradients else "none"
+                return observe(world, world.fn, call, self.parameters, self.modes[call][0], backward)
         finally:
             world.close()
 
@@ -89,9 +122,13 @@ def _unequal(eager: Observed, compiled: Observed) -> Iterator[tuple[Key, torch.T
         actual = compiled.values.get(key)
         if actual is None or actual.shape != expected.shape or actual.dtype != expected.dtype:
             continue  # a fact differs
-        where = ~((actual == expected) | ((actual != actual) & (expected != expected)))
+        where = ~_equal(actual, expected)
         if where.any():
             yield key, where
+
+
+def _equal(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    return (first == second) | ((first != first) & (second != second))
 
 
 def _count(left: dict[Key, torch.Tensor]) -> int:

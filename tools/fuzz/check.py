@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from dovetail.tools.fuzz.accuracy import Judge
+from dovetail.tools.fuzz.accuracy import Accepted, Judge
 from dovetail.tools.fuzz.backends import compiled, refusal, working
 from dovetail.tools.fuzz.compare import ByValue, Difference, differences
 from dovetail.tools.fuzz.observe import Observed, observe
@@ -47,9 +47,9 @@ class Outcome:
 
 def check_forms(programs: Iterable[Program], backend: str, iree: bool = False) -> Outcome:
     """The outcome of a program in several forms: that of the first one which is not the same, with the work of all."""
-    outcomes = []
+    outcomes, accepted = [], Accepted()
     for program in programs:
-        outcomes.append(replace(check(program, backend, iree), form=program.form))
+        outcomes.append(replace(check(program, backend, iree, accepted), form=program.form))
         if outcomes[-1].found:
             break
     worst = next((each for each in reversed(outcomes) if each.found), None)
@@ -62,9 +62,12 @@ def check_forms(programs: Iterable[Program], backend: str, iree: bool = False) -
     )
 
 
-def check(program: Program, backend: str, iree: bool = False) -> Outcome:
-    """The program's outcome on `backend`, one of `backends.BACKENDS`; stops at the first call that differs."""
-    outcome = _check(program, backend, iree)
+def check(program: Program, backend: str, iree: bool = False, accepted: Accepted | None = None) -> Outcome:
+    """The program's outcome on `backend`, one of `backends.BACKENDS`; stops at the first call that differs.
+
+    `accepted` holds the numbers that were judged in other forms of the program.
+    """
+    outcome = _check(program, backend, iree, accepted)
     seen, outcome = outcome.seen, replace(outcome, seen=None)  # which stays in its process
     if seen is None or backend == "eager-check":
         return outcome
@@ -74,7 +77,7 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
     if program.kind == "compute":
         return outcome
     # What eager shows of the program is not what it shows of itself with copies of what it saves.
-    if is_gradient_only(outcome.found) and _check(program, "eager-check", False, copying_saved_values).found:
+    if is_gradient_only(outcome.found) and _check(program, "eager-check", False, changed=copying_saved_values).found:
         return replace(outcome, status=UNSEEN_WRITE, found=())
     if is_rounding(program, outcome.found, *seen):
         return replace(outcome, status=ROUNDING, found=())
@@ -82,7 +85,11 @@ def check(program: Program, backend: str, iree: bool = False) -> Outcome:
 
 
 def _check(
-    program: Program, backend: str, iree: bool, changed: Callable[[Callable], Callable] = lambda fn: fn
+    program: Program,
+    backend: str,
+    iree: bool,
+    accepted: Accepted | None = None,
+    changed: Callable[[Callable], Callable] = lambda fn: fn,
 ) -> Outcome:
     """Compares with eager's run of the program's function, `changed`."""
     source = render(program)
@@ -92,7 +99,8 @@ def _check(
         warnings.simplefilter("ignore")
         try:
             parameters = [each.name for each in program.parameters]
-            by_value = Judge(source, modes, parameters).differences if program.kind == "compute" else None
+            judge = Judge(source, modes, parameters, accepted or Accepted())
+            by_value = judge.differences if program.kind == "compute" else None
             return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn), by_value)
         finally:
             torch.compiler.reset()

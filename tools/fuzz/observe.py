@@ -53,8 +53,9 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
     for name, before in versions.items():
         after = _version(known[name])
         seen.facts["version", name] = None if before is None or after is None else after - before
-    _attempt(seen, "later writes", lambda: world.later(number, list(outputs.values()), arguments))
-    _look(seen, "written", named, known)
+    if world.writes_later(number):
+        _attempt(seen, "later writes", lambda: world.later(number, list(outputs.values()), arguments))
+        _look(seen, "written", named, known)
     if backward != "none":
         _attempt(seen, "backward", lambda: _backward(named, double=backward == "double"))
         _gradients(seen, named)

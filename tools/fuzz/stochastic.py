@@ -8,12 +8,16 @@ be rounded on the way.
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
-_EPSILONS = {each: torch.finfo(each).eps for each in (torch.float32, torch.bfloat16, torch.float16)}
+_FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+_EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
+_SPARE = 8  # bits that a number in double precision has too many for being exact by luck
+_POOL = 1 << 21  # random numbers
 
 # Ops that add or multiply many numbers, by the start of their names; no norms, since that of infinity selects.
 _SUMS = (
@@ -25,11 +29,16 @@ _SUMS = (
 
 
 class RandomRounding(TorchDispatchMode):
-    """Rounds at random what ATen computes in single and half precision; other draws for another `seed`."""
+    """Rounds at random what ATen computes in single and half precision; other draws for another `seed`.
 
-    def __init__(self, seed: int):
+    With `double`, what it computes in double precision, too, of which nothing tells the exact value: there a result is
+    taken for exact that is the size of an operand (of what selects) or needs a few bits less than there are.
+    """
+
+    def __init__(self, seed: int, double: bool = False):
         super().__init__()
         self.random = torch.Generator().manual_seed(seed)
+        self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -37,43 +46,80 @@ class RandomRounding(TorchDispatchMode):
         if not _computes(func):
             return result
         results = result if isinstance(result, tuple | list) else [result]
-        if not any(isinstance(each, torch.Tensor) and each.dtype in _EPSILONS for each in results):
+        if not any(map(self._rounds, results)):
             return result
-        exact, off = (self._in_double_precision(func, args, kwargs, noise) for noise in (False, True))
         is_sum = func._schema.name.removeprefix("aten::").startswith(tuple(_SUMS))
-        for rounded, right, noisy in zip(results, exact, off, strict=True):
-            if isinstance(rounded, torch.Tensor) and rounded.dtype in _EPSILONS and right.dtype == torch.float64:
-                self._round(rounded, right, noisy, is_sum)
+        if not any(_is_double(each) for each in results):
+            # Numbers in the program's text are rounded too: 0.3 is none of float32.
+            args = tree_map_only(float, _in_single_precision, args)
+        exact = self._in_double_precision(func, args, kwargs, noise=False)
+        off: list[torch.Tensor] = []
+        for index, (rounded, right) in enumerate(zip(results, exact, strict=True)):
+            if not self._rounds(rounded) or right.dtype != torch.float64:
+                continue
+            nearest = right.to(rounded.dtype)
+            is_exact = _is_exact(nearest, right, is_sum) | ~nearest.isfinite()
+            if _is_double(rounded):
+                is_exact |= _is_size_of_one(right, args)
+            if not is_exact.all():
+                off = off or self._in_double_precision(func, args, kwargs, noise=True)
+                noisy = self._with_noise(off[index], rounded.dtype).to(rounded.dtype)
+                nearest = torch.where(is_exact, nearest, noisy)
+            rounded.copy_(nearest)
         return result
+
+    def _rounds(self, value) -> bool:
+        return isinstance(value, torch.Tensor) and value.dtype in self.rounded
 
     def _in_double_precision(self, func: Callable, args, kwargs, noise: bool) -> list[torch.Tensor]:
         def widen(tensor: torch.Tensor) -> torch.Tensor:
-            if tensor.dtype not in _EPSILONS:
+            if not self._rounds(tensor):
                 return tensor
-            wide = tensor.double()
-            return wide * (1 + self._unit(wide) * _EPSILONS[tensor.dtype] / 2) if noise else wide
+            return self._with_noise(tensor.double(), tensor.dtype) if noise else tensor.double()
 
         wide_args, wide_kwargs = tree_map_only(torch.Tensor, widen, (args, kwargs))
         wide_args, wide_kwargs = tree_map_only(
             torch.dtype, lambda each: torch.float64 if each in _EPSILONS else each, (wide_args, wide_kwargs)
         )
-        # Numbers in the program's text are rounded too: 0.3 is none of float32.
-        wide_args = tree_map_only(float, _in_single_precision, wide_args)
         result = func(*wide_args, **wide_kwargs)
         return list(result) if isinstance(result, tuple | list) else [result]
 
-    def _round(self, rounded: torch.Tensor, right: torch.Tensor, noisy: torch.Tensor, is_sum: bool) -> None:
-        """Writes to `rounded`: what is exact, or `noisy` rounded up or down."""
-        nearest = right.to(rounded.dtype)
-        noisy = noisy * (1 + self._unit(noisy) * _EPSILONS[rounded.dtype] / 2)
-        bits = 1 - round(math.log2(_EPSILONS[rounded.dtype]))
-        is_exact = (nearest.double() == right) & (_rounded(right, bits - bits // 3 if is_sum else bits) == right)
-        is_exact |= ~right.isfinite() | ~nearest.isfinite()
-        rounded.copy_(torch.where(is_exact, rounded, noisy.to(rounded.dtype)))
+    def _with_noise(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Numbers in double precision, up to half a unit in the last place of `dtype` off."""
+        return self._unit(wide).mul(_EPSILONS[dtype] / 2).add_(1).mul_(wide)
 
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
-        """Numbers from -1 to 1."""
-        return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
+        """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
+        count = like.numel()
+        if count > _POOL // 2 + _POOL // 16:
+            return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
+        start = int(torch.randint(_POOL - count, (), generator=self.random))
+        return _pool()[start : start + count].view(like.shape)
+
+
+def _is_double(value) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+@cache
+def _pool() -> torch.Tensor:
+    return torch.rand(_POOL, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
+
+
+def _is_exact(nearest: torch.Tensor, right: torch.Tensor, is_sum: bool) -> torch.Tensor:
+    """Which of `right` are numbers of the type of `nearest`, and not by luck."""
+    bits = 1 - round(math.log2(_EPSILONS[nearest.dtype]))
+    spare = bits // 3 if is_sum else _SPARE if nearest.dtype == torch.float64 else 0
+    is_exact = nearest.double() == right
+    return is_exact & (_rounded(right, bits - spare) == right) if spare else is_exact
+
+
+def _is_size_of_one(results: torch.Tensor, args) -> torch.Tensor:
+    """Which of the results are an element of an operand, or its negative."""
+    tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
+    if not tensors:  # numbers made of nothing
+        return torch.ones(results.shape, dtype=torch.bool)
+    return torch.isin(results.abs(), torch.cat([each.double().abs().reshape(-1) for each in tensors]))
 
 
 def _rounded(values: torch.Tensor, bits: int) -> torch.Tensor:

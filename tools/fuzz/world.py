@@ -51,11 +51,13 @@ class World:
         """What call `number` passes, by parameter name, and what that was made from."""
         return self.namespace[f"inputs_{number}"]()
 
+    def writes_later(self, number: int) -> bool:
+        """Whether the caller of call `number` writes to what it got."""
+        return f"later_{number}" in self.namespace
+
     def later(self, number: int, outputs: list[torch.Tensor], arguments: list) -> None:
-        """What the caller of call `number` does with what it got."""
-        step = self.namespace.get(f"later_{number}")
-        if step is not None:
-            step(outputs, *arguments)
+        """Writes as the caller of call `number` does."""
+        self.namespace[f"later_{number}"](outputs, *arguments)
 
 
 def in_mode(mode: str) -> AbstractContextManager:
