@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
-from dovetail.dialects.torch_facts.layouts import is_indifferent
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 
 Strides = tuple[int, ...]
@@ -21,8 +20,7 @@ _LIST = "torch.prim.ListConstruct"
 
 def is_opaque(op: ir.Operation) -> bool:
     """Whether `op` takes values, and may tell how they lie in memory."""
-    name = aten_name(op)
-    return name is not None and not is_indifferent(name) and any(map(_holds_values, op.operands))
+    return aten_name(op) is not None and row(op).sees_strides and any(map(_holds_values, op.operands))
 
 
 def strides_attribute(stated: Sequence[Stated]) -> ir.ArrayAttr:

@@ -8,8 +8,7 @@ from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.regions import regions
-from dovetail.dialects.torch_facts.flops import library_flops
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.runtime.stats import Stats
 
@@ -24,7 +23,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             if placement is None:
                 continue
             stats.ops[placement] += 1
-            stats.flops[placement] += _flops(op)
+            stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op)
             if is_extern(op):
                 stats.library_calls[(control_flow_name(op) or aten_name(op), reason(op))] += 1
     stats.saved_bytes += _saved_bytes(module)
@@ -45,17 +44,6 @@ def _placement(op: ir.Operation, in_region: bool) -> str | None:
     if kind(op) is Kind.VIEW:
         return "view"
     return "region" if in_region else None
-
-
-def _flops(op: ir.Operation) -> int:
-    """A library kernel's products, else one for each element of the result (or, reducing, of the input)."""
-    if aten_name(op) is None or kind(op) is Kind.VIEW:
-        return 0
-    flops = library_flops(op)
-    if flops is not None:
-        return flops
-    values = [*op.results, *(op.operands if kind(op) is Kind.REDUCTION else [])]
-    return max((info.numel for value in values if (info := tensor_info(value.type))), default=0)
 
 
 def _saved_bytes(module: ir.Module) -> int:

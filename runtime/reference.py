@@ -15,8 +15,7 @@ from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.calls import is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
-from dovetail.dialects.torch_facts.ops import LIBRARY, Kind, aten_name, kind
-from dovetail.dialects.torch_facts.result_memory import base_name
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.guard import make_guard, read_guard
@@ -147,7 +146,7 @@ def _all_ops(module: ir.Module) -> Iterator[ir.Operation]:
 
 def _may_index(op: ir.Operation) -> bool:
     """Whether `op` may take integers for places: a gather, a scatter, a pooling, and whatever has no row."""
-    if aten_name(op) is None or (kind(op) is not Kind.UNKNOWN and LIBRARY.get(base_name(op)) not in _INDEXING):
+    if aten_name(op) is None or (row(op).kind is not Kind.UNKNOWN and row(op).kernel not in _INDEXING):
         return False
     listed = [value for operand in op.operands for value in _elements(operand)]
     return any(info.dtype.startswith(("int", "uint")) for value in listed if (info := tensor_info(value.type)))

@@ -10,15 +10,11 @@ from torch_mlir import ir
 from dovetail.backends.python.literals import literal
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
+from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 
-_SCALAR_TYPES = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 "
-    "bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz "
-    "float8_e4m3fnuz uint16 uint32 uint64"
-).split()  # fmt: skip
 _LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn")
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-_NUMBERED = {"ScalarType": _SCALAR_TYPES, "Layout": _LAYOUTS, "MemoryFormat": _MEMORY_FORMATS}
+_NUMBERED = {"ScalarType": SCALAR_TYPES, "Layout": _LAYOUTS, "MemoryFormat": _MEMORY_FORMATS}
 _DTYPES = {name: value for name, value in vars(torch).items() if isinstance(value, torch.dtype)}
 
 

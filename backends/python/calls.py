@@ -15,8 +15,7 @@ from dovetail.backends.python.operators import overload
 from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.operand_strides import stated_strides
-from dovetail.dialects.torch_facts.layouts import IN_ROWS
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
     called = target if is_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    in_rows = IN_ROWS.get(name, ())
-    rows = {place for place, each in enumerate(target._schema.arguments) if each.name in in_rows}
+    rows = {place for place, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
     operands = [
         _in_rows(emitter, value) if place in rows else _laid_out(emitter, value, strides)
         for place, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))

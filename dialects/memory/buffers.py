@@ -12,15 +12,10 @@ from dovetail.dialects.calls import saved_kinds, symbol
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.contents import LOAD
-from dovetail.dialects.torch_facts.ops import is_constant
-from dovetail.dialects.torch_facts.result_memory import (
-    ROW_MAJOR,
-    ResultMemory,
-    base_name,
-    may_keep_operands,
-    result_memory,
-)
-from dovetail.dialects.torch_facts.strides import RESHAPES, Sizes, view_strides
+from dovetail.dialects.torch_facts.ops import is_constant, row
+from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
+from dovetail.dialects.torch_facts.row import ResultMemory
+from dovetail.dialects.torch_facts.strides import Sizes, reshape
 from dovetail.dialects.torch_facts.types import tensor_info
 
 LITERAL, LIST = "torch.vtensor.literal", "torch.prim.ListConstruct"
@@ -133,7 +128,7 @@ class Buffers:
             self._make(result, Origin.OTHER, index, _nbytes(result), [*used, *siblings])
         else:
             origin = Origin.EXACT if memory is ResultMemory.EXACT else Origin.OTHER
-            if base_name(op) in ROW_MAJOR:
+            if row(op).is_row_major:
                 self._make_row_major(result, origin, index)
             else:
                 self._make(result, origin, index, _nbytes(result))
@@ -141,14 +136,14 @@ class Buffers:
     def _follow_view(
         self, op: ir.Operation, result: ir.Value, index: int, source: Buffer, memory: ResultMemory
     ) -> None:
-        value, name = op.operands[0], base_name(op)
+        value, rule = op.operands[0], row(op).strides
         info, known, new = tensor_info(value.type), self.strides.get(value), tensor_info(result.type)
         strides = None
-        if info is not None and known is not None:
-            strides = view_strides(op, name, info.shape, known, new.shape if new else ())
+        if rule is not None and info is not None and known is not None:
+            strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
-            self._join(result, source, known if name == "" else strides)
-        elif known is not None and name in RESHAPES:
+            self._join(result, source, strides)
+        elif known is not None and rule is reshape:
             self._make_row_major(result, Origin.OTHER, index)
         else:
             self._make(result, Origin.OTHER, index, _nbytes(result), [source])

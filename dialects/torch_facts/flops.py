@@ -1,52 +1,91 @@
-"""How many floating-point operations a library kernel does, a multiplication with an addition counting as two."""
+"""How many floating-point operations an op does, a multiplication with an addition counting as two.
 
+One formula for each way of counting; an op's row (`dialects.torch_facts.row`) names its own.
+"""
+
+from collections.abc import Callable
 from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.ops import LIBRARY, aten_name
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 
-# The operands, by place, that say whether a convolution is transposed.
-_TRANSPOSED = {"convolution": 6, "_convolution": 6, "convolution_backward": 7}
+Flops = Callable[[ir.Operation], int]
+
 # Of `convolution_backward`: whether the gradients of input and weight are wanted (the bias's is a sum).
 _OUTPUT_MASK = 10
 
 
-def library_flops(op: ir.Operation) -> int | None:
-    """Of contractions, convolutions and attention, by the shapes of what they multiply; None for any other op.
-
-    A backward counts the products that its gradients are made of: for attention those of PyTorch's own count, which has
-    the scores computed again (torch/utils/flop_counter.py).
-    """
-    base = (aten_name(op) or "..").split(".")[1]
-    operands = [info for value in op.operands if (info := tensor_info(value.type)) is not None]
-    results = [info for value in op.results if (info := tensor_info(value.type)) is not None]
-    match LIBRARY.get(base):
-        case "contraction":
-            left = operands[1] if base.startswith(("add", "badd")) else operands[0]
-            return 2 * results[0].numel * left.shape[-1]
-        case "convolution":
-            return _convolution(op, base, operands, results)
-        case "attention":
-            is_backward = base.endswith("_backward")
-            query, key, value = operands[1:4] if is_backward else operands[:3]
-            scores = prod(query.shape[:-1]) * key.shape[-2]
-            wide, deep = query.shape[-1], value.shape[-1]
-            return 2 * scores * (3 * wide + 2 * deep if is_backward else wide + deep)
-    return None
+def none(op: ir.Operation) -> int:
+    """Of what computes nothing."""
+    return 0
 
 
-def _convolution(op: ir.Operation, base: str, operands: list[TensorInfo], results: list[TensorInfo]) -> int:
+def of_results(op: ir.Operation) -> int:
+    """One for each element of the largest result."""
+    return max((each.numel for each in _infos(op.results)), default=0)
+
+
+def of_all(op: ir.Operation) -> int:
+    """One for each element of the largest result or operand, which is what a reduction reads."""
+    return max((each.numel for each in _infos([*op.results, *op.operands])), default=0)
+
+
+def product(op: ir.Operation) -> int:
+    """Of the product of the first two operands."""
+    return _products(op, _infos(op.operands)[0])
+
+
+def added_product(op: ir.Operation) -> int:
+    """Of the product of the second and third operands, which is added to the first."""
+    return _products(op, _infos(op.operands)[1])
+
+
+def convolution(transposed_at: int | None) -> Flops:
+    """Of a convolution whose operand `transposed_at` says whether it is a transposed one; None: it never is."""
+
+    def flops(op: ir.Operation) -> int:
+        image, weight = _infos(op.operands)[:2]
+        return _moved(op, image, weight, _infos(op.results)[0], transposed_at)
+
+    return flops
+
+
+def convolution_backward(op: ir.Operation) -> int:
+    """Of one convolution for each of the gradients of input and weight that is wanted."""
+    made, image, weight = _infos(op.operands)[:3]
+    wanted = sum(map(_is_true, list(op.operands[_OUTPUT_MASK].owner.operands)[:2]))
+    return wanted * _moved(op, image, weight, made, transposed_at=7)
+
+
+def attention(op: ir.Operation) -> int:
+    """Of the products of query and key, and of those with value."""
+    query, key, value = _infos(op.operands)[:3]
+    return 2 * _scores(query, key) * (query.shape[-1] + value.shape[-1])
+
+
+def attention_backward(op: ir.Operation) -> int:
+    """As PyTorch counts it (torch/utils/flop_counter.py), which has the scores computed again: five products."""
+    query, key, value = _infos(op.operands)[1:4]
+    return 2 * _scores(query, key) * (3 * query.shape[-1] + 2 * value.shape[-1])
+
+
+def _products(op: ir.Operation, left: TensorInfo) -> int:
+    return 2 * _infos(op.results)[0].numel * left.shape[-1]
+
+
+def _moved(op: ir.Operation, image: TensorInfo, weight: TensorInfo, made: TensorInfo, transposed_at: int | None) -> int:
     """Each element of what the filter is moved over (the input, if transposed) meets one filter's weights."""
-    is_backward = base == "convolution_backward"
-    image, weight = operands[1:3] if is_backward else operands[:2]
-    made = operands[0] if is_backward else results[0]
-    is_transposed = base in _TRANSPOSED and _is_true(op.operands[_TRANSPOSED[base]])
-    products = 1
-    if is_backward:
-        products = sum(map(_is_true, list(op.operands[_OUTPUT_MASK].owner.operands)[:2]))
-    return products * 2 * (image if is_transposed else made).numel * prod(weight.shape[1:])
+    is_transposed = transposed_at is not None and _is_true(op.operands[transposed_at])
+    return 2 * (image if is_transposed else made).numel * prod(weight.shape[1:])
+
+
+def _scores(query: TensorInfo, key: TensorInfo) -> int:
+    return prod(query.shape[:-1]) * key.shape[-2]
+
+
+def _infos(values: ir.OpOperandList | list[ir.Value]) -> list[TensorInfo]:
+    return [info for value in values if (info := tensor_info(value.type)) is not None]
 
 
 def _is_true(value: ir.Value) -> bool:

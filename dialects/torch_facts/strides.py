@@ -1,16 +1,17 @@
 """Strides of views, in elements, as PyTorch computes them; with them, whether a reshape is a view or a copy.
 
-test/dialects/torch_facts/test_strides.py holds it against PyTorch. Strides of dimensions of size 1 mean nothing and may
-differ.
+One rule for each way of viewing; an op's row (`dialects.torch_facts.row`) names its own. Each takes the op, the sizes
+and strides of its operand and the sizes of its result. It gives the strides of the result; None where they are not
+known, which for a reshape means that it copies. test/dialects/torch_facts/test_strides.py holds them against PyTorch.
+Strides of dimensions of size 1 mean nothing and may differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
 Sizes = tuple[int, ...]
-
-RESHAPES = frozenset("alias detach lift_fresh reshape squeeze unsqueeze view view_as _unsafe_view".split())
+StridesRule = Callable[[ir.Operation, Sizes, Sizes, Sizes], Sizes | None]
 
 
 def reshaped(shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
@@ -40,37 +41,44 @@ def reshaped(shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
     return tuple(reversed(result))
 
 
-def view_strides(op: ir.Operation, name: str, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
-    """The strides of the result of the view op `name`, of shape `new`, of a tensor of `shape` and `strides`.
+def reshape(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
+    return reshaped(shape, strides, new)
 
-    None where they are not known, which for a reshape means that it copies.
-    """
-    if name in RESHAPES:
-        return reshaped(shape, strides, new)
-    match name:
-        case "expand" | "expand_as":
-            added = (0,) * (len(new) - len(shape))
-            kept = zip(new[len(added) :], shape, strides, strict=True)
-            return (*added, *(0 if size != old else stride for size, old, stride in kept))
-        case "t":
-            return tuple(reversed(strides))
-        case "transpose":
-            first, second = (_dimension(op, place, shape) for place in (1, 2))
-            order = list(range(len(shape)))
-            order[first], order[second] = order[second], order[first]
-            return tuple(strides[dimension] for dimension in order)
-        case "permute":
-            order = [_integer(each) % len(shape) for each in op.operands[1].owner.operands]
-            return tuple(strides[dimension] for dimension in order)
-        case "select":
-            dimension = _dimension(op, 1, shape)
-            return strides[:dimension] + strides[dimension + 1 :]
-        case "slice":
-            dimension, step = _dimension(op, 1, shape), _integer(op.operands[4])
-            return (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :])
-        case "narrow" | "split" | "split_with_sizes" | "chunk":
-            return strides
-    return None
+
+def expand(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    added = (0,) * (len(new) - len(shape))
+    kept = zip(new[len(added) :], shape, strides, strict=True)
+    return (*added, *(0 if size != old else stride for size, old, stride in kept))
+
+
+def reverse(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    return tuple(reversed(strides))
+
+
+def transpose(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    first, second = (_dimension(op, place, shape) for place in (1, 2))
+    order = list(range(len(shape)))
+    order[first], order[second] = order[second], order[first]
+    return tuple(strides[dimension] for dimension in order)
+
+
+def permute(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    order = [_integer(each) % len(shape) for each in op.operands[1].owner.operands]
+    return tuple(strides[dimension] for dimension in order)
+
+
+def select(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    dimension = _dimension(op, 1, shape)
+    return strides[:dimension] + strides[dimension + 1 :]
+
+
+def cut(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    dimension, step = _dimension(op, 1, shape), _integer(op.operands[4])
+    return (*strides[:dimension], strides[dimension] * step, *strides[dimension + 1 :])
+
+
+def keep(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    return strides
 
 
 def _dimension(op: ir.Operation, place: int, shape: Sequence[int]) -> int:

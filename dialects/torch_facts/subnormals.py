@@ -8,18 +8,8 @@ another operand.
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
-
-_JUMPS = frozenset(
-    "eq ne ge gt le lt sign sgn heaviside signbit logical_not logical_and logical_or logical_xor any all count_nonzero "
-    "argmax argmin ceil floor floor_divide fmod remainder threshold threshold_backward leaky_relu_backward "
-    "elu_backward hardtanh_backward hardswish_backward nan_to_num isinf isfinite isnan".split()
-)
-_STEEP = frozenset(
-    "div reciprocal rsqrt sqrt pow log log2 log10 logit xlogy lgamma digamma atan2 hypot addcdiv std var_mean norm "
-    "linalg_vector_norm".split()
-)
 
 
 def telling_op(region: ir.OpView) -> str:
@@ -32,11 +22,10 @@ def telling_op(region: ir.OpView) -> str:
 
 def can_tell(op: ir.Operation) -> bool:
     """Whether the torch op `op` can tell a subnormal operand from zero."""
-    name = aten_name(op)
     infos = [tensor_info(value.type) for value in op.operands]
-    if name is None or not any(info is not None and info.is_floating_point for info in infos):
+    if aten_name(op) is None or not any(info is not None and info.is_floating_point for info in infos):
         return False
-    base = name.split(".")[1]
     results = [tensor_info(value.type) for value in op.results]
     # A truth value, or an index, of a number: comparisons by any name, casts, the places of extremes.
-    return base in _JUMPS | _STEEP or any(info is not None and not info.is_floating_point for info in results)
+    makes_choices = any(info is not None and not info.is_floating_point for info in results)
+    return makes_choices or row(op).tells_subnormals

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.torch_facts.layouts import is_indifferent
+from dovetail.dialects.torch_facts.ops import row_of_name
 
 # By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
 OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
@@ -18,7 +18,7 @@ OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
 
 def call_layout(func: object, args: Sequence, kwargs: Mapping) -> tuple[str, tuple[Stated, ...]] | None:
     """The name of the op `func`, and the strides of its arguments in a call; None if it can't tell them."""
-    if not isinstance(func, torch._ops.OpOverload) or is_indifferent(op_name(func)):
+    if not isinstance(func, torch._ops.OpOverload) or not row_of_name(op_name(func)).sees_strides:
         return None
     given = {each.name: value for each, value in zip(func._schema.arguments, args, strict=False)} | dict(kwargs)
     return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
@@ -31,7 +31,7 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tup
         origin, target = node.meta.get("from_node"), node.target
         if isinstance(target, torch._ops.HigherOrderOperator):
             target = next((each for each in node.args[:2] if isinstance(each, torch._ops.OpOverload)), None)
-        if origin and isinstance(target, torch._ops.OpOverload) and not is_indifferent(op_name(target)):
+        if origin and isinstance(target, torch._ops.OpOverload) and row_of_name(op_name(target)).sees_strides:
             traced[origin[-1].name, op_name(target)].append(node)
     return {
         node.name: strides

@@ -10,6 +10,7 @@ from torch_mlir.extras.fx_importer import GraphNodeImporter
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
 from dovetail.dialects.calls import FALLBACK, extern
 from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
@@ -18,8 +19,6 @@ from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_l
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
-# PyTorch's own, c10/core/ScalarType.h.
-_COMPLEX_NUMBERS = {torch.complex32: 8, torch.complex64: 9, torch.complex128: 10}
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
 
 # Forward-mode gradients are zeros without memory, which only a dispatch key says: kernels would read what lies there.
@@ -168,8 +167,9 @@ class NodeImporter(GraphNodeImporter):
 
     def _import_argument(self, loc, arg, expected_jit_type=None):
         """torch-mlir's numbers for complex element types are one too high."""
-        number = _COMPLEX_NUMBERS.get(arg) if isinstance(arg, torch.dtype) else None
-        return super()._import_argument(loc, arg if number is None else number, expected_jit_type)
+        if isinstance(arg, torch.dtype):
+            arg = SCALAR_TYPES.index(str(arg).removeprefix("torch."))
+        return super()._import_argument(loc, arg, expected_jit_type)
 
     def _operands(self, loc, node, schema) -> list[ir.Value]:
         return self.operands(loc, schema, node.args, node.kwargs)

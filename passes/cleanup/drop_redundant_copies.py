@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
 
-# On values, which have no memory, these return their operand; on memory they would not.
-_COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "contiguous")
 _CAST = "torch.aten._to_copy"
 # Casts to the right of these keep every value.
 _WIDER = {
@@ -37,9 +36,8 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
     """
 
     def run(self, module: ir.Module) -> None:
-        apply_rules(
-            module, {f"torch.aten.{name}": _operand for name in _COPIES} | {"torch.aten.copy": _copied, _CAST: _cast}
-        )
+        copies = {f"torch.aten.{row.name}": _operand for row in OPS if row.is_identity}
+        apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast})
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:

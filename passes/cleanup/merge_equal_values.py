@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import attributes_key, bodies, functions
 from dovetail.passes.rewriting.constants import number
-
-# Of equal operands in another order, they give the same numbers; where there is one, `alpha` is for the second.
-_COMMUTATIVE = frozenset(
-    f"torch.aten.{name}.Tensor" for name in ("add", "mul", "eq", "ne", "bitwise_and", "bitwise_or", "bitwise_xor")
-) | {"torch.aten.logical_and", "torch.aten.logical_or", "torch.aten.logical_xor"}
 
 _CONSTANT = "torch.constant."  # more than half of all ops, before they are merged
 
@@ -66,7 +61,7 @@ def _key(op: ir.Operation) -> tuple:
     if name.startswith(_CONSTANT):
         return name, facts
     operands = tuple(op.operands)
-    if name in _COMMUTATIVE and _commutes(op):
+    if row(op).is_commutative and _commutes(op):
         operands = (frozenset(operands[:2]), *operands[2:])
     return name, operands, facts, tuple([result.type for result in op.results])
 

@@ -9,8 +9,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern, is_region, referred
 from dovetail.dialects.control_flow import is_subgraph
-from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable, keeps_equality
-from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable
+from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.rewriting.cloning import attributes_key, body, fact, functions
 
 
@@ -42,7 +42,7 @@ class Step:
     @property
     def alike(self) -> list[int]:
         """The operands that have to be equal where its results have to."""
-        if self.op is None or not keeps_equality(self.op):
+        if self.op is None or not row(self.op).keeps_equality:
             return []
         return self._steps([value for value in self.op.operands if is_number(value)])
 

@@ -7,12 +7,10 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.rewriting.cloning import FROM_PYTHON
-
-_FILLS = ("full", "full_like", "ones", "ones_like", "zeros", "zeros_like", "new_full", "new_ones", "new_zeros")
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def is_elementwise(op: ir.Operation, shape: tuple[int, ...]) -> bool:
 
     Other ops need loops of their own, and might keep what they compute in between in the destination's memory.
     """
-    if len(op.results) != 1 or not (kind(op) is Kind.POINTWISE or _is_fill(op)):
+    if len(op.results) != 1 or not (row(op).kind is Kind.POINTWISE or _is_fill(op)):
         return False
     computed = require_tensor_info(op.results[0].type).shape
     return computed == shape or (computed == () and prod(shape) > 1)
@@ -97,5 +95,4 @@ def _is_fill(op: ir.Operation) -> bool:
     """Whether `op` makes a tensor of one number."""
     if op.name in FROM_PYTHON:
         return require_tensor_info(op.results[0].type).shape == ()
-    name = aten_name(op)
-    return name is not None and name.split(".")[1] in _FILLS
+    return row(op).fills_at is not None or row(op).fills_with is not None

@@ -1,17 +1,12 @@
 """What it costs to run an op of the forward again in the backward."""
 
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_facts.flops import library_flops
-from dovetail.dialects.torch_facts.ops import Kind, aten_name
+from dovetail.dialects.torch_facts.ops import row
+from dovetail.dialects.torch_facts.row import Recompute
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.passes.partition.joint_graph import JointGraph, Node
 from dovetail.passes.partition.min_cut import Cost
 
-CHEAP = frozenset({Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.MOVEMENT, Kind.CREATION})
-# They read one element for each that they return, like pointwise ops, though a library does it.
-GATHERS = frozenset("aten.gather.default aten.index.Tensor aten.index_select.default aten._unsafe_index.Tensor".split())
-# They run in order along a dimension: no region computes one beside its users.
-SCANS = frozenset({"aten.cumsum.default"})
 # A reduction to less than this part of its operands' bytes is saved, for that is little to save.
 SMALL = 4
 # What a core or a GPU computes while it moves a byte is some 10 to 30, so that a product weighs more than its operands:
@@ -43,27 +38,27 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
 def _price(graph: JointGraph, node: Node, in_forward: bool) -> Cost:
     if isinstance(node.view, ReadOp) or node.is_extern or node.is_once or (node.is_saved and not node.is_view):
         return None
-    if not in_forward or node.is_recomputed or node.is_view or node.kind in CHEAP:
+    if not in_forward or node.is_recomputed or node.is_view:
         return 0
-    if node.kind is Kind.UNKNOWN:
-        return None
-    name = aten_name(node.op)
-    return 0 if name in GATHERS or _is_wide(graph, node, name) else _work(graph, node)
+    match row(node.op).recompute:
+        case Recompute.FREE:
+            return 0
+        case Recompute.FREE_IF_LARGE:
+            return 0 if _is_wide(graph, node) else _work(graph, node)
+        case Recompute.WORK:
+            return _work(graph, node)
+        case Recompute.NEVER:
+            return None
 
 
-def _is_wide(graph: JointGraph, node: Node, name: str | None) -> bool:
+def _is_wide(graph: JointGraph, node: Node) -> bool:
     """Whether the results of a reduction are worth computing again: a softmax is, a sum of many rows is not."""
-    if node.kind is not Kind.REDUCTION or name in SCANS:
-        return False
     return _bytes(_infos(graph, node.results)) * SMALL > _bytes(_infos(graph, node.operands))
 
 
 def _work(graph: JointGraph, node: Node) -> int:
     operands, results = _infos(graph, node.operands), _infos(graph, node.results)
-    flops = library_flops(node.op)
-    if flops is None:  # one for each element
-        flops = results[0].numel if results else 0
-    return 1 + _bytes(operands) + _bytes(results) + flops // FLOPS_PER_BYTE
+    return 1 + _bytes(operands) + _bytes(results) + row(node.op).flops(node.op) // FLOPS_PER_BYTE
 
 
 def _infos(graph: JointGraph, values: tuple[int, ...]) -> list[TensorInfo]:

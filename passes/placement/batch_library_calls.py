@@ -10,7 +10,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
@@ -22,8 +22,6 @@ from dovetail.passes.rewriting.rules import with_shape
 _MOST = MOST_BINDINGS // 2 - 4
 """How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""
 
-# They count where an element stands, or in which memory format: of tensors put end to end they make something else.
-_BY_PLACE = frozenset("tril triu clone contiguous copy lift_fresh_copy _to_copy to".split())
 _HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
 
 
@@ -47,17 +45,17 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     def run(self, module: ir.Module) -> None:
         for name, function_op in functions(module).items():
             if name in ("forward", "backward"):
-                for group in _groups(function_op):
+                for group in _groups(function_op, self.target):
                     if _pays(group, COSTS[self.target]):
                         _join(function_op, _in_order(function_op, group))
 
 
-def _groups(function_op: func.FuncOp) -> list[list[ir.Operation]]:
+def _groups(function_op: func.FuncOp, target: str) -> list[list[ir.Operation]]:
     """Candidates with equal names, types and constants, none of which depends on another."""
     groups: dict[Hashable, list[ir.Operation]] = {}
     depths: dict[ir.Operation, int] = {}
     for op in body(function_op):
-        key = _key(op)
+        key = _key(op, target)
         depth = max((depths[producer] for producer in operand_ops(op)), default=0) + (key is not None)
         depths[op] = depth
         if key is not None:
@@ -72,7 +70,7 @@ def _in_parts(group: list[ir.Operation]) -> list[list[ir.Operation]]:
     return [group[start:end] for start, end in pairwise(bounds)]
 
 
-def _key(op: ir.Operation) -> Hashable | None:
+def _key(op: ir.Operation, target: str) -> Hashable | None:
     """What candidates of one group have in common; None for what is none."""
     if PLACEMENT not in op.attributes or ir.StringAttr(op.attributes[PLACEMENT]).value != "fallback":
         return None
@@ -83,19 +81,18 @@ def _key(op: ir.Operation) -> Hashable | None:
     if any(isinstance(owner, ir.Block) or not owner.operation.name.startswith("torch.constant.") for owner in others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
-    if made is None or made.shape != info.shape or not _can_be_put_together(info) or _is_handed_out(op):
+    if made is None or made.shape != info.shape or not _can_be_put_together(info, target) or _is_handed_out(op):
         return None
     numbers = tuple(owner.operation.get_asm(assume_verified=True).partition("=")[2] for owner in others)
     return aten_name(op), str(tensors[0].type), str(op.results[0].type), numbers
 
 
 def _is_by_element(op: ir.Operation) -> bool:
-    name = aten_name(op)
-    return name is not None and kind(op) is Kind.POINTWISE and name.split(".")[1] not in _BY_PLACE
+    return row(op).kind is Kind.POINTWISE and not row(op).is_by_place
 
 
-def _can_be_put_together(info: TensorInfo) -> bool:
-    return info.numel > 0 and not refusal("aten.cat.default", [info, info])
+def _can_be_put_together(info: TensorInfo, target: str) -> bool:
+    return info.numel > 0 and not refusal("aten.cat.default", [info, info], target)
 
 
 def _is_handed_out(op: ir.Operation) -> bool:

@@ -9,14 +9,11 @@ from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import body
 
-# Views that see memory, not values, or that IREE does not know: they stay on the host. Of what computes the operand of
-# a `diagonal` IREE computes the diagonal alone, though all of it may be needed elsewhere.
 _UNPACK = "torch.prim.ListUnpack"
-_HOST_VIEWS = ("torch.operator", "torch.aten.as_strided", "torch.aten.diagonal")
 
 
 @dataclass
@@ -53,7 +50,7 @@ class PlacedGraph:
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
-            graph.compiles.append(op.name not in _HOST_VIEWS)
+            graph.compiles.append(op.name != "torch.operator" and not row(op).refused)
             graph.operands.append(operands)
             graph.results.append(results)
             if op.name == _UNPACK and graph.placement[made_by[operands[0]]] == "host":

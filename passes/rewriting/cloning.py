@@ -7,17 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
+from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.errors import PassError
-
-# Views that show memory as other elements. `kind` has no rule for them, since IREE has none: ATen makes them.
-REINTERPRETATIONS = (
-    "aten._conj.default",
-    "aten._neg_view.default",
-    "aten.view.dtype",
-    "aten.view_as_complex.default",
-    "aten.view_as_real.default",
-)
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
 FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
@@ -109,7 +101,8 @@ def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
 
 def is_view(op: ir.Operation) -> bool:
     """Whether the result of a torch op lies in its operand's memory."""
-    return kind(op) is Kind.VIEW or aten_name(op) in REINTERPRETATIONS
+    facts = row(op)
+    return facts.kind is Kind.VIEW or facts.memory is ResultMemory.OPERAND
 
 
 def alias_root(value: ir.Value) -> ir.Value:

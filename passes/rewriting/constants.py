@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.ops import row
+from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create, made_by, producer, with_dtype
@@ -11,35 +13,6 @@ from dovetail.passes.rewriting.rules import create, made_by, producer, with_dtyp
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,
     "torch.constant.float": ir.FloatAttr,
-}
-
-# PyTorch's numbers of element types, as its ops take them: those of `c10::ScalarType`.
-_DTYPE_NUMBERS = {
-    "uint8": 0,
-    "int8": 1,
-    "int16": 2,
-    "int32": 3,
-    "int64": 4,
-    "float16": 5,
-    "float32": 6,
-    "float64": 7,
-    "complex32": 8,
-    "complex64": 9,
-    "complex128": 10,
-    "bool": 11,
-    "bfloat16": 15,
-    "float8_e5m2": 23,
-    "float8_e4m3fn": 24,
-    "float8_e5m2fnuz": 25,
-    "float8_e4m3fnuz": 26,
-}
-
-# Where the ops that fill a tensor with one number take it.
-_FILLED = {
-    "torch.aten.full": 1,
-    "torch.aten.full_like": 1,
-    "torch.aten.scalar_tensor": 0,
-    "torch.prim.NumToTensor.Scalar": 0,
 }
 
 
@@ -68,9 +41,8 @@ def integers(value: ir.Value) -> tuple[int, ...] | None:
 def uniform(value: ir.Value) -> float | None:
     """The number that `value` is, or that a tensor was filled with, before it took its element type; else None."""
     op = producer(value)
-    if op is None or op.name not in _FILLED:
-        return number(value)
-    return number(op.operands[_FILLED[op.name]])
+    place = None if op is None else row(op).fills_at
+    return number(value) if op is None or place is None else number(op.operands[place])
 
 
 def is_none(value: ir.Value) -> bool:
@@ -100,7 +72,7 @@ def integer_list(values: Sequence[int]) -> ir.Value:
 
 def dtype_number(dtype: str) -> ir.Value:
     """Builds PyTorch's number of the element type that it calls `dtype`, as its ops take it."""
-    return constant(_DTYPE_NUMBERS[dtype])
+    return constant(SCALAR_TYPES.index(dtype))
 
 
 def cast(value: ir.Value, dtype: str) -> ir.Value:

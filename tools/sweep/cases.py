@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.dialects.torch_facts.ops import CREATION, MOVEMENT, POINTWISE, REDUCTIONS, VIEWS, Kind, kind_of_name
+from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
+from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.tools.sweep.values import DTYPES
 
 aten = torch.ops.aten
@@ -187,7 +188,7 @@ _CONVERSIONS = ("_to_copy.default",)
 
 def all_names() -> list[str]:
     """All ops that a region may hold, e.g. "maximum"."""
-    return sorted(POINTWISE | REDUCTIONS | MOVEMENT | CREATION | VIEWS)
+    return sorted({row.name.partition(".")[0] for row in OPS if row.kind not in (Kind.LIBRARY, Kind.UNKNOWN)})
 
 
 def all_cases(names: Sequence[str]) -> list[Case]:

@@ -4,7 +4,8 @@ import pytest
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context
-from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable, keeps_equality
+from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
+from dovetail.dialects.torch_facts.ops import row
 
 FLOAT, HALF, WHOLE, TRUTH = (f"!torch.vtensor<[2,2],{each}>" for each in ("f32", "bf16", "si64", "i1"))
 
@@ -83,4 +84,13 @@ def test_repeatable(op, name, result, repeatable):
 )
 def test_equality_is_kept(op, name, kept):
     """Would catch pins for sums and products, of which nothing is equal to what went in."""
-    assert keeps_equality(op(name, FLOAT, FLOAT)) == kept
+    assert row(op(name, FLOAT, FLOAT)).keeps_equality == kept
+
+
+@pytest.mark.parametrize("name", ["floor", "sort", "add.Tensor"])
+def test_nothing_is_known_of_custom_ops(op, name):
+    """Would catch a custom op that is taken for ATen's of the same name: computed twice, or not at all."""
+    made = op(name, FLOAT, FLOAT)
+    made.attributes["name"] = ir.StringAttr.get(f"torch.mine.{name}")
+    assert not is_repeatable(made)
+    assert deciding_operands(made) == ()

@@ -1,20 +1,14 @@
-"""The table of kinds against PyTorch's own tags and schemas: what each row claims."""
+"""What each row claims, held against PyTorch's own tags, schemas and kernels."""
 
 from collections.abc import Iterable
 
 import pytest
 import torch
 
-from dovetail.dialects.torch_facts.ops import (
-    CREATION,
-    LIBRARY,
-    MOVEMENT,
-    POINTWISE,
-    REDUCTIONS,
-    VIEWS,
-    Kind,
-    kind_of_name,
-)
+from dovetail.dialects.torch_facts.ops import Kind, kind_of_name, row_of_name
+from dovetail.dialects.torch_facts.row import Op, ResultMemory
+from dovetail.dialects.torch_facts.rows import OPS, ROWS
+from dovetail.dialects.torch_facts.rows.dialect import DIALECT
 from dovetail.frontend.to_ir.node_importer import has_effect
 
 # Pointwise in fact, by our reading: PyTorch left the tag out, since they copy, are composite or are backward kernels.
@@ -28,10 +22,12 @@ DRAWING = set(
     "_scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu "
     "scaled_dot_product_attention".split()
 )
-# Fresh memory only where their operand needs a conversion: `result_memory` says so.
-FORWARDING = {"contiguous", "to"}
-# Ops of another namespace, which the tables name too.
+# Ops of another namespace, which have rows too.
 NOT_ATEN = {"convert_element_type", "iota"}
+
+
+# They alias or copy, which PyTorch's schemas do not say.
+UNMARKED = {"_unsafe_view", "chunk", "reshape", "contiguous", "to", "convert_element_type"}
 
 
 def overloads(name: str) -> list[torch._ops.OpOverload]:
@@ -45,18 +41,33 @@ def kind(overload: torch._ops.OpOverload) -> Kind:
     return kind_of_name(f"aten.{overload._opname}.{overload._overloadname}")
 
 
-EVERY = sorted((POINTWISE | REDUCTIONS | MOVEMENT | CREATION | VIEWS | set(LIBRARY)) - NOT_ATEN)
+def names(rows: Iterable[Op]) -> list[str]:
+    return sorted({row.name.partition(".")[0] for row in rows} - NOT_ATEN)
+
+
+EVERY = names(row for row in OPS if row.kind is not Kind.UNKNOWN)
+VIEWS = [row for row in OPS if row.memory in (ResultMemory.OPERAND, ResultMemory.BY_STRIDES)]
 
 
 def test_every_name_is_an_aten_op():
     """A misspelt name would never match, and its op would silently run as a fallback."""
-    assert [name for name in EVERY if not hasattr(torch.ops.aten, name)] == []
+    for row in OPS:
+        name, _, overload = row.name.partition(".")
+        if name not in NOT_ATEN:
+            assert hasattr(torch.ops.aten, name), row.name
+            assert not overload or overload in getattr(torch.ops.aten, name).overloads(), row.name
 
 
-def test_no_name_has_two_kinds():
-    """The first table would win, whatever the second says."""
-    tables = [POINTWISE, REDUCTIONS, MOVEMENT, CREATION, VIEWS, frozenset(LIBRARY)]
-    assert sum(map(len, tables)) == len(frozenset().union(*tables))
+def test_no_op_has_two_rows():
+    """The last one would win, whatever the first says."""
+    assert len(ROWS) == len(OPS) + len(DIALECT)
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.refused], ids=lambda row: row.name)
+def test_refused_overloads_exist(row):
+    """A misspelt overload would be handed to IREE."""
+    packet = getattr(torch.ops.aten, row.name.partition(".")[0])
+    assert {each for refused in row.refused for each in refused.overloads} <= set(packet.overloads())
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -72,10 +83,10 @@ def test_pointwise_tag(name):
             assert name in UNTAGGED, f"{overload} is not tagged pointwise"
 
 
-@pytest.mark.parametrize("name", sorted(VIEWS - {"_unsafe_view", "chunk", "reshape", "contiguous"}))
-def test_views_alias(name):
+@pytest.mark.parametrize("row", [row for row in VIEWS if row.name not in UNMARKED], ids=lambda row: row.name)
+def test_views_alias(row):
     """An op that copies, if called a view, would be free in the accounting and replayed on its input."""
-    found = [overload for overload in overloads(name) if not overload._schema.is_mutable]
+    found = [each for each in overloads(row.name.partition(".")[0]) if not each._schema.is_mutable]
     functional = [each for each in found if "Dimname" not in str(each._schema)]
     assert any(argument.alias_info is not None for each in functional for argument in each._schema.arguments)
 
@@ -97,7 +108,7 @@ def test_what_draws_is_imported_as_a_library_call(name):
     assert all(has_effect(overload) for overload in overloads(name))
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERY) - VIEWS - FORWARDING))
+@pytest.mark.parametrize("name", sorted(set(EVERY) - set(names(VIEWS))))
 def test_results_are_in_fresh_memory(name):
     """The memory plan would free, or give to another value, what an operand lies in."""
     functional = [overload for overload in overloads(name) if not overload._schema.is_mutable]
@@ -109,3 +120,50 @@ def test_a_custom_op_has_no_row():
     """Would catch a custom op that is merged, or drawn into a region, since it is called as one of ATen's."""
     assert kind_of_name("mine.exp.default") is Kind.UNKNOWN
     assert kind_of_name("prims.iota.default") is Kind.CREATION
+
+
+def _sample(name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two tensors that the op `name` takes, with NaN, infinities and zeros where it takes floating-point numbers."""
+    if name.startswith("bitwise"):
+        return torch.tensor([0, 1, -1, 7, 2**31, -5]), torch.tensor([3, -2, 0, 7, 9, 11])
+    special = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-40, 3e38, 0.1]
+    pairs = torch.cartesian_prod(torch.tensor(special), torch.tensor(special))
+    return pairs[:, 0].contiguous(), pairs[:, 1].contiguous()
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.is_commutative], ids=lambda row: row.name)
+def test_commutative_ops_commute(row):
+    """Would catch f(a, b) merged with f(b, a) though they differ in a bit."""
+    left, right = _sample(row.name)
+    function = getattr(torch.ops.aten, row.name)
+    torch.testing.assert_close(function(left, right), function(right, left), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.is_identity], ids=lambda row: row.name)
+def test_identities_give_their_operand(row):
+    """Would catch an op that is dropped as a copy though it changes something."""
+    value = torch.rand(3, 4)
+    assert torch.equal(getattr(torch.ops.aten, row.name)(value), value)
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.fills_with is not None], ids=lambda row: row.name)
+def test_fills_with(row):
+    """Would catch ones that are taken for zeros."""
+    made = {"new_": lambda f: f(torch.rand(2), [3]), "_like": lambda f: f(torch.rand(3)), "": lambda f: f([3])}
+    call = next(make for part, make in made.items() if part in row.name)
+    assert torch.equal(call(getattr(torch.ops.aten, row.name)), torch.full((3,), float(row.fills_with)))
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.fills_at is not None], ids=lambda row: row.name)
+def test_fills_at_a_number(row):
+    """Would catch a fill whose number is read from another operand."""
+    packet = getattr(torch.ops.aten, row.name)
+    overload = getattr(packet, "Scalar" if "Scalar" in packet.overloads() else "default")
+    assert str(overload._schema.arguments[row.fills_at].type) == "number"
+
+
+def test_nothing_is_claimed_of_what_has_no_row():
+    """Would catch a field whose default claims something."""
+    row = row_of_name("aten.never_heard_of.default")
+    assert row == Op("")
+    assert row == row_of_name("mine.add.Tensor")

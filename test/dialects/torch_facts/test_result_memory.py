@@ -1,10 +1,12 @@
-"""The table of where results lie says what PyTorch's CPU kernels do."""
+"""Rows say where results lie as PyTorch's CPU kernels do."""
 
 import pytest
 import torch
 
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.torch_facts.result_memory import EXACT, ROW_MAJOR, ResultMemory, result_memory
+from dovetail.dialects.torch_facts.result_memory import result_memory
+from dovetail.dialects.torch_facts.row import ResultMemory
+from dovetail.dialects.torch_facts.rows import OPS
 
 
 def matrix(*sizes: int, is_transposed: bool = False) -> torch.Tensor:
@@ -39,17 +41,17 @@ ARGUMENTS = {
 
 
 @pytest.mark.parametrize("is_transposed", [False, True])
-@pytest.mark.parametrize("name", sorted(EXACT))
-def test_kernels_allocate_just_their_result(name, is_transposed):
+@pytest.mark.parametrize("row", [row for row in OPS if row.memory is ResultMemory.EXACT], ids=lambda row: row.name)
+def test_kernels_allocate_just_their_result(row, is_transposed):
     """Catches a kernel whose result is a part of more memory, or an operand's: the plan gives all of it away."""
-    arguments = ARGUMENTS[name](is_transposed)
-    overload = getattr(torch.ops.aten, name)
+    arguments = ARGUMENTS[row.name](is_transposed)
+    overload = getattr(torch.ops.aten, row.name)
     result = getattr(overload, "Tensor" if "Tensor" in overload.overloads() else "default")(*arguments)
     assert result.untyped_storage().nbytes() == result.nbytes
     assert result.storage_offset() == 0
     taken = {each.untyped_storage()._cdata for each in arguments if isinstance(each, torch.Tensor)}
     assert result.untyped_storage()._cdata not in taken
-    assert name not in ROW_MAJOR or result.is_contiguous()
+    assert not row.is_row_major or result.is_contiguous()
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,8 @@ def test_kernels_allocate_just_their_result(name, is_transposed):
         ("aten.transpose.int", ResultMemory.OPERAND),
         ("aten.view", ResultMemory.BY_STRIDES),
         ("aten.contiguous", ResultMemory.BY_STRIDES),
+        ("aten.view.dtype", ResultMemory.OPERAND),
+        ("aten.view_as_real", ResultMemory.OPERAND),
         ("aten.mm", ResultMemory.EXACT),
         ("aten.sort", ResultMemory.OWN),
         ("aten.dropout", ResultMemory.UNKNOWN),

@@ -55,7 +55,7 @@ def price(op: str, in_forward: bool = True) -> int | None:
             5 * IMAGE,
             4 * 128 * 4,
         ),
-        ("%0 = torch.aten.sum %m, %none : !m, !torch.none -> !torch.vtensor<[],f32>", TENSOR + 4, 1),
+        ("%0 = torch.aten.sum %m, %none : !m, !torch.none -> !torch.vtensor<[],f32>", TENSOR + 4, 8 * 8),
     ],
     ids=["mm", "addmm", "convolution", "attention", "sum"],
 )

@@ -1,4 +1,4 @@
-"""The table of ops that any strides will do for says what PyTorch's CPU kernels do."""
+"""Rows say of PyTorch's CPU kernels for which of them any strides of the operands will do."""
 
 import pytest
 import torch
@@ -7,8 +7,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.backends.python.aten import callable_for
-from dovetail.dialects.torch_facts.layouts import IN_ROWS, is_indifferent
-from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
+from dovetail.dialects.torch_facts.ops import Kind, row_of_name
+from dovetail.dialects.torch_facts.rows import OPS
 
 # By PyTorch's name of the function; together they call the library kernels, forward and backward.
 FUNCTIONS = (
@@ -31,9 +31,10 @@ class Again(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         name = f"{func.namespace}.{func._opname}.{func._overloadname}"
-        if is_indifferent(name) and kind_of_name(name) is Kind.LIBRARY and not func._schema.is_mutable:
+        row = row_of_name(name)
+        if not row.sees_strides and row.kind is Kind.LIBRARY and not func._schema.is_mutable:
             self.ran.add(name.split(".")[1])
-            names, rows = [each.name for each in func._schema.arguments], IN_ROWS.get(name, ())
+            names, rows = [each.name for each in func._schema.arguments], row.in_rows
             given = [_laid_out_as(each, argument in rows) for argument, each in zip(names, args, strict=False)]
             named = {each: _laid_out_as(value, each in rows) for each, value in (kwargs or {}).items()}
             other = callable_for(func)(*given, **named)
@@ -91,14 +92,14 @@ def test_attention_takes_any_strides_but_the_last():
     mode = Again()
     with mode:
         torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True).sum().backward()
-    assert mode.ran == {name.split(".")[1] for name in IN_ROWS}
+    assert mode.ran == {row.name for row in OPS if row.in_rows}
     assert not mode.differing
 
 
 def test_what_is_known_of_no_op():
     """Catches an op that counts as a view for its name's sake, and a kernel that is known to rely on strides."""
-    assert is_indifferent("aten.view.default")
-    assert not is_indifferent("mine.view.default")
-    assert not is_indifferent("aten.mkldnn_rnn_layer.default")
-    assert not is_indifferent("aten.bernoulli.p")
-    assert not is_indifferent("aten._linalg_det.default")
+    assert not row_of_name("aten.view.default").sees_strides
+    assert row_of_name("mine.view.default").sees_strides
+    assert row_of_name("aten.mkldnn_rnn_layer.default").sees_strides
+    assert row_of_name("aten.bernoulli.p").sees_strides
+    assert row_of_name("aten._linalg_det.default").sees_strides

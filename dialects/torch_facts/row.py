@@ -1,0 +1,232 @@
+"""What a row says of an op: the type of the rows in `dialects.torch_facts.rows`, and what each kind of op claims.
+
+Passes ask `dialects.torch_facts.ops`; only rows are made here.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from dovetail.dialects.torch_facts import flops
+from dovetail.dialects.torch_facts.flops import Flops
+from dovetail.dialects.torch_facts.strides import StridesRule
+
+DOUBLES = ("float64",)
+HALVES = ("float16", "bfloat16")
+FLOATS = (*HALVES, "float32", "float64")
+INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
+
+
+class Kind(Enum):
+    """What kind of work an op is, and with it what passes may do to it.
+
+    Every kind but UNKNOWN claims of an op:
+
+    - **It is a function.** Its results depend on its operands alone, and it does nothing else: it draws no random
+      numbers, checks nothing and writes nothing. `merge-equal-values` therefore computes equal ones once and drops
+      unused ones, and the backward may compute it again. Attention has rows though its dropout draws: the importer
+      makes library calls of such ops, which no pass merges or repeats.
+    - **Its memory.** A VIEW is in its first operand's memory, every other result in fresh memory. Memory is planned and
+      freed by that. `memory` has the exceptions.
+    - **Its price.** Computing CONSTANT, VIEW, POINTWISE, MOVEMENT and CREATION again in the backward is free. A
+      REDUCTION is as well if its result is large, else it costs what it reads and returns; LIBRARY costs its flops too.
+      `recompute` has the exceptions.
+    - **Its place.** A VIEW is no work, LIBRARY runs through ATen, the others in a region, where the torch dialect has
+      them and `refused` does not keep them from IREE.
+
+    POINTWISE claims more: the result may take an operand's memory in the loop that reads it (`prove-in-place`), and
+    equal calls on small tensors may become one call on their concatenation (`batch-library-calls`). `is_by_place` has
+    the exceptions. REDUCTION deepens a region (`limit-regions`).
+
+    Of UNKNOWN nothing is claimed: it runs through ATen where it stands, once, and may keep what it was given.
+    """
+
+    CONSTANT = "constant"  # a Python value in the IR
+    VIEW = "view"  # no arithmetic, and in PyTorch no copy
+    POINTWISE = "pointwise"  # one output element from one element of each input
+    REDUCTION = "reduction"
+    MOVEMENT = "movement"  # copies elements to other places
+    CREATION = "creation"  # a tensor from nothing
+    LIBRARY = "library"  # vendor kernels are better than what we would generate
+    UNKNOWN = "unknown"  # no row, or one that claims no kind, or no op of ATen's
+
+
+class ResultMemory(Enum):
+    """What memory an op's results are in."""
+
+    OPERAND = "operand"  # the first operand's, whatever its strides
+    BY_STRIDES = "by strides"  # the first operand's, or a copy where its strides allow no view
+    OWN = "own"  # fresh memory
+    EXACT = "exact"  # fresh memory that starts with the result and ends with it
+    UNKNOWN = "unknown"  # perhaps an operand's; and the op may keep what it was given
+
+
+class Recompute(Enum):
+    """What it costs to compute an op again in the backward."""
+
+    FREE = "free"  # a region computes it along the way
+    FREE_IF_LARGE = "free if large"  # free if the result is large beside the operands, else its work
+    WORK = "work"  # what it reads, returns and computes
+    NEVER = "never"
+
+
+class Rounding(Enum):
+    """How often an op rounds each element of its result."""
+
+    NEVER = "never"  # it gives back what it was given, or whole numbers
+    ONCE = "once"  # correctly; in half precision, how often depends on what it is fused with
+    OFTEN = "often"  # the last bit differs between two ways of compiling it
+
+
+class Traced(Enum):
+    """How the op goes through tracing."""
+
+    BY_PYTORCH = "by PyTorch"  # whole or in parts, as PyTorch's core table of decompositions has it
+    WHOLE = "whole"  # a library kernel computes it better than its parts, or it draws random numbers as eager does
+    IN_PARTS = "in parts"  # PyTorch's decomposition: its parts fuse with their neighbours
+
+
+class DecidedBy(Enum):
+    """Whose element types decide whether IREE is refused an op."""
+
+    ANY = "any"  # any operand's or result's
+    FIRST = "first"  # the first operand's, of what compares: the result is always bool
+    RESULT = "result"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What must not be handed to IREE, which compiles it to wrong numbers or not at all. `make sweep` measures it.
+
+    Attributes:
+        reason: why, as `dovetail.stats()` says it to users.
+        dtypes: the element types on which.
+        overloads: the overloads of which; () of all.
+        decided_by: whose element types.
+        of_constants: only of values that are computed from constants, which IREE folds while it compiles.
+        target: IREE's target backend for which it was measured.
+    """
+
+    reason: str
+    dtypes: tuple[str, ...] = FLOATS + INTEGERS
+    overloads: tuple[str, ...] = ()
+    decided_by: DecidedBy = DecidedBy.ANY
+    of_constants: bool = False
+    target: str = "llvm-cpu"
+
+
+@dataclass(frozen=True)
+class Op:
+    """What is known of an op. What a row leaves out, its kind says; a field that nothing says claims nothing.
+
+    Attributes:
+        name: ATen's, without the namespace; all overloads have this row but those with their own, such as "max.other".
+        kind: what kind of work it is; claims most of what follows.
+        kernel: of LIBRARY: what the vendor's kernel does.
+        traced: whether tracing takes it apart.
+        memory: where its results lie.
+        is_row_major: its result is contiguous, whatever the operands' strides.
+        strides: of a view: the rule for the strides of its result.
+        sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
+        in_rows: names of arguments whose last dimension its kernel takes for contiguous.
+        is_identity: of a value, which has no memory, it gives that value.
+        is_commutative: f(a, b) is f(b, a) to the last bit; a third operand, if any, is a factor of the second.
+        is_by_place: though pointwise, the result depends on where an element stands, or on the memory format.
+        fills_at: the place of the operand with whose number all of the result is filled.
+        fills_with: that number, where no operand says it.
+        decides_by: the places of the operands whose last bit can change the result by more than that; None: of all of
+            them, where it makes whole numbers or truth values.
+        rounding: how often it rounds.
+        keeps_equality: numbers that are equal before it may have to be equal after it; it does not blend many into one.
+        tells_subnormals: it jumps at zero or is infinitely steep there.
+        recompute: what computing it again in the backward costs.
+        flops: its floating-point operations.
+        refused: what IREE must not be given of it; of a view: why it stays outside of regions.
+        knows_uint8: IREE takes its bytes for unsigned, as it does for few ops that compute.
+    """
+
+    name: str
+    kind: Kind = Kind.UNKNOWN
+    kernel: str = ""
+    traced: Traced = Traced.BY_PYTORCH
+    memory: ResultMemory = ResultMemory.UNKNOWN
+    is_row_major: bool = False
+    strides: StridesRule | None = None
+    sees_strides: bool = True
+    in_rows: tuple[str, ...] = ()
+    is_identity: bool = False
+    is_commutative: bool = False
+    is_by_place: bool = False
+    fills_at: int | None = None
+    fills_with: int | None = None
+    decides_by: tuple[int, ...] | None = ()
+    rounding: Rounding = Rounding.OFTEN
+    keeps_equality: bool = True
+    tells_subnormals: bool = False
+    recompute: Recompute = Recompute.NEVER
+    flops: Flops = flops.of_results
+    refused: tuple[Refused, ...] = ()
+    knows_uint8: bool = False
+
+
+constant = partial(
+    Op,
+    kind=Kind.CONSTANT,
+    sees_strides=False,
+    rounding=Rounding.NEVER,
+    recompute=Recompute.FREE,
+    flops=flops.none,
+)
+view = partial(
+    Op,
+    kind=Kind.VIEW,
+    memory=ResultMemory.OPERAND,
+    sees_strides=False,
+    rounding=Rounding.NEVER,
+    recompute=Recompute.FREE,
+    flops=flops.none,
+)
+pointwise = partial(
+    Op,
+    kind=Kind.POINTWISE,
+    memory=ResultMemory.OWN,
+    sees_strides=False,
+    decides_by=None,
+    recompute=Recompute.FREE,
+)
+reduction = partial(
+    Op,
+    kind=Kind.REDUCTION,
+    memory=ResultMemory.OWN,
+    sees_strides=False,
+    decides_by=None,
+    keeps_equality=False,
+    recompute=Recompute.FREE_IF_LARGE,
+    flops=flops.of_all,
+)
+movement = partial(
+    Op,
+    kind=Kind.MOVEMENT,
+    memory=ResultMemory.OWN,
+    sees_strides=False,
+    rounding=Rounding.NEVER,
+    recompute=Recompute.FREE,
+)
+creation = partial(
+    Op,
+    kind=Kind.CREATION,
+    memory=ResultMemory.OWN,
+    sees_strides=False,
+    rounding=Rounding.NEVER,
+    recompute=Recompute.FREE,
+)
+library = partial(
+    Op,
+    kind=Kind.LIBRARY,
+    memory=ResultMemory.OWN,
+    sees_strides=False,
+    decides_by=None,
+    recompute=Recompute.WORK,
+)
+opaque = Op
+"""Of an op of which nothing is claimed but what its row says."""

@@ -1,0 +1,28 @@
+"""Ops that make a tensor from nothing."""
+
+from dovetail.dialects.torch_facts.row import FLOATS, Refused, creation
+
+_NO_BYTES = Refused("does not compile", ("uint8",))
+
+CREATION = (
+    creation("arange", refused=(Refused("does not compile", FLOATS),)),
+    creation("empty"),
+    creation("empty_like"),
+    creation("empty_strided"),
+    creation("eye"),
+    creation("fill", fills_at=1),
+    creation("full", fills_at=1, refused=(_NO_BYTES,)),
+    creation("full_like", fills_at=1, refused=(_NO_BYTES,)),
+    creation("iota"),
+    creation("linspace"),
+    creation("new_empty"),
+    creation("new_empty_strided"),
+    creation("new_full", fills_at=2),
+    creation("new_ones", fills_with=1),
+    creation("new_zeros", fills_with=0),
+    creation("ones", fills_with=1),
+    creation("ones_like", fills_with=1),
+    creation("scalar_tensor", fills_at=0),
+    creation("zeros", fills_with=0),
+    creation("zeros_like", fills_with=0),
+)

@@ -1,0 +1,21 @@
+"""Ops that copy elements to other places."""
+
+from dovetail.dialects.torch_facts.row import Refused, movement
+
+MOVEMENT = (
+    movement("cat"),
+    movement("constant_pad_nd"),
+    movement("diagonal_scatter", refused=(Refused("does not compile"),)),
+    movement("flip"),
+    movement("pixel_shuffle"),
+    movement("repeat"),
+    movement("roll"),
+    movement("rot90"),
+    movement("select_backward"),
+    movement("select_scatter"),
+    movement("slice_backward"),
+    movement("slice_scatter"),
+    movement("stack"),
+    movement("tile"),
+    movement("unfold_backward"),
+)
