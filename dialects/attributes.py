@@ -82,6 +82,23 @@ BACKWARD = "dovetail.backward"
 SAVED = "dovetail.saved"
 """Results of `@forward`: `"checked"` where the user can reach its memory, so that its version is; else `"private"`."""
 
+RESULT = "dovetail.result"
+"""Results of `@forward`, after `state-border`: a checked saved value, which is that owned result."""
+
+IN_RESULT = "dovetail.in_result"
+"""Results of `@forward`, after `state-border`: a checked saved value, which lies in that owned result's memory."""
+
+IN_ARGUMENT = "dovetail.in_argument"
+"""Results of `@forward`, after `state-border`: a checked saved value, which lies in that argument's memory."""
+
+CHECKED_FOR = "dovetail.checked_for"
+"""Results of `@forward`, after `state-border`, that are checked saved values or hold such a one in their memory: the
+owned results for whose gradients it must be unchanged, since eager or the program needs it."""
+
+USES = "dovetail.uses"
+"""Arguments of `@backward` that are saved values, after `state-border`: the owned results whose gradients it is
+combined with."""
+
 TANGENT_OF = "dovetail.tangent_of"
 """Arguments of `@backward`: the number of the result of `@apply` that it is the gradient of."""
 

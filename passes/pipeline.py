@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from dovetail.passes.base import Pass
+from dovetail.passes.border.state_border import StateBorderPass
 from dovetail.passes.cleanup.compose_views import ComposeViewsPass
 from dovetail.passes.cleanup.drop_redundant_copies import DropRedundantCopiesPass
 from dovetail.passes.cleanup.eliminate_dead_writes import EliminateDeadWritesPass
@@ -66,6 +67,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         VerifyComparisonsPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
+        # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.
+        StateBorderPass(),
         PlaceOpsPass(),
         BatchLibraryCallsPass(),
         OutlineRegionsPass(),

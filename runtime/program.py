@@ -59,7 +59,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     for name, op in found.items():
         if is_border(op):
             forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
-            facts = read_border(op, found[forward], found[backward], found)
+            facts = read_border(op, found[forward], found[backward])
             replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
             partial = PartialBackward(found[backward], len(facts.saved), found)
             node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)

@@ -100,8 +100,8 @@ class Output:
 class Saved:
     """A value kept for the backward, `value` being an input, a result, or the op that computed it.
 
-    `donated` values die when the backward has used them; the user can reach the others, so their version is checked.
-    Saving a `static` one costs nothing. `nbytes` is in bytes.
+    `donated` values die when the backward has used them; the user can reach the others, so their version is checked
+    by a backward from one of the results `checked_for`. Saving a `static` one costs nothing. `nbytes` is in bytes.
     """
 
     value: str
@@ -109,6 +109,14 @@ class Saved:
     donated: bool
     static: bool
     line: str
+    checked_for: tuple[str, ...] = ()
+
+    @property
+    def fate(self) -> str:
+        """What happens to it before the backward, in words."""
+        if self.donated:
+            return "donated: freed when the backward has used it"
+        return f"its version is checked for the gradient of {' and '.join(self.checked_for)}"
 
 
 @dataclass(frozen=True)

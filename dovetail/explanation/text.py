@@ -141,8 +141,7 @@ def _output(each: Output) -> Iterable[str]:
 
 
 def _saved(each: Saved) -> str:
-    fate = "donated: freed when the backward has used it" if each.donated else "its version is checked"
-    return f"{fate}{', kept alive anyway' if each.static else ''}{_at(each.line)}"
+    return f"{each.fate}{', kept alive anyway' if each.static else ''}{_at(each.line)}"
 
 
 def _region(each: Region) -> Iterable[str]:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DRIVER, MEASURED, SAVED, VARIANT
+from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
 from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.regions import choice
+from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of
@@ -20,25 +21,25 @@ from dovetail.passes.rewriting.cloning import alias_root, body
 
 def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     """The results of `@forward` that are kept for the backward."""
-    forward = origins.functions["forward"]
-    if "res_attrs" not in forward.attributes:
+    forward, names = origins.functions["forward"], [each.name for each in inputs]
+    if "backward" not in origins.functions:
         return ()
-    names = [each.name for each in inputs]
-    returned = body(forward)[-1].operands
+    stated = saved_values(forward, origins.functions["backward"])
+    returned = list(body(forward)[-1].operands)
+    results: dict[ir.Value, str] = {}
+    for value, name in handed_out(origins, returned, names):
+        results.setdefault(value, name)
     found = []
-    for value, attributes in zip(returned, forward.attributes["res_attrs"], strict=True):
-        facts = ir.DictAttr(attributes)
-        if SAVED not in facts:
-            continue
-        argument = origins.argument(value)
-        info = tensor_info(value.type)
+    for value, said in zip(returned[len(returned) - len(stated) :], stated, strict=True):
+        argument, info = origins.argument(value), tensor_info(value.type)
         found.append(
             Saved(
-                value=_described(value, list(returned), origins, names),
+                value=_described(value, returned, origins, names),
                 nbytes=info.nbytes if info else 0,
-                donated=ir.StringAttr(facts[SAVED]).value == "private",
+                donated=not said.is_checked,
                 static=argument is not None and inputs[argument].static,
                 line=origins.line(value),
+                checked_for=tuple(results[returned[number]] for number in sorted(said.checked_for or ())),
             )
         )
     return tuple(found)

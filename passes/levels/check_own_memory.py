@@ -5,17 +5,16 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import saved_kinds
-from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail import OwnOp
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import alias_root, of_class
+from dovetail.passes.rewriting.cloning import of_class
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
 def check_own_memory(
     functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]], pass_name: str
 ) -> None:
-    """Raises PassError for an owned result, a gradient or a private saved value that shares its memory.
+    """Raises PassError for an owned result or a gradient that shares its memory.
 
     `bodies` are the operations of each function, by symbol name. Asked from level `program` on: before, only values
     are said, and `plan-epilogue` puts a copy where one is needed.
@@ -25,7 +24,6 @@ def check_own_memory(
         _check(op, 0, taken, "what it owns", pass_name)
     if "backward" in functions:
         _check_gradients(functions["backward"], bodies["backward"][-1], pass_name)
-        _check_saved(functions["forward"], bodies["forward"][-1], pass_name)
 
 
 def _check_gradients(backward: func.FuncOp, returned: ir.Operation, pass_name: str) -> None:
@@ -33,15 +31,6 @@ def _check_gradients(backward: func.FuncOp, returned: ir.Operation, pass_name: s
     for index, value in enumerate(returned.operands):
         if str(value.type).startswith("!torch.vtensor"):
             _check(returned, index, taken, f"gradient {index}", pass_name)
-
-
-def _check_saved(forward: func.FuncOp, returned: ir.Operation, pass_name: str) -> None:
-    kinds = saved_kinds(forward)
-    saved = list(returned.operands)[len(returned.operands) - len(kinds) :]
-    for number, (value, kind) in enumerate(zip(saved, kinds, strict=True)):
-        if kind == "private" and isinstance(alias_root(value).type, RefType):
-            expected = f"expects private saved value {number} in a 'dovetail.copy'"
-            raise fail(returned, pass_name, f"{expected}, got the caller's memory")
 
 
 def _check(op: ir.Operation, index: int, taken: set[ir.Value], what: str, pass_name: str) -> None:

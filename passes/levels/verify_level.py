@@ -20,6 +20,7 @@ from dovetail.passes.levels.check_guard import check_guard
 from dovetail.passes.levels.check_ops import check_ops, check_region_ops
 from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_recompute import check_recompute
+from dovetail.passes.levels.check_saved_values import check_saved_values
 from dovetail.passes.levels.check_signature import check_signature
 from dovetail.passes.levels.check_strides import check_strides
 from dovetail.passes.rewriting.cloning import bodies, functions
@@ -60,6 +61,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
             check_signature(function_op, self.name)
             if is_border(function_op):
                 check_border(function_op, found, self.name)
+                check_saved_values(function_op, found, self.level != "split", self.name)
             elif is_guard(function_op):
                 check_guard(function_op, self.name)
             elif is_region(function_op):

@@ -128,6 +128,20 @@ def fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attr
     return facts[name] if name in facts else None  # noqa: SIM401 (not a Python dict)
 
 
+def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mapping[str, ir.Attribute | None]]) -> None:
+    """Sets attributes of arguments or results by number; those that are None are removed. `where` is as of `fact`."""
+    type_ = function_op.type
+    count = len(type_.inputs if where == "arg_attrs" else type_.results)
+    attributes = function_op.attributes
+    stated = attributes[where] if where in attributes else [{}] * count
+    changed = []
+    for number, each in enumerate(stated):
+        merged = {named.name: named.attr for named in each} | dict(facts.get(number, {}))
+        changed.append(ir.DictAttr.get({name: each for name, each in merged.items() if each is not None}))
+    if any(map(len, changed)):
+        attributes[where] = ir.ArrayAttr.get(changed)
+
+
 def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
     """Makes the function's type say what its block takes and what it now returns."""
     inputs = [argument.type for argument in function_op.body.blocks[0].arguments]

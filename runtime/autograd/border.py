@@ -1,21 +1,19 @@
 """What the IR says of a differentiable call: the border between a compiled program and PyTorch's autograd."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import with_strides
-from dovetail.backends.python.operators import overload
-from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, SAVED, TANGENT_OF, WRITTEN_LAST
+from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, WRITTEN_LAST
 from dovetail.dialects.calls import argument_facts, donated, numbers
-from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
-from dovetail.runtime.autograd.saved_uses import saved_uses
-from dovetail.runtime.autograd.version_checks import Watch, read_watches
+from dovetail.runtime.autograd.version_checks import Watch, read_moves, read_watches
 from dovetail.runtime.stats import count_copy
 
 
@@ -72,52 +70,28 @@ class Border:
     used: tuple[frozenset[int], ...]
 
 
-def read_border(
-    border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, functions: Mapping[str, func.FuncOp]
-) -> Border:
-    """Reads a border's facts from its three functions; `functions` are those that they call."""
-    owned = len(border.type.results)
-    returned = list(list(forward.body.blocks[0].operations)[-1].operation.operands)
-    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in returned[:owned]]
-    owns = {index: op for index, op in enumerate(owners) if isinstance(op, OwnOp)}
-    saved = tuple(
-        ir.StringAttr(ir.DictAttr(attributes)[SAVED]).value
-        for attributes in list(forward.attributes["res_attrs"])[owned:]
-    )
-    checked = {memory(value): value for value, check in zip(returned[owned:], saved, strict=True) if check == "checked"}
-    # A saved value that is also a result is saved as the result, which has a history; differentiable ones win.
-    handed_out = {op.value: index for index, op in owns.items()}
-    handed_out |= {op.value: index for index, op in owns.items() if op.is_differentiable}
-    shared = tuple(index for index, op in owns.items() if checked.get(memory(op.value), op.value) != op.value)
-    places = tuple(handed_out.get(value, owned + number) for number, value in enumerate(returned[owned:]))
-    is_checked = {place for place, check in zip(places, saved, strict=True) if check == "checked"} | {*shared}
-    read = {op.opview.ref for op in _makers(checked) if isinstance(op.opview, ReadOp)}
-    arguments = zip(backward.type.inputs, backward.attributes["arg_attrs"], strict=True)
+def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
+    """Reads a border's facts from its three functions."""
+    owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
+    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in _returned(forward)]
+    owns = {index: op for index, op in enumerate(owners[:owned]) if isinstance(op, OwnOp)}
+    inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
     tangents = tuple(
-        _tangent(RefType(type_), ir.IntegerAttr(ir.DictAttr(attributes)[TANGENT_OF]).value)
-        for type_, attributes in list(arguments)[len(saved) :]
+        _tangent(RefType(type_), ir.IntegerAttr(each[TANGENT_OF]).value)
+        for type_, each in zip(inputs[len(saved) :], facts, strict=True)
     )
-    used = [
-        frozenset(tangents[number].result for number in each) for each in saved_uses(backward, len(saved), functions)
-    ]
-    roots = [memory(value) for value in returned[owned:]]
-    needed = [(root, results) for root, results, check in zip(roots, used, saved, strict=True) if check == "checked"]
-    for index in shared:
-        same = (results for root, results in needed if root == memory(owns[index].value))
-        needed.append((memory(owns[index].value), frozenset().union(*same)))
-    stated = read_watches(border, owns)
-    is_partial = len(tangents) > 1
+    stated, moves = read_watches(border, owns), read_moves(border)
+    checks = [_check(each, moves) for each in saved if each.is_checked]
+    checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
+    known = tuple(each for each in checks if each is not None)
+    covered = {(each.is_argument, each.place) for each in known}
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
-        saved=saved,
-        places=places,
-        watched=shared,
-        watches=tuple(
-            each
-            for each in stated
-            if (forward.arguments[each.place] not in read if each.is_argument else each.place not in is_checked)
-        ),
+        saved=tuple(each.saved for each in saved),
+        places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
+        watched=tuple(watched),
+        watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
         tangents=tangents,
         once=_words(border, ONCE),
         written_last=_words(border, WRITTEN_LAST),
@@ -131,10 +105,24 @@ def read_border(
         bases=tuple(
             (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
         ),
-        checks=_checks(stated, list(forward.arguments), owns, needed) if is_partial else None,
-        saved_types=tuple(require_tensor_info(each) for each in backward.type.inputs[: len(saved)]),
-        used=tuple(used),
+        checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
+        saved_types=tuple(require_tensor_info(each) for each in inputs[: len(saved)]),
+        used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
     )
+
+
+def _returned(forward: func.FuncOp) -> list[ir.Value]:
+    return list(list(forward.body.blocks[0].operations)[-1].operation.operands)
+
+
+def _check(value: SavedValue, moves: Mapping[int, int]) -> Watch | None:
+    """What must be unchanged for a checked saved value; None where that is not said."""
+    result = value.in_result if value.result is None else value.result
+    if value.checked_for is None:
+        return None
+    if value.in_argument is not None:
+        return Watch(True, value.in_argument, tuple(value.checked_for), moves)
+    return None if result is None else Watch(False, result, tuple(value.checked_for), {})
 
 
 def _words(border: func.FuncOp, name: str) -> str | None:
@@ -144,47 +132,6 @@ def _words(border: func.FuncOp, name: str) -> str | None:
 def _freed(op: OwnOp) -> frozenset[int]:
     stated = numbers(op.attributes, FREES)
     return frozenset((0,) if stated is None else stated)
-
-
-def _checks(
-    stated: Sequence[Watch],
-    arguments: list[ir.Value],
-    owns: Mapping[int, OwnOp],
-    needed: Sequence[tuple[ir.Value, frozenset[int]]],
-) -> tuple[Watch, ...] | None:
-    """What must be unchanged for which results: those that eager needs it for, as `stated`, and those that we do.
-
-    `needed` has values whose memory is an argument's or an owned result's, each with the results that we need it for.
-    """
-    memories = {memory(op.value): index for index, op in owns.items()}
-    found = []
-    for root, results in needed:
-        op = None if isinstance(root.owner, ir.Block) else root.owner.operation.opview
-        ref = op.ref if isinstance(op, ReadOp) else None
-        is_argument = ref is not None and ref in arguments
-        place = arguments.index(ref) if is_argument else memories.get(root)
-        if place is None:
-            return None
-        eager = next((each for each in stated if (each.is_argument, each.place) == (is_argument, place)), None)
-        told = Watch(is_argument, place, (), {}) if eager is None else eager
-        found.append(replace(told, results=tuple({*told.results, *results})))
-    return tuple(found)
-
-
-def _makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
-    return [each.owner.operation for each in values if not isinstance(each.owner, ir.Block)]
-
-
-def memory(value: ir.Value) -> ir.Value:
-    """The value whose memory a host function's `value` lies in: views, and what ATen may return as one, share it."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        name = aten_name(op)
-        is_alias = name is not None and any(each.alias_info is not None for each in overload(name)._schema.returns)
-        if not op.operands or not (is_alias or kind(op) is Kind.VIEW):
-            return value
-        value = op.operands[0]
-    return value
 
 
 def _tangent(type_: RefType, result: int) -> Tangent:

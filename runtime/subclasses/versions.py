@@ -10,11 +10,11 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import FORWARD, SAVED
+from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.calls import is_border, referred
-from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.dovetail import DetachOp, ViewOp
+from dovetail.dialects.saved import checked_results, saved_values
 from dovetail.dialects.subclasses import Convention, Wrapped
-from dovetail.runtime.autograd.border import memory
 from dovetail.runtime.autograd.node import is_compiled_call
 
 
@@ -75,37 +75,23 @@ def _node(tensor: torch.Tensor):
 
 def read_saved(functions: Mapping[str, func.FuncOp]) -> Saved:
     """Reads from the border which memory the backward checks."""
-    borders = {name: op for name, op in functions.items() if is_border(op)}
     arguments: set[int] = set()
     results: set[int] = set()
     made: set[int] = set()
-    for name, border in borders.items():
-        forward, owned = functions[referred(border, FORWARD)], len(border.type.results)
-        returned = list(list(forward.body.blocks[0].operations)[-1].operation.operands)
-        states = [ir.DictAttr(each) for each in forward.attributes["res_attrs"]]
-        checked = {
-            memory(value)
-            for value, state in zip(returned[owned:], states[owned:], strict=True)
-            if ir.StringAttr(state[SAVED]).value == "checked"
-        }
-        arguments |= {number for number in map(_argument, checked) if number is not None}
-        numbers = {index for index, value in enumerate(returned[:owned]) if memory(_owned(value)) in checked}
-        results |= _returned(functions["call"], name, numbers)
-        made |= _returned(functions["call"], name, set(range(owned)))
+    for name, border in functions.items():
+        if is_border(border):
+            forward, backward = functions[referred(border, FORWARD)], functions[referred(border, BACKWARD)]
+            values, everything = saved_values(forward, backward), set(range(len(border.type.results)))
+            if any(each.is_checked and each.checked_for is None for each in values):  # nothing is said yet
+                arguments |= set(range(len(border.type.inputs)))
+                handed_out = everything
+            else:
+                arguments |= {each.in_argument for each in values if each.in_argument is not None}
+                handed_out = {each for one in values for each in (one.result, one.in_result) if each is not None}
+                handed_out |= checked_results(forward).keys()
+            results |= _returned(functions["call"], name, handed_out)
+            made |= _returned(functions["call"], name, everything)
     return Saved(frozenset(arguments), frozenset(results), frozenset(made))
-
-
-def _owned(value: ir.Value) -> ir.Value:
-    """The value that an owned result holds."""
-    return value.owner.operation.operands[0]
-
-
-def _argument(value: ir.Value) -> int | None:
-    """The number of the argument that `value` is a read of."""
-    if isinstance(value.owner, ir.Block) or not isinstance(value.owner.operation.opview, ReadOp):
-        return None
-    ref = value.owner.operation.opview.ref
-    return ref.arg_number if isinstance(ref.owner, ir.Block) else None
 
 
 def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:

@@ -1,6 +1,6 @@
 // RUN: dovetail-opt %s --pass-pipeline='verify-level,drop-redundant-copies,merge-equal-values,verify-level' | FileCheck %s --check-prefix=JOINT
 // RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,merge-equal-values,partition,verify-level{level=split},plan-epilogue' | FileCheck %s --check-prefix=SPLIT
-// RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,merge-equal-values,partition,verify-level{level=split},plan-epilogue,place-ops,outline-regions,verify-level{level=program}' -o %t
+// RUN: dovetail-opt %s --pass-pipeline='drop-redundant-copies,merge-equal-values,partition,verify-level{level=split},plan-epilogue,state-border,place-ops,outline-regions,verify-level{level=program}' -o %t
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t
 // RUN: dovetail-opt %s --pass-pipeline=compile -o %t.regions
 // RUN: FileCheck %s --check-prefix=REGIONS < %t.regions

@@ -1,6 +1,6 @@
 // RUN: dovetail-opt %s --split-input-file --verify-diagnostics --pass-pipeline='verify-level{level=program}'
 //
-// Catches results, gradients and saved values that share memory: a write to one changes the other, where eager's are two.
+// Catches results and gradients that share memory: a write to one changes the other, where eager's are two.
 
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
@@ -34,30 +34,6 @@ module attributes {dovetail.level = "program"} {
     // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got the caller's memory (in pass 'verify-level')}}
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
-  }
-}
-
-// -----
-
-!v = !torch.vtensor<[4],f32>
-!r = !dovetail.ref<!v, strided<[1]>>
-module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
-    %0 = call @apply(%x) : (!r) -> !r
-    return %0 : !r
-  }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) {
-    %0 = "dovetail.read"(%x) : (!r) -> !v
-    %1 = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "fallback: a test"} : (!v) -> !v
-    %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
-    // expected-error @+1 {{'func.return' op expects private saved value 0 in a 'dovetail.copy', got the caller's memory (in pass 'verify-level')}}
-    return %o, %0 : !r, !v
-  }
-  func.func @backward(%saved: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v {
-    %0 = "dovetail.read"(%t) : (!r) -> !v
-    %1 = "dovetail.copy"(%0) : (!v) -> !v
-    return %1 : !v
   }
 }
 

@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='verify-level,partition,plan-epilogue,place-ops,outline-regions,verify-level{level=program}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='verify-level,partition,plan-epilogue,state-border,place-ops,outline-regions,verify-level{level=program}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='compile' --run-check -o %t
 // RUN: dovetail-opt %t --pass-pipeline='verify-level{level=regions}' -o %t.again
 //

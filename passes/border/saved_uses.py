@@ -1,4 +1,4 @@
-"""For which tangents a compiled backward uses each saved value, which may be other values than eager saves."""
+"""For which tangents a backward uses each saved value, which may be other values than eager saves."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,18 +13,20 @@ _Sources = tuple[frozenset[int], frozenset[int]]
 _NOTHING: _Sources = (frozenset(), frozenset())
 
 
-def saved_uses(backward: func.FuncOp, saved: int, functions: Mapping[str, func.FuncOp]) -> tuple[frozenset[int], ...]:
-    """For each of the first `saved` arguments of `@backward`, the numbers of the tangents that it is combined with.
+def saved_uses(
+    backward: func.FuncOp, tangents: Sequence[int], functions: Mapping[str, func.FuncOp]
+) -> list[frozenset[int]]:
+    """For each saved value that `backward` takes, those of `tangents` that it is combined with.
 
-    A backward is linear in its tangents: what depends on several is a sum, and each part's saved values are its own.
+    `tangents` names its last arguments, `functions` are the module's. A backward is linear in its tangents: what
+    depends on several is a sum, and each part's saved values are its own.
     """
+    saved = len(backward.type.inputs) - len(tangents)
     uses = [set[int]() for _ in range(saved)]
-    arguments = [
-        (frozenset(), frozenset((number,))) if number < saved else (frozenset((number - saved,)), frozenset())
-        for number in range(len(backward.type.inputs))
-    ]
+    arguments = [(frozenset[int](), frozenset((number,))) for number in range(saved)]
+    arguments += [(frozenset((each,)), frozenset()) for each in tangents]
     _follow(backward, arguments, functions, uses)
-    return tuple(map(frozenset, uses))
+    return [*map(frozenset, uses)]
 
 
 def _follow(
@@ -50,8 +52,8 @@ def _follow(
 
 
 def _combined(given: Sequence[_Sources], uses: list[set[int]]) -> _Sources:
-    tangents = frozenset().union(*(each for each, _ in given))
-    saved = frozenset().union(*(each for _, each in given))
+    tangents = frozenset[int]().union(*(each for each, _ in given))
+    saved = frozenset[int]().union(*(each for _, each in given))
     if not tangents:
         return tangents, saved
     for number in saved:

@@ -1,0 +1,89 @@
+"""Whose memory the saved values of a border lie in, and which gradients need it, as its functions compute them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
+from dovetail.dialects.calls import argument_facts, numbers, referred, saved_kinds, symbol
+from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
+from dovetail.dialects.saved import SavedValue, tangent_results
+from dovetail.passes.border.saved_uses import saved_uses
+from dovetail.passes.rewriting.cloning import alias_root, body, of_class
+
+
+class MemoryOfSaved:
+    """Whose memory the values that `@forward` returns lie in: an argument's, an owned result's, or nobody's.
+
+    `found` are the module's functions, of which those of `border` fit together. `owns` are the owned results, by
+    number, without those that `@call` only copies to its arguments: the user does not get that memory.
+    """
+
+    def __init__(self, border: func.FuncOp, found: Mapping[str, func.FuncOp]):
+        self._border, self._found = border, found
+        self._forward = found[referred(border, FORWARD)]
+        self.returned = list(body(self._forward)[-1].operands)
+        self.owned = len(border.type.results)
+        owners = enumerate(value.owner for value in self.returned[: self.owned])
+        ops = {number: owner.opview for number, owner in owners if not isinstance(owner, ir.Block)}
+        written = set(_written(border, found))
+        self.owns = {number: op for number, op in ops.items() if isinstance(op, OwnOp) and number not in written}
+        self._numbers = {op.value: number for number, op in self.owns.items()}
+        # Of two results of one value, the one that can be differentiated has its history.
+        self._numbers |= {op.value: number for number, op in self.owns.items() if op.is_differentiable}
+        self._roots = {alias_root(op.value): number for number, op in self.owns.items()}
+
+    def place(self, value: ir.Value) -> SavedValue:
+        """Where `value` lies, as a checked saved value says it; a private one where the user can't reach it."""
+        root = alias_root(value)
+        if isinstance(root.type, RefType):
+            return SavedValue("checked", in_argument=ir.BlockArgument(root).arg_number)
+        if value in self._numbers:
+            return SavedValue("checked", result=self._numbers[value])
+        return SavedValue("checked", in_result=self._roots[root]) if root in self._roots else SavedValue("private")
+
+    def facts(self) -> dict[int, SavedValue]:
+        """What is true of the results of `@forward`, by number; `saved` is "" for owned ones."""
+        saved = [
+            replace(self.place(value) if kind == "checked" else SavedValue("private"), uses=uses)
+            for value, kind, uses in zip(self._values, saved_kinds(self._forward), self._uses(), strict=True)
+        ]
+        needed: dict[ir.Value, frozenset[int]] = {}
+        for value, each in zip(self._values, saved, strict=True):
+            if each.is_checked and each.uses is not None:
+                root = alias_root(value)
+                needed[root] = needed.get(root, self._watched(root)) | each.uses
+        handed_out = {each.result for each in saved}
+        found = {
+            number: SavedValue(checked_for=None if number in handed_out else needed.get(alias_root(op.value)))
+            for number, op in self.owns.items()
+        }
+        for number, (value, each) in enumerate(zip(self._values, saved, strict=True), self.owned):
+            found[number] = replace(each, checked_for=needed.get(alias_root(value)) if each.is_checked else None)
+        return found
+
+    @property
+    def _values(self) -> list[ir.Value]:
+        return self.returned[self.owned :]
+
+    def _uses(self) -> list[frozenset[int]]:
+        backward = self._found[referred(self._border, BACKWARD)]
+        return saved_uses(backward, tangent_results(backward), self._found)
+
+    def _watched(self, root: ir.Value) -> frozenset[int]:
+        """The results for whose gradients eager needs the memory of `root` unchanged."""
+        if isinstance(root.type, RefType):
+            facts = argument_facts(self._border)
+            return frozenset((facts and numbers(facts[ir.BlockArgument(root).arg_number], WATCHED)) or ())
+        return frozenset(numbers(self.owns[self._roots[root]].attributes, WATCHED) or ())
+
+
+def _written(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> Iterator[int]:
+    ops = body(found["call"]) if "call" in found else []
+    for call in of_class(ops, func.CallOp):
+        if referred(call.opview, "callee") == symbol(border):
+            for number, value in enumerate(call.results):
+                if any(isinstance(use.owner.opview, WriteOp) for use in value.uses):
+                    yield number

@@ -1,0 +1,45 @@
+"""Pass `state-border`: says of each saved value whose memory it is, and which gradients need it unchanged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import BACKWARD, FORWARD
+from dovetail.dialects.calls import is_border, referred
+from dovetail.passes.base import Pass
+from dovetail.passes.border.memory_of_saved import MemoryOfSaved
+from dovetail.passes.levels.check_border import check_border
+from dovetail.passes.rewriting.cloning import functions, state_facts
+
+
+@dataclass(frozen=True)
+class StateBorderPass(Pass, name="state-border", runs_at="split"):
+    """Says of each saved value what the runtime then only reads: whose memory it is, and who needs it unchanged.
+
+    A checked value is an owned result, or lies in the memory of one or of an argument. A backward from some results
+    raises if memory has changed that one of these needs: eager's backward does (`dovetail.watched`), or the program's
+    (`dovetail.uses`). An owned result in whose memory a checked value lies is checked like it. What the user only got a
+    copy of is private after all.
+
+    Before:  `@forward(...) -> (!r, !v {dovetail.saved = "checked"})`, `@backward(!v, !r {dovetail.tangent_of = 0})`
+    After:   `@forward(...) -> (!r, !v {dovetail.checked_for = array<i64: 0>, dovetail.result = 0, dovetail.saved =
+             "checked"})`, `@backward(!v {dovetail.uses = array<i64: 0>}, !r {dovetail.tangent_of = 0})`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        found = functions(module)
+        for border in filter(is_border, found.values()):
+            check_border(border, found, self.name)
+            with border.context:
+                _state(border, found)
+
+
+def _state(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> None:
+    memory = MemoryOfSaved(border, found)
+    facts = memory.facts()
+    on_results = {number: each.on_result for number, each in facts.items()}
+    state_facts(found[referred(border, FORWARD)], "res_attrs", on_results)
+    saved = {number - memory.owned: each.on_argument for number, each in facts.items() if number >= memory.owned}
+    state_facts(found[referred(border, BACKWARD)], "arg_attrs", saved)

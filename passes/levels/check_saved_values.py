@@ -1,0 +1,74 @@
+"""What `verify-level` asks of saved values: that enough is said of them, and nothing that is not so."""
+
+from collections.abc import Iterator, Mapping
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import BACKWARD, CHECKED_FOR, FORWARD, IN_ARGUMENT, IN_RESULT, RESULT, USES
+from dovetail.dialects.calls import argument_facts, referred
+from dovetail.dialects.saved import SavedValue, checked_results, result_facts, saved_values
+from dovetail.passes.base import fail
+from dovetail.passes.border.memory_of_saved import MemoryOfSaved
+
+_PLACES = (RESULT, IN_RESULT, IN_ARGUMENT)
+
+
+def check_saved_values(border: func.FuncOp, found: Mapping[str, func.FuncOp], is_stated: bool, pass_name: str) -> None:
+    """Raises PassError where a backward would miss that memory changed or was freed, or take one value for another.
+
+    `border` has passed `check_border`. Unless it `is_stated`, nothing may be said yet. More may be said than is true:
+    what a region computes has memory of its own, though its value is a view.
+    """
+    forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
+    owned, arguments = len(border.type.results), len(border.type.inputs)
+    limits = {RESULT: owned, IN_RESULT: owned, IN_ARGUMENT: arguments, CHECKED_FOR: owned, USES: owned}
+    is_said = False
+    for op, what, facts in (
+        *((forward, f"result {number}", each) for number, each in enumerate(result_facts(forward))),
+        *((backward, f"argument {number}", each) for number, each in enumerate(argument_facts(backward))),
+    ):
+        for name in limits.keys() & {each.name for each in facts}:
+            is_said = True
+            _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name], pass_name)
+    if is_said or is_stated:
+        memory = MemoryOfSaved(border, found)
+        said = {number: SavedValue(checked_for=each) for number, each in checked_results(forward).items()}
+        said |= enumerate(saved_values(forward, backward), owned)
+        for number, true in memory.facts().items():
+            stated = said.get(number, SavedValue())
+            reached = memory.place(memory.returned[number]) if stated.saved == "private" else true
+            for problem in _problems(stated, true, reached):
+                raise fail(forward, pass_name, f"expects result {number} {problem}")
+
+
+def _check_form(op: func.FuncOp, what: str, stated: ir.Attribute, is_number: bool, limit: int, pass_name: str) -> None:
+    if is_number and isinstance(stated, ir.IntegerAttr) and 0 <= stated.value < limit:
+        return
+    if not is_number and isinstance(stated, ir.DenseI64ArrayAttr) and all(0 <= each < limit for each in stated):
+        return
+    expected = f"a number below {limit}" if is_number else f"an array of numbers below {limit}"
+    raise fail(op, pass_name, f"expects {what} to be {expected}, got {stated}")
+
+
+def _problems(said: SavedValue, true: SavedValue, reached: SavedValue) -> Iterator[str]:
+    """What is wrong with what is `said` of a result of `@forward`; `reached` is where it lies, were it checked."""
+    places = _places(said)
+    if len(places) != said.is_checked:
+        yield f"to say {'one' if said.is_checked else 'none'} of {', '.join(_PLACES)}, got {_listed(places)}"
+    if said.saved == "private" and reached.is_checked:
+        yield f"to be checked, as the user can reach its memory: {_listed(_places(reached))}"
+    if said.is_checked and (_places(true) or RESULT in places) and places != _places(true):
+        yield f"to say {_listed(_places(true))}, got {_listed(places)}"
+    for name, needed, stated in ((CHECKED_FOR, true.checked_for, said.checked_for), (USES, true.uses, said.uses)):
+        if needed and not needed <= (stated or set()):
+            yield f"to say '{name}' of {sorted(needed)} at least, got {sorted(stated) if stated else 'none'}"
+
+
+def _places(said: SavedValue) -> dict[str, int]:
+    stated = zip(_PLACES, (said.result, said.in_result, said.in_argument), strict=True)
+    return {name: number for name, number in stated if number is not None}
+
+
+def _listed(places: Mapping[str, int]) -> str:
+    return " and ".join(f"{name} = {number}" for name, number in places.items()) or "none"

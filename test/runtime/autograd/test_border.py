@@ -1,0 +1,42 @@
+"""The border as the runtime reads it: what the IR states is what a backward obeys."""
+
+from pathlib import Path
+
+from dovetail.dialects.calls import symbol
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.passes.border.state_border import StateBorderPass
+from dovetail.runtime.autograd.border import Border, read_border
+
+TEXT = Path(__file__).parents[2] / "passes" / "border" / "state_border.mlir"
+
+
+def read(*passes) -> Border:
+    """The border of the pass's test after `passes`, printed and parsed anew."""
+    module = parse_module(TEXT.read_text(), make_context())
+    for each in passes:
+        each.run(module)
+    parsed = parse_module(str(module), make_context())
+    found = {symbol(op): op for op in parsed.body.operations}
+    return read_border(found["apply"], found["forward"], found["backward"])
+
+
+def test_stated_facts():
+    """Catches a fact of saved values that the text lacks, or that the runtime derives otherwise than it is stated."""
+    border = read(StateBorderPass())
+    assert border.places == (0, 5, 6, 7, 8)
+    assert border.saved == ("checked", "checked", "checked", "private", "private")
+    assert border.watched == (1,)
+    assert border.used == tuple(map(frozenset, [(0,), (1,), (1,), (0, 1), ()]))
+    checks = [(each.is_argument, each.place, each.results) for each in border.checks]
+    assert checks == [(False, 0, (0,)), (False, 1, (1,)), (True, 0, (0, 1)), (False, 1, (1,))]
+    # The argument that eager watches is checked as a saved value.
+    assert border.watches == ()
+
+
+def test_unstated_facts():
+    """Catches a module at `split`, before the pass, of which the best is assumed: memory freed or changed too early."""
+    border = read()
+    assert border.places == (4, 5, 6, 7, 8)
+    assert border.used == (frozenset((0, 1)),) * 5
+    assert border.checks is None
+    assert [(each.is_argument, each.place, each.results) for each in border.watches] == [(True, 0, (0,))]
