@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import is_value_type, tensor_info
 
 Strides = tuple[int, ...]
 Stated = Strides | tuple["Stated", ...] | None
@@ -79,7 +79,7 @@ def _holds_values(value: ir.Value) -> bool:
     """Whether `value` is a tensor without memory, or a list in which one is."""
     if _is_list(value):
         return any(map(_holds_values, value.owner.operation.operands))
-    return str(value.type).startswith("!torch.vtensor")
+    return is_value_type(value.type)
 
 
 def _is_list(value: ir.Value) -> bool:

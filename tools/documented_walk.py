@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_file
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import is_value_type, require_tensor_info
 from dovetail.errors import PassError
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.partition.partition import PartitionPass
@@ -87,7 +87,7 @@ def _name(type_: ir.Type) -> str:
     """`!value4x3`, `!memory4x3` and `!ref4x3`; what is neither float32 nor row-major says so."""
     is_ref = isinstance(type_, RefType)
     info = type_.info if is_ref else require_tensor_info(type_)
-    kind = "ref" if is_ref else "value" if str(type_).startswith("!torch.vtensor") else "memory"
+    kind = "ref" if is_ref else "value" if is_value_type(type_) else "memory"
     name = f"!{kind}{'x'.join(map(str, info.shape)) or '0d'}"
     if info.dtype != "float32":
         name += f"_{info.dtype}"

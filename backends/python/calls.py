@@ -16,7 +16,7 @@ from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import is_memory, tensor_info
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -62,8 +62,8 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
 def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     target = overload(name)
-    is_memory = any(str(value.type).startswith("!torch.tensor<") for value in op.operands)
-    called = target if is_memory else aten.callable_for(target)
+    takes_memory = any(map(is_memory, op.operands))
+    called = target if takes_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
     rows = {place for place, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
     operands = [

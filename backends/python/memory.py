@@ -10,7 +10,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.contents import LOAD
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -96,7 +96,7 @@ def argument(emitter: Emitter, value: ir.Value) -> str:
 def is_allocated(value: ir.Value) -> bool:
     """Whether `value` is memory that the program made for a region, or what lies there."""
     is_loaded = not isinstance(value.owner, ir.Block) and value.owner.operation.name == LOAD
-    return is_loaded or str(value.type).startswith("!torch.tensor<")
+    return is_loaded or is_memory(value)
 
 
 def spoil_results(emitter: Emitter) -> None:
@@ -107,7 +107,7 @@ def spoil_results(emitter: Emitter) -> None:
     """
     for memory in emitter.arguments:
         users = [use.owner.operation.name for use in memory.uses]
-        if str(memory.type).startswith("!torch.tensor<") and LOAD not in users:
+        if is_memory(memory) and LOAD not in users:
             emitter.line(f"{emitter.bind('spoil', spoil)}({emitter.name(memory)})")
 
 

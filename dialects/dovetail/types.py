@@ -3,7 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, require_tensor_info
 
 
 class BufferType(Dovetail.Type, name="buffer"):
@@ -41,7 +41,7 @@ class RefType(Dovetail.Type, name="ref"):
     @property
     def is_sound(self) -> bool:
         """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
-        if not str(self.tensor_type).startswith("!torch.vtensor<") or not is_tensor(self.tensor_type):
+        if not (is_value_type(self.tensor_type) and is_tensor(self.tensor_type)):
             return False
         fits = len(self.strides) == len(self.info.shape) and ir.StridedLayoutAttr(self.params[1]).offset == 0
         return fits and all(stride >= 0 for stride in self.strides)  # a `?` reads as the least integer

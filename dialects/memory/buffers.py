@@ -15,11 +15,11 @@ from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
-from dovetail.dialects.torch_facts.strides import Sizes, reshape
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.sizes import Sizes
+from dovetail.dialects.torch_facts.strides import reshape
+from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, tensor_info
 
 LITERAL, LIST = "torch.vtensor.literal", "torch.prim.ListConstruct"
-_HOLDS_MEMORY = ("!torch.vtensor", "!torch.tensor", "!torch.list", "!dovetail.ref")
 
 
 class Buffers:
@@ -46,7 +46,7 @@ class Buffers:
                 for buffer in {each for one in used for each in one.memory}:
                     buffer.kept_by = op
             for result in op.results:
-                if str(result.type).startswith(_HOLDS_MEMORY) and not is_constant(op):
+                if (holds_tensors(result.type) or is_list_type(result.type)) and not is_constant(op):
                     self._follow(op, result, index, used)
 
     def used(self, op: ir.Operation) -> list[Buffer]:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.row import Rounding
-from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_torch_type, tensor_info
 
 # In half precision, how often a number is rounded depends on what its computation is fused with.
 _SINGLE = ("float32", "float64")
@@ -31,7 +31,7 @@ def deciding_operands(op: ir.Operation) -> tuple[ir.Value, ...]:
 def is_number(value: ir.Value) -> bool:
     """Whether `value` is a tensor of numbers, or a list: no Python value, and no truth values."""
     info = tensor_info(value.type)
-    return info.dtype != "bool" if info is not None else str(value.type).startswith("!torch.list<vtensor")
+    return info.dtype != "bool" if info is not None else is_torch_type(value.type, "list<vtensor>")
 
 
 def is_repeatable(op: ir.Operation) -> bool:

@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
+from dovetail.dialects.torch_facts.types import holds_tensors
 
 NAMESPACES = ("aten", "prims")
 """Of the ops that have rows here."""
@@ -45,7 +46,7 @@ def is_constant(op: ir.Operation) -> bool:
     name = op.name
     if name == _LIST:
         # A type's text costs more than all else here, and a list's elements are mostly of one type.
-        return not any("tensor" in str(type_) for type_ in {value.type for value in op.operands})
+        return not any(map(holds_tensors, {value.type for value in op.operands}))
     return name.startswith("torch.constant.") or name in CONVERSIONS
 
 

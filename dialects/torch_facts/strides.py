@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
-Sizes = tuple[int, ...]
+from dovetail.dialects.torch_facts.sizes import Sizes
+
 StridesRule = Callable[[ir.Operation, Sizes, Sizes, Sizes], Sizes | None]
 
 

@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
 from dovetail.dialects.calls import is_guard, referred
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
 from dovetail.passes.rewriting.cloning import alias_root, body
@@ -110,7 +111,7 @@ def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
             found.append("not needed")
             continue
         is_detached = not isinstance(passed.owner, ir.Block) and isinstance(passed.owner.opview, DetachOp)
-        found.append("detached" if is_detached or str(gradient.type) == "!torch.none" else "computed")
+        found.append("detached" if is_detached or is_torch_type(gradient.type, "none") else "computed")
     return found
 
 

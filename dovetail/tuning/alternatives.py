@@ -14,7 +14,7 @@ from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
 from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.regions import region_bytes, region_texts
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, value_type
+from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchers, loaded, write_plans
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
@@ -46,7 +46,7 @@ def alternatives_of(
     A region that updates arguments is one only as a whole, and in the default variant: there is nothing to hold the
     results of another one against.
     """
-    infos = [require_tensor_info(type_) for type_ in region.type.inputs if not _is_memory(type_)]
+    infos = [require_tensor_info(type_) for type_ in region.type.inputs if not is_memory_type(type_)]
     generator = torch.Generator().manual_seed(0)
     run = _Runs([_random(info, generator) for info in infos], timeout, cache)
     updates = any(op.name == LOAD for op in body(region))
@@ -78,14 +78,10 @@ def _random(info: TensorInfo, generator: torch.Generator) -> torch.Tensor:
     return torch.randint(0, 2, info.shape, generator=generator).to(dtype)
 
 
-def _is_memory(type_: ir.Type) -> bool:
-    return str(type_).startswith("!torch.tensor<")
-
-
 def _alone(region: func.FuncOp) -> ir.Module:
     """A module with a copy of `region`, and `@host` that calls it as a program does."""
     types = list(region.type.inputs)
-    inputs = [type_ for type_ in types if not _is_memory(type_)]
+    inputs = [type_ for type_ in types if not is_memory_type(type_)]
     outputs = [value_type(type_) for type_ in types[len(inputs) :]]
     module = ir.Module.create()
     copied = region.operation.clone(ip=ir.InsertionPoint(module.body))

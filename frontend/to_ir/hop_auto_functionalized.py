@@ -12,6 +12,7 @@ from typing import Any, cast
 import torch
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.types import is_torch_type, memory_type, torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 
@@ -103,10 +104,9 @@ def _views(importer, loc, node, kwargs: dict, prefix: str, memories: list[_Memor
     if length is None:
         return importer._import_argument(loc, None)
     views = [_view(importer, loc, node, kwargs, f"{prefix}_{index}", memories) for index in range(length)]
-    optional = any("none" in str(view.type) for view in views)
-    list_type = "!torch.list<optional<tensor>>" if optional else "!torch.list<tensor>"
+    optional = any(is_torch_type(view.type, "none") for view in views)
     with loc:
-        tensors = ir.Type.parse(list_type, importer._c)
+        tensors = torch_type("list<optional<tensor>>" if optional else "list<tensor>", importer._c)
         return ir.Operation.create("torch.prim.ListConstruct", results=[tensors], operands=views).result
 
 
@@ -136,11 +136,11 @@ def _view(importer, loc, node, kwargs: dict, prefix: str, memories: list[_Memory
 
 def _memory_type(importer, like: torch.Tensor, size=None) -> ir.Type:
     value = importer._cc.create_vtensor_type(like.dtype, torch.Size(like.size() if size is None else size))
-    return ir.Type.parse(str(value).replace("!torch.vtensor", "!torch.tensor"), importer._c)
+    return memory_type(value)
 
 
 def _integers(importer, loc, numbers) -> ir.Value:
     values = [importer._import_argument(loc, int(number)) for number in numbers]
     with loc:
-        integers = ir.Type.parse("!torch.list<int>", importer._c)
+        integers = torch_type("list<int>", importer._c)
         return ir.Operation.create("torch.prim.ListConstruct", results=[integers], operands=values).result

@@ -11,6 +11,7 @@ from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
 from dovetail.dialects.calls import FALLBACK, extern
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
@@ -148,7 +149,7 @@ class NodeImporter(GraphNodeImporter):
         before, after = (self._slice(loc, base, dim, *each) if each[0] < each[1] else None for each in kept)
         parts = [part for part in (before, self.resolve_node_value(source), after) if part is not None]
         with loc:
-            tensors = ir.Type.parse("!torch.list<vtensor>", self._c)
+            tensors = torch_type("list<vtensor>", self._c)
             listed = ir.Operation.create("torch.prim.ListConstruct", results=[tensors], operands=parts).result
             operands = [listed, self._import_argument(loc, dim)]
             op = ir.Operation.create("torch.aten.cat", results=[self._cc.node_val_to_type(node)], operands=operands)

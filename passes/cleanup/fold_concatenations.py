@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer
 from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
@@ -63,7 +63,7 @@ def _cat(op: ir.Operation) -> ir.Value | None:
     result = op.results[0]
     if len(values) == 1:
         return values[0] if values[0].type == result.type else None
-    tensors = create("torch.prim.ListConstruct", values, ir.Type.parse("!torch.list<vtensor>"))
+    tensors = create("torch.prim.ListConstruct", values, torch_type("list<vtensor>"))
     return create(_CAT, [tensors, constant(dim)], result.type)
 
 

@@ -68,11 +68,7 @@ def _key(op: ir.Operation) -> tuple:
 
 def _commutes(op: ir.Operation) -> bool:
     info = tensor_info(op.results[0].type)
-    return (
-        info is not None
-        and not info.dtype.startswith("complex")
-        and all(number(alpha) == 1 for alpha in list(op.operands)[2:])
-    )
+    return info is not None and not info.is_complex and all(number(alpha) == 1 for alpha in list(op.operands)[2:])
 
 
 def _drop_unused(ops: list[ir.Operation]) -> None:

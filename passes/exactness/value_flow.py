@@ -112,7 +112,7 @@ class ValueFlow:
         """What is equal for ops that compute the same."""
         pairs = zip(values, operands, strict=True)
         used = tuple([self.steps[step].key if step is not None else self._constant(value) for value, step in pairs])
-        types = () if used else tuple(str(value.type) for value in op.results)
+        types = () if used else tuple(value.type for value in op.results)
         return op.name, used, _attributes(op), types
 
     def _constant(self, value: ir.Value) -> int:

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import SUBGRAPH
 from dovetail.dialects.calls import symbol
 from dovetail.dialects.control_flow import COND, ROLES, control_flow_name, is_subgraph, subgraphs
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import is_torch_type, tensor_info
 from dovetail.passes.base import fail
 
 
@@ -58,7 +58,7 @@ def _callee(op: ir.Operation, role: str, found: Mapping[str, func.FuncOp], pass_
 
 def _check_predicate(op: ir.Operation, types: list[ir.Type], where: str, pass_name: str) -> None:
     infos = [tensor_info(each) for each in types]
-    is_truth = len(types) == 1 and (str(types[0]) == "!torch.bool" or (infos[0] is not None and infos[0].numel == 1))
+    is_truth = len(types) == 1 and (is_torch_type(types[0], "bool") or (infos[0] is not None and infos[0].numel == 1))
     if not is_truth:
         got = ", ".join(f"'{each}'" for each in types) or "nothing"
         raise fail(op, pass_name, f"expects one truth value {where}, got {got}")

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import of_class
 from dovetail.passes.rewriting.own_memory import shared_memory
@@ -29,7 +30,7 @@ def check_own_memory(
 def _check_gradients(backward: func.FuncOp, returned: ir.Operation, pass_name: str) -> None:
     taken: set[ir.Value] = set(backward.body.blocks[0].arguments)
     for index, value in enumerate(returned.operands):
-        if str(value.type).startswith("!torch.vtensor"):
+        if is_value_type(value.type):
             _check(returned, index, taken, f"gradient {index}", pass_name)
 
 

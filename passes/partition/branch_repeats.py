@@ -65,4 +65,4 @@ def _is_value(op: ir.Operation) -> bool:
 
 def _key(op: ir.Operation, operands: list[ir.Value]) -> tuple:
     attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes if name != PINNED))
-    return op.name, tuple(operands), attributes, tuple(str(result.type) for result in op.results)
+    return op.name, tuple(operands), attributes, tuple(result.type for result in op.results)

@@ -11,13 +11,12 @@ from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.rewriting.cloning import body, functions, is_view, operand_ops
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.rules import with_shape
 
 _MOST = MOST_BINDINGS // 2 - 4
 """How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""
@@ -84,7 +83,7 @@ def _key(op: ir.Operation, target: str) -> Hashable | None:
     if made is None or made.shape != info.shape or not _can_be_put_together(info, target) or _is_handed_out(op):
         return None
     numbers = tuple(owner.operation.get_asm(assume_verified=True).partition("=")[2] for owner in others)
-    return aten_name(op), str(tensors[0].type), str(op.results[0].type), numbers
+    return aten_name(op), tensors[0].type, op.results[0].type, numbers
 
 
 def _is_by_element(op: ir.Operation) -> bool:
@@ -124,7 +123,7 @@ def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:
     size = require_tensor_info(last.operands[place].type).numel
     with last.location, ir.InsertionPoint(last):
         flat = [_viewed(op.operands[place], (size,)) for op in group]
-        tensors = _op("torch.prim.ListConstruct", ir.Type.parse("!torch.list<vtensor>"), *flat, placement="view")
+        tensors = _op("torch.prim.ListConstruct", torch_type("list<vtensor>"), *flat, placement="view")
         joined = _op("torch.aten.cat", with_shape(flat[0].type, (size * len(group),)), tensors, constant(0))
         batch = last.clone()
         batch.operands[place] = joined

@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.dovetail.ops.copy import copy
+from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import body, function, functions, of_class
 from dovetail.passes.rewriting.own_memory import shared_memory
@@ -36,7 +37,7 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
         returned = body(backward)[-1]
         taken = set(backward.body.blocks[0].arguments)
         for index, value in enumerate(returned.operands):
-            if "vtensor" in str(value.type):
+            if is_value_type(value.type):
                 _separate(returned, index, taken)
 
 

@@ -6,11 +6,11 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, with_dtype, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, integers, is_none
-from dovetail.passes.rewriting.rules import apply_rules, create, shape, with_dtype, with_shape
+from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
 
 _SUM = "torch.aten.sum.dim_IntList"

@@ -9,6 +9,7 @@ from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.row import ResultMemory
+from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 from dovetail.errors import PassError
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
@@ -150,12 +151,13 @@ def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
 
 def constant_none() -> ir.Value:
     """Builds a `torch.constant.none`."""
-    return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")]).result
+    return ir.Operation.create("torch.constant.none", results=[torch_type("none")]).result
 
 
 def attributes_key(op: ir.Operation) -> tuple[tuple[str, object], ...]:
     """Names and values of `op`'s attributes; equal for ops of equal attributes. MLIR keeps one of equal attributes."""
     attributes = op.attributes
-    if op.name == "torch.vtensor.literal" and "complex" in str(op.results[0].type):
+    info = tensor_info(op.results[0].type) if op.name == "torch.vtensor.literal" else None
+    if info is not None and info.is_complex:
         return (("value", str(op).partition("=")[2]),)  # the bindings can't read its elements
     return tuple([(name, attributes[name]) for name in attributes]) if len(attributes) else ()

@@ -6,9 +6,9 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_tensor_info, torch_type, with_dtype
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.rules import create, made_by, producer, with_dtype
+from dovetail.passes.rewriting.rules import create, made_by, producer
 
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,
@@ -53,21 +53,19 @@ def is_none(value: ir.Value) -> bool:
 def constant(value: float) -> ir.Value:
     """Builds a `torch.constant` of an int, float or bool."""
     if isinstance(value, bool):
-        name, type_, attribute = "bool", "!torch.bool", ir.BoolAttr.get(value)
+        name, attribute = "bool", ir.BoolAttr.get(value)
     elif isinstance(value, int):
-        name, type_, attribute = "int", "!torch.int", ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        name, attribute = "int", ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
     else:
-        name, type_, attribute = "float", "!torch.float", ir.FloatAttr.get(ir.F64Type.get(), value)
+        name, attribute = "float", ir.FloatAttr.get(ir.F64Type.get(), value)
     return ir.Operation.create(
-        f"torch.constant.{name}", results=[ir.Type.parse(type_)], attributes={"value": attribute}
+        f"torch.constant.{name}", results=[torch_type(name)], attributes={"value": attribute}
     ).result
 
 
 def integer_list(values: Sequence[int]) -> ir.Value:
     """Builds a list of ints."""
-    return create(
-        "torch.prim.ListConstruct", [constant(int(each)) for each in values], ir.Type.parse("!torch.list<int>")
-    )
+    return create("torch.prim.ListConstruct", [constant(int(each)) for each in values], torch_type("list<int>"))
 
 
 def dtype_number(dtype: str) -> ir.Value:

@@ -6,7 +6,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
-from dovetail.dialects.torch_facts.types import element, is_tensor, require_tensor_info
+from dovetail.dialects.torch_facts.sizes import static
+from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor, is_value_type, require_tensor_info
 from dovetail.passes.rewriting.cloning import bodies, functions
 
 Rule = Callable[[ir.Operation], ir.Value | None]
@@ -45,7 +46,7 @@ class _KnownSizes(dict[ir.Type, bool]):
     """Whether a type is no tensor's, or one's of known sizes. Remembered, since the text of a type is slow to make."""
 
     def __missing__(self, type_: ir.Type) -> bool:
-        self[type_] = not str(type_).startswith(("!torch.vtensor", "!torch.tensor")) or is_tensor(type_)
+        self[type_] = is_tensor(type_) or not (is_value_type(type_) or is_memory_type(type_))
         return self[type_]
 
 
@@ -72,16 +73,4 @@ def shape(value: ir.Value) -> tuple[int, ...]:
     Raises:
         ValueError: for any other value.
     """
-    return require_tensor_info(value.type).shape
-
-
-def with_shape(type_: ir.Type, sizes: Sequence[int]) -> ir.Type:
-    """The tensor type that differs from `type_` in its sizes only."""
-    prefix, _, element = str(type_).partition("<[")
-    return ir.Type.parse(f"{prefix}<[{','.join(map(str, sizes))}]{element[element.index(']') + 1 :]}")
-
-
-def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
-    """The tensor type that differs from `type_` in its element type only, which PyTorch calls `dtype`."""
-    info = require_tensor_info(type_)
-    return ir.Type.parse(str(type_).replace(f",{element(info.dtype)}", f",{element(dtype)}"))
+    return static(require_tensor_info(value.type).shape)

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.types import with_shape
 from dovetail.passes.rewriting.constants import constant, integer, is_none
-from dovetail.passes.rewriting.rules import create, made_by, shape, with_shape
+from dovetail.passes.rewriting.rules import create, made_by, shape
 
 SLICE = "torch.aten.slice.Tensor"
 

@@ -13,7 +13,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
 from dovetail.errors import EagerWarning
 from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
 from dovetail.runtime.autograd.replay import has_effect
@@ -83,7 +83,7 @@ def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[T
         for index, operand in enumerate(op.operands):
             if operand in gone and is_end:
                 with ir.InsertionPoint(op):
-                    none = ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")])
+                    none = ir.Operation.create("torch.constant.none", results=[torch_type("none")])
                 op.operands[index] = none.result
             elif operand in gone:
                 if operand not in zeros:

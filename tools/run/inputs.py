@@ -8,11 +8,12 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import NAME
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
 from dovetail.runtime.reference import arranged, random_inputs
 from dovetail.tools.run.values import parse_value, type_text
 
-_NUMBERS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
+_NUMBERS = ("int", "float", "bool")
 
 
 def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], seed: int) -> list:
@@ -59,7 +60,8 @@ def _kind(type_: ir.Type) -> str:
     """What an argument of `type_` takes: `2x3xf32`, or `a number of type int`."""
     if isinstance(type_, RefType):
         return type_text(type_.info.shape, getattr(torch, type_.info.dtype))
-    return f"a number of type {_NUMBERS[str(type_)]}"
+    names = [name for name in _NUMBERS if is_torch_type(type_, name)]
+    return f"a number of type {names[0]}"
 
 
 def _kind_of(value: torch.Tensor | int | float | complex) -> str:

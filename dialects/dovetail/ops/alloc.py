@@ -7,7 +7,7 @@ from torch_mlir.dialects.ext import Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
 
 
 class AllocOp(Dovetail.Operation, name="alloc"):
@@ -22,7 +22,7 @@ class AllocOp(Dovetail.Operation, name="alloc"):
         if not verify.is_as_declared(self):
             return True
         type_ = self.memory.type
-        if not str(type_).startswith("!torch.tensor<") or tensor_info(type_) is None:
+        if not (is_memory_type(type_) and is_tensor(type_)):
             return verify.fail(self, f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'")
         return verify.knows_attributes(self)
 

@@ -8,6 +8,7 @@ from torch_mlir.dialects.ext import Operand, Result
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.torch_facts.types import is_value_type
 
 
 class CopyOp(Dovetail.Operation, name="copy"):
@@ -25,7 +26,7 @@ class CopyOp(Dovetail.Operation, name="copy"):
         if not verify.is_as_declared(self):
             return True
         type_ = self.value.type
-        if not str(type_).startswith("!torch.vtensor<"):
+        if not is_value_type(type_):
             return verify.fail(self, f"expects a value of type '!torch.vtensor', got '{type_}'")
         if self.copied.type != type_:
             return verify.fail(self, f"expects result type '{type_}', got '{self.copied.type}'")

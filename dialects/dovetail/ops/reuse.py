@@ -8,7 +8,7 @@ from torch_mlir.dialects.ext import Operand, Result
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor, tensor_info
 
 
 class ReuseOp(Dovetail.Operation, name="reuse"):
@@ -25,7 +25,7 @@ class ReuseOp(Dovetail.Operation, name="reuse"):
         if not verify.is_as_declared(self):
             return True
         type_ = self.memory.type
-        if not str(type_).startswith("!torch.tensor<") or tensor_info(type_) is None:
+        if not (is_memory_type(type_) and is_tensor(type_)):
             return verify.fail(self, f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'")
         if tensor_info(self.dead.type) is None:
             return verify.fail(self, f"expects a tensor with static sizes to reuse, got '{self.dead.type}'")
