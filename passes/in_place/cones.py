@@ -63,19 +63,19 @@ class Cones:
         for other in self.by_value.get(value, ()):
             if other is not update:
                 return other
-        return self.by_name.get(passed(update, value)) if isinstance(value.owner, ir.Block) else None
+        return self.by_name.get(passed(update.call, value)) if isinstance(value.owner, ir.Block) else None
 
 
-def passed(update: Update, inside: ir.Value) -> ir.Value:
-    """What the caller passes for an argument of the update's region."""
-    return update.call.operands[ir.BlockArgument(inside).arg_number]
+def passed(call: ir.Operation, inside: ir.Value) -> ir.Value:
+    """What `call` passes for an argument of the region that it calls."""
+    return call.operands[ir.BlockArgument(inside).arg_number]
 
 
 def is_own(update: Update, inside: ir.Value) -> bool:
     """Whether a value in the region is the old value of the updated argument, element for element."""
     if not isinstance(inside.owner, ir.Block):
         return False
-    owner = passed(update, inside).owner
+    owner = passed(update.call, inside).owner
     is_read = not isinstance(owner, ir.Block) and owner.operation.name == ReadOp.OPERATION_NAME
     return is_read and owner.operation.operands[0] == update.argument
 

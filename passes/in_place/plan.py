@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -31,6 +32,11 @@ class Plan:
     refused: dict[Update, str]
     kept: set[Update]
 
+    @cached_property
+    def updates(self) -> dict[Update, Cone]:
+        """Those of all stages."""
+        return {update: cone for stage in self.stages for update, cone in stage.items()}
+
 
 RegionCalls = Sequence[tuple[ir.Operation, func.FuncOp]]
 
@@ -40,62 +46,91 @@ def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
 
     `calls` are all calls of regions in `@forward`, in order.
     """
-    alive, refused = list(updates), dict[Update, str]()
-    while True:
-        stored, known = _stored(alive, calls), Cones(alive)
-        cones = {each: known.cone(each, stored[symbol(each.region)]) for each in alive}
-        computed, kept = _needed(cones, stored, calls)
-        reasons = {each: _refusal(each, cone, each in kept or _owner(each) in computed) for each, cone in cones.items()}
-        verdicts = {each: reason for each, reason in reasons.items() if reason}
-        stages = _stages(cones)
-        if not verdicts:
-            placed = {each for stage in stages for each in stage}
-            stuck = [each for each in alive if each not in placed]
-            verdicts = dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
-        if not verdicts:
-            return Plan(stages, refused, kept)
-        refused |= verdicts
-        alive = [each for each in alive if each not in verdicts]
+    refused: dict[Update, str] = {}
+    while (attempt := Attempt([each for each in updates if each not in refused], calls)).refused:
+        refused |= attempt.refused
+    return Plan(attempt.stages, refused, attempt.kept)
 
 
-def _stored(alive: list[Update], calls: RegionCalls) -> dict[str, set[ir.Value]]:
-    """By region: the values that it stores to memory whatever happens to the updates."""
-    taken = {(symbol(each.region), each.place) for each in alive}
-    found: dict[str, set[ir.Value]] = {}
-    for _, region in calls:
-        name = symbol(region)
-        stores = (op.operands for op in body(region) if op.name == STORE)
-        found[name] = {value for value, memory in stores if (name, ir.BlockArgument(memory).arg_number) not in taken}
-    return found
+@dataclass(frozen=True)
+class Attempt:
+    """What follows if just `updates` are made in place. Each refusal changes all of it, so there is a next attempt.
+
+    Each property follows from those above it.
+    """
+
+    updates: Sequence[Update]
+    calls: RegionCalls
+
+    @cached_property
+    def stored(self) -> dict[str, set[ir.Value]]:
+        """By region: the values that it stores to memory whatever happens to the updates."""
+        taken = {(symbol(each.region), each.place) for each in self.updates}
+        found: dict[str, set[ir.Value]] = {}
+        for _, region in self.calls:
+            name = symbol(region)
+            stores = (op.operands for op in body(region) if op.name == STORE)
+            kept = {value for value, memory in stores if (name, ir.BlockArgument(memory).arg_number) not in taken}
+            found[name] = kept
+        return found
+
+    @cached_property
+    def cones(self) -> dict[Update, Cone]:
+        """What computes each update."""
+        cones = Cones(self.updates)
+        return {each: cones.cone(each, self.stored[symbol(each.region)]) for each in self.updates}
+
+    @cached_property
+    def first(self) -> tuple[set[ir.Operation], set[Update]]:
+        """What must be computed before any update is made: ops of regions, and new values, by their updates.
+
+        A region must compute what it stores anyway, what cones start from, and the new values that something else
+        uses. Later calls come first, since they use what earlier ones compute.
+        """
+        by_name = {each.known_as: each for each in self.updates}
+        wanted = {name: set(values) for name, values in self.stored.items()}
+        for update, cone in self.cones.items():
+            wanted[symbol(update.region)] |= set(cone.inputs)
+        called = {call for call, _ in self.calls}
+        kept = {each for each in self.updates if _users(each) - called}
+        computed: set[ir.Operation] = set()
+        for call, region in reversed(self.calls):
+            name = symbol(region)
+            values = wanted[name] | {each.value for each in kept if each.region == region}
+            ops = ancestors(value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
+            computed |= ops
+            used = {value for op in ops for value in op.operands} | self.stored[name]
+            passed_in = (passed(call, value) for value in used if isinstance(value.owner, ir.Block))
+            kept |= {by_name[value] for value in passed_in if value in by_name}
+        return computed, kept
+
+    @property
+    def kept(self) -> set[Update]:
+        """The updates whose new values are needed before the updates are made."""
+        return self.first[1]
+
+    @cached_property
+    def stages(self) -> list[dict[Update, Cone]]:
+        """The updates in an order to run in, without those that wait for each other."""
+        return _stages(self.cones)
+
+    @cached_property
+    def refused(self) -> dict[Update, str]:
+        """What can't be made in place after all, with the reason: each that is so by itself, else one that waits."""
+        computed, kept = self.first
+        reasons = {
+            update: _refusal(update, cone, update in kept or _owner(update) in computed)
+            for update, cone in self.cones.items()
+        }
+        found = {update: reason for update, reason in reasons.items() if reason}
+        placed = {update for stage in self.stages for update in stage}
+        stuck = [update for update in self.updates if update not in placed]
+        return found or dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
 
 
-def _needed(
-    cones: dict[Update, Cone], stored: dict[str, set[ir.Value]], calls: RegionCalls
-) -> tuple[set[ir.Operation], set[Update]]:
-    """The ops of regions that must run before the updates do, and the updates whose new values the host then needs."""
-    by_name = {each.known_as: each for each in cones}
-    wanted = {name: set(values) for name, values in stored.items()}
-    for each, cone in cones.items():
-        wanted[symbol(each.region)] |= set(cone.inputs)
-    called = {call for call, _ in calls}
-    kept = {each for each in cones if any(_is_needed(use.owner.operation, each, called) for use in each.known_as.uses)}
-    computed: set[ir.Operation] = set()
-    for call, region in reversed(calls):
-        name = symbol(region)
-        values = wanted[name] - set(region.body.blocks[0].arguments)
-        values |= {each.value for each in kept if each.region == region}
-        ops = ancestors(value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
-        computed |= ops
-        used = {value for op in ops for value in op.operands} | stored[name]
-        for value in used:
-            if isinstance(value.owner, ir.Block):
-                known_as = call.operands[ir.BlockArgument(value).arg_number]
-                kept |= {by_name[known_as]} if known_as in by_name else set()
-    return computed, kept
-
-
-def _is_needed(user: ir.Operation, update: Update, called: set[ir.Operation]) -> bool:
-    return user != update.own and user not in called
+def _users(update: Update) -> set[ir.Operation]:
+    """What uses the new value in `@forward`, other than to hand it out."""
+    return {use.owner.operation for use in update.known_as.uses} - {update.own}
 
 
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
@@ -105,7 +140,7 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if count > MAX_INPUTS:
         return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
     for each in cone.inputs:
-        shares = isinstance(each.owner, ir.Block) and update.argument in may_share(passed(update, each))
+        shares = isinstance(each.owner, ir.Block) and update.argument in may_share(passed(update.call, each))
         if shares and not is_own(update, each):
             return "its old value is read through a view"
         if is_own(update, each) and dtype.startswith(("int", "uint")):
@@ -120,7 +155,7 @@ def _stages(cones: dict[Update, Cone]) -> list[dict[Update, Cone]]:
     by_argument = {each.argument: each for each in cones}
     before = {each: set(cone.updated.values()) for each, cone in cones.items()}
     for each, cone in cones.items():
-        outside = (passed(each, value) for value in cone.inputs if isinstance(value.owner, ir.Block))
+        outside = (passed(each.call, value) for value in cone.inputs if isinstance(value.owner, ir.Block))
         for argument in {argument for value in outside for argument in may_share(value)} - {each.argument}:
             if argument in by_argument:
                 before[by_argument[argument]].add(each)

@@ -1,20 +1,21 @@
 """Pass `prove-in-place`: regions write mutated arguments' memory themselves, where that is proved to be safe."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
-from dovetail.dialects.calls import referred, symbol
-from dovetail.dialects.dovetail import ReadOp, WriteOp
+from dovetail.dialects.calls import referred
+from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
+from dovetail.dialects.memory.contents import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
-from dovetail.passes.in_place.cones import is_own
+from dovetail.passes.in_place.cones import Cone, is_own
 from dovetail.passes.in_place.plan import Plan, plan_updates
-from dovetail.passes.in_place.update_regions import Source, make_update
+from dovetail.passes.in_place.update_regions import Source, UpdateBuilder, build_rest
 from dovetail.passes.rewriting.cloning import alias_root, bodies, body, functions, of_class
 
 
@@ -66,37 +67,54 @@ def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
     return f"{write.location}: remark: {name} {what}"
 
 
-def _regions(updates: Iterable[Update]) -> dict[str, tuple[func.FuncOp, ir.Operation]]:
-    """The regions that updates are taken out of, and their calls, by name."""
-    return {symbol(each.region): (each.region, each.call) for each in updates}
-
-
 def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
-    """Takes the updates out of the regions that compute them, and builds those that make them in place."""
-    updates = {each: cone for stage in plan.stages for each, cone in stage.items()}
+    """Builds the regions anew, without the updates, then those of the updates, and drops what these stand for."""
     end = body(forward)[-1]
-    sources = {name: Source(region, call, end) for name, (region, call) in _regions(updates).items()}
-    for each in updates.keys() - plan.kept:
-        sources[symbol(each.region)].taken.add(each.place)
-    for each, cone in updates.items():
-        sources[symbol(each.region)].hand_out(cone.inputs)
-    memory: dict[Update, ir.Value] = {}
-    with ir.InsertionPoint(end):
-        for each, cone in updates.items():
-            proof = "pointwise" if any(is_own(each, value) for value in cone.inputs) else "not read"
-            each.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)
-            with each.write.location:
-                memory[each] = destination(each.argument, proof).memory
-    updated: dict[Update, ir.Value] = {}
+    sources = _sources(plan)
+    known: dict[ir.Value, ir.Value] = {}
+    for source in sources:
+        known |= build_rest(source, end)
+    memory = {update: _destination(update, cone, end) for update, cone in plan.updates.items()}
+    builder = UpdateBuilder(module, end, memory, known, {})
     for number, stage in enumerate(plan.stages):
-        make_update(module, f"forward_update_{number}", stage, end, sources, memory, updated)
-    for each in updates:
-        each.own.operands[0] = updated[each]
-        each.own.move_before(end)
-    host = body(forward)
-    # The last one first: it may have used what an earlier one then has no need to make.
-    for source in sorted(sources.values(), key=lambda each: host.index(each.call), reverse=True):
-        source.prune()
-    for op in of_class(body(forward), ReadOp):
-        if not any(True for _ in op.results[0].uses):
-            op.erase()
+        builder.build(f"forward_update_{number}", stage)
+    for update, value in builder.updated.items():
+        update.own.operands[0] = value
+        update.own.move_before(end)
+    for source in sources:
+        source.call.erase()
+        source.region.operation.erase()
+    _drop_unused(forward)
+
+
+def _sources(plan: Plan) -> list[Source]:
+    """The regions that compute the updates."""
+    found: dict[func.FuncOp, list[Update]] = {}
+    for update in plan.updates:
+        found.setdefault(update.region, []).append(update)
+    return [
+        Source(
+            region,
+            updates[0].call,
+            frozenset(update.place for update in updates if update not in plan.kept),
+            tuple(value for update in updates for value in plan.updates[update].inputs),
+        )
+        for region, updates in found.items()
+    ]
+
+
+def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
+    """States the proof of an update, and builds the memory that it is made in."""
+    proof = "pointwise" if any(is_own(update, value) for value in cone.inputs) else "not read"
+    update.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)
+    with update.write.location, ir.InsertionPoint(end):
+        return destination(update.argument, proof).memory
+
+
+def _drop_unused(forward: func.FuncOp) -> None:
+    """Erases what only the old calls used."""
+    for op in reversed(of_class(body(forward), AllocOp, ReadOp)):
+        loads = [use.owner.operation for value in op.results for use in value.uses]
+        if all(load.name == LOAD and not any(True for _ in load.results[0].uses) for load in loads):
+            for each in (*loads, op):
+                each.erase()

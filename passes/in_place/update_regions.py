@@ -1,140 +1,126 @@
-"""Building the regions of updates in place, and taking them out of the regions that they were in."""
+"""Builds the regions of updates in place, and what is left of the regions that computed the new values."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import referred, symbol
+from dovetail.dialects.calls import symbol
 from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.memory.contents import STORE, load, store
+from dovetail.dialects.memory.contents import STORE, load
+from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
-from dovetail.passes.rewriting.cloning import body, set_signature
+from dovetail.passes.rewriting.cloning import ancestors, body
 from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 
+@dataclass(frozen=True)
 class Source:
     """A region that updates are taken out of.
 
     Attributes:
-        taken: its arguments that the updates were stored to.
-        outside: what the host knows the region's values as, where it knows them.
+        call: its only one.
+        taken: its arguments, by number, that nothing is stored to any more.
+        wanted: its values that updates start from.
     """
 
-    def __init__(self, region: func.FuncOp, call: ir.Operation, end: ir.Operation):
-        self.region, self.call, self.end = region, call, end
-        self.terminator = body(region)[-1]
-        self.taken: set[int] = set()
-        arguments = list(region.body.blocks[0].arguments)
-        self.outside: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
-        self.operands = list(call.operands)
-
-    def hand_out(self, values: Iterable[ir.Value]) -> None:
-        """Makes each of `values` known to the host, by a further destination where the region stores it nowhere."""
-        for value in values:
-            if value not in self.outside:
-                memory = self._stored(value) or self._store(value)
-                with self.call.location, ir.InsertionPoint(self.end):
-                    self.outside[value] = load(memory)
-
-    def _stored(self, value: ir.Value) -> ir.Value | None:
-        for use in value.uses:
-            user = use.owner.operation
-            if user.name == STORE and ir.BlockArgument(user.operands[1]).arg_number not in self.taken:
-                return self.operands[ir.BlockArgument(user.operands[1]).arg_number]
-        return None
-
-    def _store(self, value: ir.Value) -> ir.Value:
-        with self.call.location, ir.InsertionPoint(self.call):
-            memory = alloc(memory_type(value.type)).memory
-        inside = self.region.body.blocks[0].add_argument(memory.type, self.terminator.location)
-        with self.terminator.location, ir.InsertionPoint(self.terminator):
-            store(value, inside)
-        self.operands.append(memory)
-        return memory
-
-    def prune(self) -> None:
-        """Removes what only the updates needed, in the region and around its call."""
-        block = self.region.body.blocks[0]
-        for op in reversed(body(self.region)[:-1]):
-            is_taken = op.name == STORE and ir.BlockArgument(op.operands[1]).arg_number in self.taken
-            is_dead = op.name != STORE and not any(True for result in op.results for _ in result.uses)
-            if is_taken or is_dead:
-                op.erase()
-        used = [any(True for _ in argument.uses) for argument in block.arguments]
-        if any(op.name == STORE for op in body(self.region)):
-            operands = [each for each, is_used in zip(self.operands, used, strict=True) if is_used]
-            with self.call.location, ir.InsertionPoint(self.call):
-                func.CallOp([], referred(self.call.opview, "callee"), operands)
-        self.call.erase()
-        for place in reversed(range(len(used))):
-            if not used[place]:
-                block.erase_argument(place)
-                _drop_memory(self.operands[place])
-        if any(op.name == STORE for op in body(self.region)):
-            set_signature(self.region, [])
-        else:
-            self.region.operation.erase()
+    region: func.FuncOp
+    call: ir.Operation
+    taken: frozenset[int]
+    wanted: tuple[ir.Value, ...]
 
 
-def make_update(
-    module: ir.Module,
-    name: str,
-    stage: Mapping[Update, Cone],
-    end: ir.Operation,
-    sources: Mapping[str, Source],
-    memory: Mapping[Update, ir.Value],
-    updated: dict[Update, ir.Value],
-) -> None:
-    """Builds the region `name` of one stage at the module's end, and its call before `end`.
+def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
+    """Builds what is left of a region, and the call of it, each before the old one, which stays.
 
-    `memory` is each update's destination; `updated` knows the new values of earlier stages and gets those of this one.
+    Nothing is left of a region that nothing needs. What updates start from is loaded before `end`. Returns what the
+    host knows the old region's values as, where it knows them.
     """
-    operands: dict[ir.Value, None] = {}
-    for each, cone in stage.items():
-        outside = sources[symbol(each.region)].outside
-        operands |= dict.fromkeys(outside[value] for value in cone.inputs if not is_own(each, value))
-        operands |= dict.fromkeys(updated[other] for other in cone.updated.values())
-    into = [memory[each] for each in stage]
-    with end.location, ir.InsertionPoint(module.body):
-        region = RegionBuilder(name, [*operands, *into])
-        stored = {}
-        for each, cone in stage.items():
-            outside = sources[symbol(each.region)].outside
-            stored[memory[each]] = _compute(region, each, cone, outside, updated, memory[each])
-        for destination, value in stored.items():
-            region.store(value, region.values[destination])
-        region.finish()
-    with end.location, ir.InsertionPoint(end):
-        func.CallOp([], name, [*operands, *into])
-        for each in stage:
-            updated[each] = load(memory[each])
+    region, call = source.region, source.call
+    known = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
+    stores = _stores(region, source.taken)
+    held = {value: known[memory] for value, memory in stores}
+    new = [value for value in dict.fromkeys(source.wanted) if value not in known and value not in held]
+    with call.location, ir.InsertionPoint(call):
+        into = [alloc(memory_type(value.type)).memory for value in new]
+    held |= zip(new, into, strict=True)
+    ops, inputs = _needed(region, stores, new)
+    if held:
+        with region.location, ir.InsertionPoint(region):
+            rest = RegionBuilder(symbol(region), inputs, [memory.type for memory in into])
+            rest.compute(ops)
+            for value, memory in stores:
+                rest.store(rest.values[value], rest.values[memory])
+            for value, memory in zip(new, rest.memory, strict=True):
+                rest.store(rest.values[value], memory)
+            rest.finish()
+        with call.location, ir.InsertionPoint(call):
+            func.CallOp([], symbol(region), [*(known[each] for each in inputs), *into])
+    with call.location, ir.InsertionPoint(end):
+        return {value: load(held[value]) for value in dict.fromkeys(source.wanted) if value not in known} | known
 
 
-def _compute(
-    region: RegionBuilder,
-    update: Update,
-    cone: Cone,
-    outside: Mapping[ir.Value, ir.Value],
-    updated: Mapping[Update, ir.Value],
-    destination: ir.Value,
-) -> ir.Value:
-    """Clones a cone to the region; returns the new value there."""
-    values = {value: region.values[updated[other]] for value, other in cone.updated.items()}
-    own = [value for value in cone.inputs if is_own(update, value)]
-    values |= {value: region.values[outside[value]] for value in cone.inputs if value not in own}
-    if own:
-        values |= dict.fromkeys(own, region.load(region.values[destination]))
-    region.compute(cone.ops, values)
-    return values[update.value]
+def _stores(region: func.FuncOp, taken: Iterable[int]) -> list[tuple[ir.Value, ir.Value]]:
+    """What `region` stores, and where, other than in the arguments `taken`."""
+    stores = (tuple(op.operands) for op in body(region) if op.name == STORE)
+    return [(value, memory) for value, memory in stores if ir.BlockArgument(memory).arg_number not in taken]
 
 
-def _drop_memory(value: ir.Value) -> None:
-    """Erases an allocation that nobody writes or reads any more."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "dovetail.alloc":
-        return
-    for use in list(value.uses):
-        use.owner.operation.erase()
-    value.owner.operation.erase()
+def _needed(
+    region: func.FuncOp, stores: list[tuple[ir.Value, ir.Value]], values: list[ir.Value]
+) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """The ops of `region` that compute what `stores` store and `values`, and the arguments that this takes."""
+    wanted = [*(value for value, _ in stores), *values]
+    computing = ancestors(value.owner.operation for value in wanted if not isinstance(value.owner, ir.Block))
+    ops = [op for op in body(region) if op in computing and not is_constant(op)]
+    used = {*wanted, *(memory for _, memory in stores), *(value for op in ops for value in op.operands)}
+    return ops, [argument for argument in region.body.blocks[0].arguments if argument in used]
+
+
+@dataclass(frozen=True)
+class UpdateBuilder:
+    """Builds the regions that update arguments, at the module's end, and their calls, before `end`.
+
+    Attributes:
+        memory: each update's destination.
+        known: what the host knows the values as that updates start from.
+        updated: the new values of the updates built so far, as the host knows them.
+    """
+
+    module: ir.Module
+    end: ir.Operation
+    memory: Mapping[Update, ir.Value]
+    known: Mapping[ir.Value, ir.Value]
+    updated: dict[Update, ir.Value]
+
+    def build(self, name: str, stage: Mapping[Update, Cone]) -> None:
+        """Builds the region `name`, which makes the updates of one stage, after the stages that it depends on."""
+        read = dict.fromkeys(value for update, cone in stage.items() for value in self._read(update, cone))
+        operands = [*read, *(self.memory[update] for update in stage)]
+        with self.end.location, ir.InsertionPoint(self.module.body):
+            region = RegionBuilder(name, operands)
+            computed = {update: self._compute(region, update, cone) for update, cone in stage.items()}
+            for update, value in computed.items():
+                region.store(value, region.values[self.memory[update]])
+            region.finish()
+        with self.end.location, ir.InsertionPoint(self.end):
+            func.CallOp([], name, operands)
+            self.updated.update({update: load(self.memory[update]) for update in stage})
+
+    def _read(self, update: Update, cone: Cone) -> list[ir.Value]:
+        """What an update reads besides the memory that it updates."""
+        values = [self.known[value] for value in cone.inputs if not is_own(update, value)]
+        return [*values, *(self.updated[other] for other in cone.updated.values())]
+
+    def _compute(self, region: RegionBuilder, update: Update, cone: Cone) -> ir.Value:
+        """Clones a cone to the region; returns the new value there."""
+        own = [value for value in cone.inputs if is_own(update, value)]
+        values = {value: region.values[self.known[value]] for value in cone.inputs if value not in own}
+        values |= {value: region.values[self.updated[other]] for value, other in cone.updated.items()}
+        if own:
+            values |= dict.fromkeys(own, region.load(region.values[self.memory[update]]))
+        region.compute(cone.ops, values)
+        return values[update.value]
