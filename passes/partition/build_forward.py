@@ -11,7 +11,7 @@ from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
-from dovetail.passes.partition.saved_memory import SavedMemory
+from dovetail.passes.partition.saved_memory import Fate, SavedMemory
 from dovetail.passes.rewriting.cloning import set_signature
 
 
@@ -26,16 +26,15 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
         for value in halves.written:
             cloned = values[graph.values[value]]
             owned.append(own(cloned, RefType.of(cloned.type), False).ref)
-        results = [*owned, *(_saved(graph, memory, value, values) for value in saved)]
+        fates = [memory.fate(value) for value in saved]
+        results = list(owned)
+        for value, fate in zip(saved, fates, strict=True):
+            kept = values[graph.values[value]]
+            results.append(copy(kept).copied if fate is Fate.COPY else kept)
         func.ReturnOp(results)
     set_signature(forward, [value.type for value in results])
     if results:
         facts: list[dict[str, ir.Attribute]] = [{}] * len(owned)
-        facts += [{SAVED: ir.StringAttr.get(memory.check(value))} for value in saved]
+        facts += [{SAVED: ir.StringAttr.get(fate.kind)} for fate in fates]
         forward.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
     return [value.type for value in owned]
-
-
-def _saved(graph: JointGraph, memory: SavedMemory, value: int, values: dict[ir.Value, ir.Value]) -> ir.Value:
-    cloned = values[graph.values[value]]
-    return copy(cloned).copied if memory.is_copied(value) else cloned

@@ -1,6 +1,7 @@
 """What may happen to the memory of a saved value between forward and backward."""
 
 from collections import Counter
+from enum import Enum
 from functools import cached_property
 
 from torch_mlir import ir
@@ -9,6 +10,22 @@ from dovetail.dialects.attributes import ARGUMENTS, STATIC, WATCHED
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.passes.partition.joint_graph import JointGraph
+
+
+class Fate(Enum):
+    """How a value is saved."""
+
+    PRIVATE = "private"
+    """As it is: nobody else can change its memory."""
+    CHECKED = "checked"
+    """As it is: the backward raises if its memory has changed."""
+    COPY = "copy"
+    """As a copy, which is private: its memory may change, and the backward must not mind."""
+
+    @property
+    def kind(self) -> str:
+        """What `dovetail.saved` says of the value."""
+        return "checked" if self is Fate.CHECKED else "private"
 
 
 class SavedMemory:
@@ -34,31 +51,31 @@ class SavedMemory:
         ref = self.graph.nodes[producer].operands[0]
         return ref < len(self.facts) and self.argument_has(ref, STATIC)
 
-    def is_copied(self, value: int) -> bool:
-        """What may change before the backward, though eager's backward would not mind, is saved as a copy."""
-        return self.graph.roots[value] in self._written or self.is_exposed(value)
+    def fate(self, value: int) -> Fate:
+        """What becomes of a value when it is saved.
 
-    def is_exposed(self, value: int) -> bool:
-        """Whether the user may change the memory of `value` before the backward, and eager's would not mind.
+        | the call changes its memory | the user can change it | eager would mind, or it lives on anyway | fate      |
+        |-----------------------------|------------------------|-----------------------------------------|-----------|
+        | yes                         |                        |                                         | `COPY`    |
+        | no                          | no                     |                                         | `PRIVATE` |
+        | no                          | yes                    | yes                                     | `CHECKED` |
+        | no                          | yes                    | no                                      | `COPY`    |
+        """
+        root = self.graph.roots[value]
+        if root in self._written:
+            return Fate.COPY
+        if root not in self._handed_out and not isinstance(self.graph.values[root].type, RefType):
+            return Fate.PRIVATE
+        return Fate.CHECKED if self._is_watched(root) or self.is_static(value) else Fate.COPY
+
+    def _is_watched(self, root: int) -> bool:
+        """Whether eager's backward raises if the memory of `root` has changed.
 
         Where checkpointing keeps eager from saving anything, eager's reads the memory again: here, a change raises. So
         does one beside wrapper subclasses, of which the graph does not say what eager saves.
         """
         is_unknown = self._is_checkpointed or ARGUMENTS in self.graph.joint.attributes
-        if self.graph.roots[value] in self._watched or (is_unknown and not self._watched):
-            return False
-        return self._is_visible(value) and not self.is_static(value)
-
-    def check(self, value: int) -> str:
-        """What `dovetail.saved` says of a saved value."""
-        return "checked" if self._is_visible(value) and not self.is_exposed(value) else "private"
-
-    def _is_visible(self, value: int) -> bool:
-        """Whether the user can change a saved value's memory between forward and backward."""
-        root = self.graph.roots[value]
-        if root in self._written:
-            return False
-        return root in self._handed_out or isinstance(self.graph.values[root].type, RefType)
+        return root in self._watched or (is_unknown and not self._watched)
 
     @cached_property
     def _is_checkpointed(self) -> bool:

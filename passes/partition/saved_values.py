@@ -10,7 +10,7 @@ from dovetail.passes.partition.memory_budget import within_budget
 from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.repeated_decisions import repeated_decisions
-from dovetail.passes.partition.saved_memory import SavedMemory
+from dovetail.passes.partition.saved_memory import Fate, SavedMemory
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
@@ -61,4 +61,4 @@ def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
         return None
     if node.is_saved or memory.is_static(value):
         return 1
-    return (1 + _BYTE * info.nbytes) * (2 if memory.is_copied(value) else 1)
+    return (1 + _BYTE * info.nbytes) * (2 if memory.fate(value) is Fate.COPY else 1)
