@@ -11,6 +11,7 @@ from contextvars import ContextVar
 import torch
 
 from dovetail.frontend.decompose.comparisons import COMPARISONS
+from dovetail.frontend.decompose.variance import VARIANCES
 
 aten = torch.ops.aten
 
@@ -209,30 +210,6 @@ def _vector_norm(
     return (total.sqrt() if ord == 2 else total).to(result)
 
 
-def _var_mean(
-    value: torch.Tensor, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The mean of the squared differences; sums are in float64, so that equal numbers have none.
-
-    IREE divides by a negative number where the correction is larger than the count; eager's divisor is never below 0.
-    """
-    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
-        return NotImplemented
-    dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
-    count = math.prod(value.size(each) for each in dims)
-    wide = value.to(torch.float32) if value.dtype in _HALVES else value
-    mean = wide.sum(dims, True, dtype=torch.float64) / float(count)
-    centred = wide - mean.to(wide.dtype)
-    squares = (centred * centred).sum(dims, keepdim, dtype=torch.float64)
-    var = squares / float(max(count - (1 if correction is None else correction), 0))
-    return var.to(value.dtype), (mean if keepdim else mean.squeeze(dims)).to(value.dtype)
-
-
-def _var(value: torch.Tensor, *args, **kwargs) -> torch.Tensor:
-    found = _var_mean(value, *args, **kwargs)
-    return found if found is NotImplemented else found[0]
-
-
 def _pad(value: torch.Tensor, pad: list[int], fill: float = 0) -> torch.Tensor:
     """torch-mlir refuses to pad by less than nothing."""
     if all(size >= 0 for size in pad):
@@ -344,8 +321,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
         )
     },
     aten.linalg_vector_norm.default: _vector_norm,
-    aten.var.correction: _var,
-    aten.var_mean.correction: _var_mean,
+    **VARIANCES,
     aten.elu.default: _elu,
     aten.atanh.default: _atanh,
     aten.hardsigmoid_backward.default: _hardsigmoid_backward,

@@ -70,7 +70,7 @@ class Judge:
             return []
         judged = [*left]
         right = self._run(call, nullcontext(), left, wide=True)
-        spread = {key: _error(eager.values[key], right.values.get(key)) for key in left}
+        spread = {key: _eager_error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
         for seed in range(_RUNS + 1):
             for key, where in list(left.items()):
@@ -143,6 +143,14 @@ def _error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
     return torch.where(distance.isfinite(), distance, torch.nan)
 
 
+def _eager_error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
+    """Distances, infinite where eager's own run is not finite and the value in double precision is: it overflowed."""
+    error = _error(values, right)
+    if right is None or right.shape != values.shape:
+        return error
+    return torch.where(~values.isfinite() & right.to(values.dtype).isfinite(), torch.inf, error)
+
+
 def _allowed(right: torch.Tensor, spread: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     rounding = torch.zeros_like(spread)
     if dtype.is_floating_point:
@@ -155,7 +163,8 @@ def _far(values: torch.Tensor, right: torch.Tensor | None, spread: torch.Tensor,
     """Of the elements `where`, those beyond the bound."""
     if right is None or right.shape != values.shape:
         return where
-    return where & ~((values.double() - right.double()).abs() <= _allowed(right, spread, values.dtype))
+    allowed = _allowed(right, spread, values.dtype)
+    return where & ~allowed.isinf() & ~((values.double() - right.double()).abs() <= allowed)
 
 
 def _difference(

@@ -1,11 +1,10 @@
 """Runs every op in double precision and rounds its results at random, to learn what rounding does to a program.
 
 Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997): operands are up to half a unit in the last place off, and
-each result is rounded up or down. To that comes what ATen's kernel is off at operands nearby: inside of a kernel numbers
-cancel and are rounded, too (the gradient of gelu is nearly zero at -0.75), and at the operands themselves it may be
+each result is rounded up or down. To that comes what ATen's kernel is off at operands nearby: numbers cancel and are
+rounded inside of a kernel, too (the gradient of gelu is nearly zero at -0.75), and at the operands themselves it may be
 right by luck. What an op computes exactly stays exact, so comparisons and roundings of exact numbers are decided as
-ever. A sum is exact if its result needs a few bits less than there are: it may fit by luck, and
-be rounded on the way.
+ever. A sum is exact if its result needs a few bits less than there are: it may fit by luck, and be rounded on the way.
 """
 
 import math

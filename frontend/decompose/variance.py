@@ -1,0 +1,113 @@
+"""Variances from simpler ops, deviations, and normalization by those of a batch, in double precision where eager is."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch._decomp import get_decompositions
+
+aten = torch.ops.aten
+
+_without_statistics = aten._native_batch_norm_legit.no_stats
+_functional = aten._native_batch_norm_legit_functional.default
+_by_pytorch = get_decompositions([_without_statistics, _functional])
+
+
+def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Variance and mean over `dims`, which are kept, in float64: equal numbers have no variance, and 1e30 has a square.
+
+    IREE divides by a negative number where the correction is larger than the count; eager's divisor is never below 0.
+    """
+    count = math.prod(value.size(each) for each in dims)
+    wide = value if value.dtype is torch.float64 else value.to(torch.float32)
+    mean = wide.sum(dims, True, dtype=torch.float64) / float(count)
+    centred = (wide - mean.to(wide.dtype)).to(torch.float64)
+    return (centred * centred).sum(dims, True) / float(max(count - correction, 0)), mean
+
+
+def _reduced(
+    value: torch.Tensor, dim: list[int] | None, correction: float | None, keepdim: bool
+) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Variance and mean as ATen's ops of these arguments give them, but in float64; None of what has none."""
+    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+        return None
+    dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
+    var, mean = _moments(value, dims, 1 if correction is None else correction)
+    return (var, mean) if keepdim else (var.squeeze(dims), mean.squeeze(dims))
+
+
+def _var_mean(
+    value: torch.Tensor, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    found = _reduced(value, dim, correction, keepdim)
+    return NotImplemented if found is None else (found[0].to(value.dtype), found[1].to(value.dtype))
+
+
+def _std_mean(
+    value: torch.Tensor, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The root of float64, since the variance may be too large a number for the result's type."""
+    found = _reduced(value, dim, correction, keepdim)
+    if found is None:
+        found = aten.var_mean.correction(value, dim, correction=correction, keepdim=keepdim)
+    return found[0].sqrt().to(value.dtype), found[1].to(value.dtype)
+
+
+def _first(both: Callable) -> Callable:
+    def one(*args, **kwargs) -> torch.Tensor:
+        found = both(*args, **kwargs)
+        return found if found is NotImplemented else found[0]
+
+    return one
+
+
+def _batch_norm(
+    value: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    mean: torch.Tensor | None,
+    variance: torch.Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[torch.Tensor, ...]:
+    """The normalized value, the batch's mean and reciprocal deviation, and the running mean and variance, if any.
+
+    Anything but training in float32 is PyTorch's own decomposition, whose variance overflows where eager's does not.
+    """
+    running = () if mean is None or variance is None else (mean, variance)
+    given = (value, *running, *(each for each in (weight, bias) if each is not None))
+    if not training or value.numel() == 0 or any(each.dtype is not torch.float32 for each in given):
+        if not running:
+            return _by_pytorch[_without_statistics](value, weight, bias, training, momentum, eps)
+        return _by_pytorch[_functional](value, weight, bias, *running, training, momentum, eps)
+    dims = [each for each in range(value.dim()) if each != 1]
+    var, average = _moments(value, dims, 0)
+    reciprocal = (var + eps).rsqrt().to(torch.float32)
+    normal = (value - average.to(torch.float32)) * reciprocal
+    sizes = [1, -1, *[1] * (value.dim() - 2)]
+    if weight is not None:
+        normal = normal * weight.view(sizes)
+    if bias is not None:
+        normal = normal + bias.view(sizes)
+    saved = average.squeeze(dims).to(torch.float32), reciprocal.squeeze(dims)
+    if not running:
+        return normal, *saved
+    count = value.numel() // value.size(1)
+    unbiased = (var.squeeze(dims) * (count / (count - 1) if count > 1 else math.nan)).to(torch.float32)
+    pairs = zip((saved[0], unbiased), running, strict=True)
+    return normal, *saved, *(new * momentum + old * (1 - momentum) for new, old in pairs)
+
+
+def _batch_norm_without_statistics(value: torch.Tensor, weight, bias, training: bool, momentum: float, eps: float):
+    return _batch_norm(value, weight, bias, None, None, training, momentum, eps)
+
+
+VARIANCES: dict[torch._ops.OpOverload, Callable] = {
+    aten.var.correction: _first(_var_mean),
+    aten.var_mean.correction: _var_mean,
+    aten.std.correction: _first(_std_mean),
+    aten.std_mean.correction: _std_mean,
+    _without_statistics: _batch_norm_without_statistics,
+    _functional: _batch_norm,
+}

@@ -1,0 +1,40 @@
+"""Variances, deviations and batch norms, against eager."""
+
+import copy
+
+import pytest
+import torch
+
+import dovetail
+
+HUGE = torch.linspace(-3, 3, 40).reshape(8, 5) * torch.tensor([1.0, 1e30, 1e-30, 1e19, 0.0])
+
+
+@pytest.mark.parametrize("op", [torch.std, torch.std_mean, torch.var, torch.var_mean])
+def test_numbers_whose_square_overflows(op):
+    """The deviation of numbers of about 1e30 was infinite: their variance is no float32, but eager's is no float32."""
+    for actual, expected in zip(torch.compile(op, backend="dovetail")(HUGE, 0), op(HUGE, 0), strict=True):
+        torch.testing.assert_close(actual, expected, atol=0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("has_statistics", [False, True])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(8, 5), (2, 5, 2, 2)])
+def test_batch_norm(has_statistics: bool, affine: bool, shape: tuple[int, ...]):
+    """A channel of about 1e30 became zeros, where most of eager's kernels add up in float64; strides are eager's."""
+    kind = torch.nn.BatchNorm1d if len(shape) == 2 else torch.nn.BatchNorm2d
+    module = kind(5, affine=affine, track_running_stats=has_statistics)
+    value = HUGE if len(shape) == 2 else HUGE.view(2, 2, 2, 5).permute(0, 3, 1, 2)
+    strides = module(value).stride()
+    precise, compiled = copy.deepcopy(module).double(), torch.compile(module, backend="dovetail")
+    dovetail.stats(reset=True)
+    shown = []
+    for function, dtype in ((compiled, torch.float32), (precise, torch.float64)):
+        leaf = value.to(dtype, copy=True).requires_grad_()
+        result = function(leaf)
+        (result * result * torch.arange(1.0, 41).view(shape)).sum().backward()
+        shown.append([result, leaf.grad, *function.buffers(), *(each.grad for each in function.parameters())])
+    assert shown[0][0].stride() == strides
+    for ours, expected in zip(*shown, strict=True):
+        torch.testing.assert_close(ours, expected.to(ours.dtype), atol=1e-4, rtol=1e-4)
+    assert not dovetail.stats().eager
