@@ -42,6 +42,19 @@ def _minimum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return torch.where((left <= right) | left.isnan(), left, right)
 
 
+def _fmax(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """torch-mlir has no broadcast of it."""
+    if not torch.result_type(left, right).is_floating_point:
+        return torch.maximum(left, right)
+    return torch.where((left >= right) | right.isnan(), left, right)
+
+
+def _fmin(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    if not torch.result_type(left, right).is_floating_point:
+        return torch.minimum(left, right)
+    return torch.where((left <= right) | right.isnan(), left, right)
+
+
 def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = None) -> torch.Tensor:
     bounds = [bound for bound in (low, high) if bound is not None]
     dtype = value.dtype
@@ -296,6 +309,8 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten._to_copy.default: _to_copy,
     aten.maximum.default: _maximum,
     aten.minimum.default: _minimum,
+    aten.fmax.default: _fmax,
+    aten.fmin.default: _fmin,
     aten.clamp.default: _clamp,
     aten.clamp.Tensor: _clamp_tensor,
     aten.hardtanh.default: _hardtanh,

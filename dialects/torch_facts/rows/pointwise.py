@@ -24,6 +24,7 @@ _FAILS = Refused("does not compile")
 _FOLDED = Refused("of constants it is folded to a wrong one", FLOATS, decided_by=DecidedBy.FIRST, of_constants=True)
 _FOLDED_HALVES = replace(_FOLDED, dtypes=HALVES, overloads=("Scalar",))
 _INEXACT = Refused("off by thirty times eager's error", FLOATS)
+_NO_BROADCAST = Refused("does not compile for operands of different sizes")
 _NO_DOUBLES = Refused("float64 version does not link", DOUBLES)
 _NO_TRUTH = Refused("truth values do not compile, or compare as -1", ("bool",))
 _OVERFLOWS = Refused("wrong where an intermediate result overflows")
@@ -88,6 +89,8 @@ POINTWISE = (
     pointwise("expm1", refused=(_CANCELS_DOUBLES,)),
     pointwise("floor", decides_by=(0,), rounding=Rounding.NEVER, tells_subnormals=True),
     pointwise("floor_divide", decides_by=(0, 1), tells_subnormals=True, refused=(_ROUNDS_QUOTIENTS,)),
+    pointwise("fmax", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),
+    pointwise("fmin", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),
     pointwise(
         "fmod",
         decides_by=(0, 1),
@@ -115,6 +118,7 @@ POINTWISE = (
     pointwise("isinf", decides_by=(), tells_subnormals=True),
     pointwise("isnan", decides_by=(), tells_subnormals=True),
     pointwise("le", tells_subnormals=True, refused=(_COMPARES_TRUTH, _FOLDED_HALVES)),
+    pointwise("ldexp"),
     pointwise("leaky_relu"),
     pointwise("leaky_relu_backward", decides_by=(1,), tells_subnormals=True),
     pointwise("lerp", traced=Traced.IN_PARTS),

@@ -161,6 +161,16 @@ def test_what_iree_computes_right_stays_compiled():
     assert dovetail.stats().regions
 
 
+@pytest.mark.parametrize("function", [torch.fmax, torch.fmin, torch.ldexp])
+def test_maxima_beside_nan_and_powers_of_two(function):
+    """Would catch `fmax` that drops a number in favour of NaN or does not broadcast, and an `ldexp` left to ATen."""
+    special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
+    left, right = special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
+    (compiled,) = _strictly_compiled(lambda x, y: [function(x, y) * 2], left, right)
+    torch.testing.assert_close(compiled, function(left, right) * 2, equal_nan=True)
+    assert dovetail.stats().regions
+
+
 @pytest.mark.parametrize("size", [1, 4, SIZE])
 def test_constants_of_truth_values_and_bytes_compile(size: int):
     """Would catch a literal of bytes in a region, which IREE takes for one of signed numbers and refuses."""
