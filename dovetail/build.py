@@ -113,6 +113,6 @@ def _check_strict(module: ir.Module) -> None:
     for op, reason in fallbacks(module):
         name = ir.StringAttr(op.attributes["name"]).value
         raise StrictError(
-            f"{op.location}: {name} can't be compiled: {reason}; docs/op-sweep.md says what can, CONTRIBUTING.md (\"An "
-            "ATen op\") which row of which file decides, and without 'strict' it runs through ATen"
+            f"{op.location}: {name} can't be compiled: {reason}; docs/ops.md says which row decides, CONTRIBUTING.md "
+            "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
         )

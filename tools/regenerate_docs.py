@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dovetail.errors import DovetailError
 from dovetail.tools.documented_explain import explain_sections
+from dovetail.tools.documented_ops import ops_sections
 from dovetail.tools.documented_reference import reference_sections
 from dovetail.tools.documented_semantics import semantics_sections
 from dovetail.tools.documented_walk import walk_sections
@@ -59,6 +60,7 @@ def generated_sections() -> dict[str, str]:
     """Everything that can be generated, by section name; compiles the walk's function."""
     return {
         **reference_sections(),
+        **ops_sections(),
         **walk_sections(),
         **explain_sections(),
         **semantics_sections(),

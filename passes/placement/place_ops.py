@@ -9,6 +9,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
+from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, require_target
@@ -59,11 +60,18 @@ def _place(op: ir.Operation, target: str) -> tuple[str, str]:
     if facts.kind is Kind.LIBRARY:
         return "library", f"library kernel: {facts.kernel}"
     if facts.kind is Kind.UNKNOWN:
-        is_aten = name is not None and name.split(".")[0] in NAMESPACES
-        return "fallback", "no row in dialects/torch_facts/ops.py" if is_aten else "a custom op"
+        return "fallback", _unknown(facts, name)
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
     if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
         return "library", f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
     reason = refusal_of(op, target)
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _unknown(facts: Op, name: str | None) -> str:
+    """Why nothing is known of the work of an op."""
+    if facts.name:
+        return "its row in dialects/torch_facts/rows/opaque.py claims no kind"
+    is_aten = name is not None and name.split(".")[0] in NAMESPACES
+    return "no row in dialects/torch_facts/rows" if is_aten else "a custom op"

@@ -86,8 +86,8 @@ def test_strict_mode_says_what_is_missing():
     assert isinstance(caught.value.inner_exception, StrictError)
     assert "loc(" in place
     assert said == (
-        "torch.aten._fft_r2c can't be compiled: no row in dialects/torch_facts/ops.py; docs/op-sweep.md says what can, "
-        "CONTRIBUTING.md (\"An ATen op\") which row of which file decides, and without 'strict' it runs through ATen"
+        "torch.aten._fft_r2c can't be compiled: no row in dialects/torch_facts/rows; docs/ops.md says which row "
+        "decides, CONTRIBUTING.md (\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
     )
 
 

@@ -12,7 +12,17 @@ from dovetail.dialects.torch_facts.rows.pointwise import POINTWISE
 from dovetail.dialects.torch_facts.rows.reductions import REDUCTIONS
 from dovetail.dialects.torch_facts.rows.views import VIEWS
 
-OPS = (*VIEWS, *POINTWISE, *REDUCTIONS, *MOVEMENT, *CREATION, *LIBRARY, *OPAQUE)
-"""The rows of ATen's ops."""
+FILES = {
+    "views": VIEWS,
+    "pointwise": POINTWISE,
+    "reductions": REDUCTIONS,
+    "movement": MOVEMENT,
+    "creation": CREATION,
+    "library": LIBRARY,
+    "opaque": OPAQUE,
+}
+"""The rows of ATen's ops, by the file that they are in."""
+
+OPS = tuple(row for rows in FILES.values() for row in rows)
 
 ROWS = {row.name: row for row in (*OPS, *DIALECT)}

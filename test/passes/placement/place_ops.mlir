@@ -51,7 +51,7 @@ module attributes {dovetail.level = "split"} {
         : !d, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !m
     // COM: An ATen op that the torch dialect and our table do not know.
     // CHECK: torch.operator "torch.aten.special_i0e"
-    // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "no row in dialects/torch_facts/ops.py"} :
+    // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "no row in dialects/torch_facts/rows"} :
     %rare = torch.operator "torch.aten.special_i0e"(%9) : (!m) -> !m
     // CHECK: torch.operator "torch.aten.bernoulli.p"
     // CHECK-SAME: {dovetail.reason = "has an effect"} :

@@ -1,0 +1,81 @@
+"""The sections of docs/ops.md: what rows can say, what kinds claim, and every row."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import Enum
+
+from dovetail.dialects.torch_facts import row as kinds
+from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.row import Kind, Op, Refused
+from dovetail.dialects.torch_facts.rows import FILES
+from dovetail.frontend.decompose.replacements import REPLACEMENTS
+from dovetail.tools.documented_attributes import documented_attributes
+
+_CLAIMS_NOTHING = Op("")
+_KINDS = {
+    Kind.VIEW: kinds.view(""),
+    Kind.POINTWISE: kinds.pointwise(""),
+    Kind.REDUCTION: kinds.reduction(""),
+    Kind.MOVEMENT: kinds.movement(""),
+    Kind.CREATION: kinds.creation(""),
+    Kind.LIBRARY: kinds.library(""),
+    Kind.UNKNOWN: _CLAIMS_NOTHING,
+}
+_TYPES = {kinds.FLOATS + kinds.INTEGERS: "", kinds.FLOATS: " (floats)", kinds.INTEGERS: " (integers)"}
+_OWN_COLUMNS = ("name", "kind", "refused")
+
+
+def ops_sections() -> dict[str, str]:
+    """The sections by name."""
+    return {"ops:fields": _fields(), "ops:kinds": _claims(), "ops:rows": "\n".join(map(_file, FILES))}
+
+
+def _fields() -> str:
+    return f"{_table('field', Op)}\n{_table('field of `refused`', Refused)}"
+
+
+def _table(title: str, cls: type) -> str:
+    rows = [f"| `{name}` | {text} |\n" for name, text in documented_attributes(cls).items()]
+    return f"| {title} | says |\n|---|---|\n{''.join(rows)}"
+
+
+def _claims() -> str:
+    head = "| kind | claims, unless a row says otherwise |\n|---|---|\n"
+    return head + "".join(f"| {kind.value} | {_said(op, _CLAIMS_NOTHING)} |\n" for kind, op in _KINDS.items())
+
+
+def _file(name: str) -> str:
+    lines = [f"### `{name}.py`", "", "| op | besides its kind | what IREE is not given |", "|---|---|---|"]
+    for row in FILES[name]:
+        lines.append(f"| `{row.name}` | {_said(row, _KINDS[row.kind])} | {'; '.join(_refusals(row))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _said(row: Op, default: Op) -> str:
+    """The fields in which `row` differs from `default`."""
+    names = [each.name for each in fields(Op) if each.name not in _OWN_COLUMNS]
+    differing = [name for name in names if getattr(row, name) != getattr(default, name)]
+    return ", ".join(f"`{name}` {_value(getattr(row, name))}" for name in differing)
+
+
+def _value(value) -> str:
+    match value:
+        case Enum():
+            return str(value.value)
+        case bool():
+            return "yes" if value else "no"
+        case tuple():
+            return " ".join(map(str, value)) or "none"
+        case None:
+            return "by result"
+    return str(getattr(value, "__qualname__", value)).partition(".<locals>")[0]
+
+
+def _refusals(row: Op) -> Iterator[str]:
+    for refused in row.refused:
+        types = _TYPES.get(refused.dtypes, f" ({' '.join(refused.dtypes)})")
+        overloads = "".join(f" `.{each}`" for each in refused.overloads)
+        yield f"{refused.reason}{types}{overloads}"
+    replaced = [f"`.{each._overloadname}`" for each in REPLACEMENTS if row_of_name(str(each)) is row]
+    if replaced:
+        yield f"replaced: {' '.join(replaced)}"
