@@ -14,13 +14,13 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import SAVED, STATIC
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.reading import Module, argument_fact, body
 from dovetail.dialects.torch_facts.ops import Kind, kind, kind_of_name
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.frontend.records import Capture
 from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.rewriting.cloning import body, function, functions, has_argument_attribute
 
 BUDGETS = (0.75, 0.5, 0.25, 0.0)
 
@@ -61,21 +61,21 @@ def ours(captured: Capture, partition: PartitionPass) -> Saved:
             if isinstance(each, PartitionPass):
                 break
             each.run(module)
-        before = _work(function(module, "joint"))
+        before = _work(Module(module).joint)
         partition.run(module)
     kept = list(_kept(module))
-    forward, backward = (_work(functions(module)[name]) for name in ("forward", "backward"))
+    forward, backward = (_work(Module(module).functions[name]) for name in ("forward", "backward"))
     return Saved(sum(kept), len(kept), forward + backward - before)
 
 
 def _kept(module: ir.Module) -> Iterator[int]:
     """Bytes of each saved value that is no parameter's or buffer's memory."""
-    call, forward = (function(module, name) for name in ("call", "forward"))
+    call, forward = Module(module).call, Module(module).forward
     arguments = list(forward.body.blocks[0].arguments)
     returned = body(forward)[-1].operands
     for value, facts in zip(returned, forward.attributes["res_attrs"], strict=True):
         op = value.owner.opview
-        is_static = isinstance(op, ReadOp) and has_argument_attribute(call, arguments.index(op.ref), STATIC)
+        is_static = isinstance(op, ReadOp) and argument_fact(call, arguments.index(op.ref), STATIC) is not None
         if SAVED in ir.DictAttr(facts) and not is_static:
             yield tensor_info(value.type).nbytes
 

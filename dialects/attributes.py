@@ -6,6 +6,9 @@ Each says first on what it stands, then what it means there; docs/dialect.md sho
 LEVEL = "dovetail.level"
 """The module: its level, which `verify-level` compares."""
 
+ROLE = "dovetail.role"
+"""Functions: what it is for; see `Role` in dialects/reading.py."""
+
 # Arguments
 
 NAME = "dovetail.name"
@@ -137,9 +140,6 @@ NOT_IN_PLACE = "dovetail.not_in_place"
 
 # Functions that others run
 
-REGION = "dovetail.region"
-"""Private functions: it is compiled as one unit."""
-
 VARIANT = "dovetail.variant"
 """Regions that were tuned: how it is compiled."""
 
@@ -150,13 +150,10 @@ MEASURED = "dovetail.measured"
 """Regions that were tuned: the figures by which that was chosen."""
 
 PLAN = "dovetail.plan"
-"""Private functions, at level `launches`: it is the launch plan of that region."""
+"""Launch plans: the region that they run."""
 
 CODE = "dovetail.code"
 """Launch plans: the SHA-256, in hex, of the executable that its entries are in."""
-
-SUBGRAPH = "dovetail.subgraph"
-"""Private functions: it is a branch or a loop's part, called from the host."""
 
 THEN = "dovetail.then"
 """Calls of `dovetail.cond`: the function that runs where the predicate holds."""

@@ -4,19 +4,20 @@
 operands. `torch.operator "torch.dovetail.while_loop"(%carried..., %others...)` runs `dovetail.body` on all operands,
 its results being the next carried values, as long as `dovetail.condition` of them holds. Both are library calls
 (`calls.is_extern`), so nothing merges, drops or repeats them. The functions take and return values; they are private,
-with `dovetail.subgraph`. See docs/decisions/0011-control-flow-calls-private-functions.md.
+of role "subgraph". See docs/decisions/0011-control-flow-calls-private-functions.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BODY, CONDITION, ELSE, SUBGRAPH, THEN
-from dovetail.dialects.calls import extern, referred, symbol
+from dovetail.dialects.attributes import BODY, CONDITION, ELSE, THEN
+from dovetail.dialects.calls import extern
+from dovetail.dialects.reading import Module, Role, body, referred
 
 COND, WHILE_LOOP = "dovetail.cond", "dovetail.while_loop"
-ROLES = {COND: (THEN, ELSE), WHILE_LOOP: (CONDITION, BODY)}
+PARTS = {COND: (THEN, ELSE), WHILE_LOOP: (CONDITION, BODY)}
 """The attributes that name each op's functions."""
 
 _REASONS = {COND: "control flow: the host takes the branch", WHILE_LOOP: "control flow: the host runs the loop"}
@@ -25,10 +26,10 @@ _REASONS = {COND: "control flow: the host takes the branch", WHILE_LOOP: "contro
 def control_flow(
     name: str, functions: Sequence[str], operands: Sequence[ir.Value], results: Sequence[ir.Type]
 ) -> ir.Operation:
-    """Builds the call `name` (`COND` or `WHILE_LOOP`) with the symbols of its functions, in the order of `ROLES`."""
+    """Builds the call `name` (`COND` or `WHILE_LOOP`) with the symbols of its functions, in the order of `PARTS`."""
     op = extern(name, _REASONS[name], operands, results)
-    for role, function in zip(ROLES[name], functions, strict=True):
-        op.attributes[role] = ir.FlatSymbolRefAttr.get(function)
+    for part, function in zip(PARTS[name], functions, strict=True):
+        op.attributes[part] = ir.FlatSymbolRefAttr.get(function)
     return op
 
 
@@ -37,18 +38,13 @@ def control_flow_name(op: ir.Operation) -> str | None:
     if op.name != "torch.operator":
         return None
     name = ir.StringAttr(op.attributes["name"]).value.removeprefix("torch.")
-    return name if name in ROLES else None
-
-
-def is_subgraph(op: ir.OpView) -> bool:
-    """Whether `op` is a function that only control flow runs."""
-    return isinstance(op, func.FuncOp) and SUBGRAPH in op.attributes
+    return name if name in PARTS else None
 
 
 def called_subgraphs(op: ir.Operation) -> tuple[str, ...]:
     """The symbols of the functions that a control-flow op runs, () for any other op."""
     name = control_flow_name(op)
-    return tuple(referred(op, role) for role in ROLES[name]) if name else ()
+    return tuple(referred(op, part) for part in PARTS[name]) if name else ()
 
 
 def subgraphs(module: ir.Module) -> dict[str, func.FuncOp]:
@@ -56,7 +52,7 @@ def subgraphs(module: ir.Module) -> dict[str, func.FuncOp]:
 
     A function that runs itself comes nowhere: `verify-level` reports it.
     """
-    found = {symbol(op): op for op in module.body.operations if is_subgraph(op)}
+    found = Module(module).of(Role.SUBGRAPH)
     ordered: dict[str, func.FuncOp] = {}
     while len(ordered) < len(found):
         ready = [name for name, op in found.items() if name not in ordered and _callees(op) <= set(ordered)]
@@ -67,8 +63,4 @@ def subgraphs(module: ir.Module) -> dict[str, func.FuncOp]:
 
 
 def _callees(function_op: func.FuncOp) -> set[str]:
-    return {name for op in _operations(function_op) for name in called_subgraphs(op)}
-
-
-def _operations(function_op: func.FuncOp) -> Iterator[ir.Operation]:
-    return (op.operation for block in function_op.regions[0].blocks for op in block.operations)
+    return {name for op in body(function_op) for name in called_subgraphs(op)}

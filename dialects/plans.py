@@ -8,26 +8,26 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CODE, LEVEL, PLAN
-from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail.ops.barrier import barrier
 from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
 from dovetail.dialects.dovetail.ops.dispatch import dispatch
 from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
 from dovetail.dialects.dovetail.ops.subspan import subspan
 from dovetail.dialects.dovetail.ops.transient import transient
+from dovetail.dialects.reading import Module, Role, referred, set_role, symbol
 from dovetail.dialects.regions import regions
-
-
-def is_plan(op: ir.OpView) -> bool:
-    """Whether `op` is a function that says what a region launches."""
-    return isinstance(op, func.FuncOp) and PLAN in op.attributes
 
 
 def plans(module: ir.Module) -> dict[str, func.FuncOp]:
     """The plans of `module`, by the symbol of their region; raises ValueError for one that is not of a plan's form."""
     found: dict[str, func.FuncOp] = {}
-    for op in filter(is_plan, module.body.operations):
-        if op.is_external or not isinstance(op.attributes[PLAN], ir.FlatSymbolRefAttr) or CODE not in op.attributes:
+    for op in Module(module).of(Role.PLAN).values():
+        if (
+            op.is_external
+            or PLAN not in op.attributes
+            or not isinstance(op.attributes[PLAN], ir.FlatSymbolRefAttr)
+            or CODE not in op.attributes
+        ):
             raise ValueError(f"expected a plan with a body, of one region and with its code, got '@{symbol(op)}'")
         if referred(op, PLAN) in found:
             raise ValueError(f"'@{symbol(op)}' is a second plan for '@{referred(op, PLAN)}'")
@@ -68,6 +68,7 @@ def drop_plans(module: ir.Module) -> None:
 def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> None:
     with region.location, ir.InsertionPoint.after(region):
         plan = func.FuncOp(f"{symbol(region)}_plan", region.type, visibility="private")
+        set_role(plan, Role.PLAN)
         plan.attributes[PLAN] = ir.FlatSymbolRefAttr.get(symbol(region))
         plan.attributes[CODE] = ir.StringAttr.get(code)
         entry = plan.add_entry_block()

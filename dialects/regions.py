@@ -5,11 +5,11 @@ from collections.abc import Collection
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, REGION, VARIANT
-from dovetail.dialects.calls import is_region, symbol
+from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, VARIANT
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.pinned import is_pinned
+from dovetail.dialects.reading import Module
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
@@ -34,7 +34,7 @@ def choice(region: func.FuncOp, name: str, otherwise: str, valid: Collection[str
 
 def regions(module: ir.Module) -> dict[str, func.FuncOp]:
     """The region functions of `module`, by symbol."""
-    return {symbol(op): op for op in module.body.operations if is_region(op)}
+    return Module(module).regions
 
 
 def is_copy(op: ir.Operation) -> bool:
@@ -66,7 +66,7 @@ def _text(region: func.FuncOp) -> str:
             if is_pinned(op.operation):
                 del op.operation.attributes[PINNED]
         main.attributes["sym_name"] = ir.StringAttr.get("main")
-        for name in ("sym_visibility", REGION, *CHOICE):
+        for name in ("sym_visibility", ROLE, *CHOICE):
             if name in main.attributes:
                 del main.attributes[name]
     return str(module)

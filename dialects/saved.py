@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
-from dovetail.dialects.calls import argument_facts, numbers
+from dovetail.dialects.reading import argument_facts, numbers, result_facts
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,6 @@ def checked_results(forward: func.FuncOp) -> dict[int, frozenset[int]]:
     owned = [each for each in result_facts(forward) if SAVED not in each]
     found = {number: _numbers(each, CHECKED_FOR) for number, each in enumerate(owned)}
     return {number: results for number, results in found.items() if results is not None}
-
-
-def result_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
-    """The attributes of each result, of which there may be none at all."""
-    attributes = function_op.attributes
-    stated = attributes["res_attrs"] if "res_attrs" in attributes else ()  # noqa: SIM401 (not a Python dict)
-    return [ir.DictAttr(each) for each in stated]
 
 
 def tangent_results(backward: func.FuncOp) -> list[int]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SAVED
-from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
+from dovetail.dialects.calls import FALLBACK, is_extern, reason
 from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.reading import Role, role
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -19,7 +20,7 @@ def account(module: ir.Module, stats: Stats) -> None:
     stats.regions += len(regions(module))
     for function_op in module.body.operations:
         for op in _operations(function_op):
-            placement = _placement(op, is_region(function_op))
+            placement = _placement(op, role(function_op) is Role.REGION)
             if placement is None:
                 continue
             stats.ops[placement] += 1

@@ -12,9 +12,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.calls import referred
 from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.plans import code_of, digest
+from dovetail.dialects.reading import referred
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.errors import OptionError
 

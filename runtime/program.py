@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 
 import torch
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import WRITES, in_rows, laid_out, with_strides
 from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.calls import is_border, is_guard, is_region, referred, symbol
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
 from dovetail.runtime.autograd.border import Border, read_border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
@@ -26,8 +25,7 @@ from dovetail.runtime.subclasses.boundary import with_subclasses
 def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
     """Like `load_plain_program`, but with the wrapper subclasses that the caller passes and gets."""
     program, sources = load_plain_program(module, executables)
-    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    return with_subclasses(found, program), sources
+    return with_subclasses(Module(module), program), sources
 
 
 def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
@@ -36,36 +34,35 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     `executables` runs the regions, by symbol, as `executable(*inputs, *destinations)`; a region that is not in it runs
     op by op through ATen. Everything else is read from the IR.
     """
-    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    found = Module(module)
     bindings: dict[str, Callable] = {}
     sources: list[Source] = []
-    written = (op.operation.opview for op in found["call"].body.blocks[0].operations)
-    interrupted = Interrupted() if any(isinstance(op, WriteOp | TouchOp | SetMetadataOp) for op in written) else None
+    written = of_class(body(found.call), WriteOp, TouchOp, SetMetadataOp)
+    interrupted = Interrupted() if written else None
 
     def emit(name: str, helpers: Mapping[str, Callable] = _HOST_HELPERS) -> Callable:
-        source = Emitter(found[name], bindings, helpers).emit()
+        source = Emitter(found.functions[name], bindings, helpers).emit()
         sources.append(source)
         return source.load()
 
-    bindings |= {name: make_guard(op) for name, op in found.items() if is_guard(op)}
-    for name, op in found.items():
-        if is_region(op):
-            bindings[name] = executables[name] if name in executables else unboxed(emit(name, _HELPERS))
+    bindings |= {name: make_guard(op) for name, op in found.guards.items()}
+    for name in found.regions:
+        bindings[name] = executables[name] if name in executables else unboxed(emit(name, _HELPERS))
     for name in subgraphs(module):
         bindings[name] = emit(name)
-    for name in ("forward", "backward"):
-        if name in found:
-            bindings[name] = _below_autograd(emit(name))
-    for name, op in found.items():
-        if is_border(op):
-            forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
-            facts = read_border(op, found[forward], found[backward])
-            replay = Replay(_call_of(name, found["call"]), found[forward], found[backward], found)
-            partial = PartialBackward(found[backward], len(facts.saved), found)
-            node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
-            bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
-    call = emit("call", _HELPERS)
-    return (call if interrupted is None else interrupted.finish(call)), sources
+    for name in found.of(Role.FORWARD, Role.BACKWARD):
+        bindings[name] = _below_autograd(emit(name))
+    for name, op in found.borders.items():
+        forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
+        halves = found.functions[forward], found.functions[backward]
+        facts = read_border(op, *halves)
+        [call] = found.calls()[name]
+        replay = Replay(call, *halves, found.functions)
+        partial = PartialBackward(halves[1], len(facts.saved), found.functions)
+        node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
+        bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
+    entry = emit(symbol(found.call), _HELPERS)
+    return (entry if interrupted is None else interrupted.finish(entry)), sources
 
 
 def _refusal(border: Border) -> str | None:
@@ -73,11 +70,6 @@ def _refusal(border: Border) -> str | None:
     if border.written_last is not None:
         return f"{border.written_last}: writes an argument when everything is saved, inside of saved-tensor hooks"
     return None if border.saved else "a call that writes an argument saves nothing, inside of saved-tensor hooks"
-
-
-def _call_of(callee: str, caller: func.FuncOp) -> func.CallOp:
-    calls = (op for op in caller.body.blocks[0].operations if isinstance(op, func.CallOp))
-    return next(op for op in calls if referred(op, "callee") == callee)
 
 
 def _below_autograd(function: Callable) -> Callable:

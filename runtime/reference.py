@@ -12,9 +12,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, check_body
-from dovetail.dialects.calls import is_guard, is_region, referred, symbol
+from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
+from dovetail.dialects.reading import Module, Role, body, referred, role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
@@ -63,8 +64,8 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
 def arranged(module: ir.Module, inputs: Sequence) -> list:
     """These inputs, those that the module's guard knows lying in memory as it says."""
     inputs, entry = list(inputs), _entry(module)
-    guards = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp) and is_guard(op)}
-    for op in _ops(entry):
+    guards = Module(module).guards
+    for op in body(entry):
         if isinstance(op.opview, func.CallOp) and referred(op.opview, "callee") in guards:
             guard = read_guard(guards[referred(op.opview, "callee")])
             places = [list(entry.arguments).index(value) for value in op.operands]
@@ -82,24 +83,23 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     """
     generator = torch.Generator().manual_seed(seed + 1)
     entry = _entry(module)
-    if symbol(entry) == "joint":
-        tangents = [_random(op.results[0].type, generator) for op in _ops(entry) if isinstance(op.opview, TangentOp)]
+    if role(entry) is Role.JOINT:
+        tangents = [_random(op.results[0].type, generator) for op in body(entry) if isinstance(op.opview, TangentOp)]
         return _run_joint(module, entry, _copies(inputs), tangents, seed)
-    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    found = Module(module)
     arguments = _copies(inputs)
     torch.manual_seed(seed)
     results = list(load_plain_program(module, {})[0](list(arguments)))
     gradients: list = []
-    if "backward" in found:
-        backward = found["backward"]
-        types = [type_ for type_ in backward.type.inputs if isinstance(type_, RefType)]
+    if Role.BACKWARD in found:
+        types = [type_ for type_ in found.backward.type.inputs if isinstance(type_, RefType)]
         tangents = [_random(type_, generator) for type_ in types]
-        gradients = _run_backward(module, found, _copies(inputs), tangents, seed)
+        gradients = _run_backward(module, _copies(inputs), tangents, seed)
     return Observation(results, arguments, gradients or [None] * len(arguments))
 
 
 def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
-    bindings = {symbol(op): make_guard(op) for op in module.body.operations if is_guard(op)}
+    bindings = {name: make_guard(op) for name, op in Module(module).guards.items()}
     for name, op in subgraphs(module).items():
         bindings[name] = Emitter(op, bindings).emit().load()
     torch.manual_seed(seed)
@@ -109,33 +109,27 @@ def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents:
     return Observation(list(results), arguments, list(gradients))
 
 
-def _run_backward(module: ir.Module, found: dict, arguments: list, tangents: list, seed: int) -> list:
+def _run_backward(module: ir.Module, arguments: list, tangents: list, seed: int) -> list:
     """Calls forward and backward directly, so that hidden results (bases, written values) get tangents too."""
-    bindings: dict = {}
-    for name, op in found.items():
-        if is_region(op):
-            bindings[name] = unboxed(Emitter(op, bindings).emit().load())
+    found = Module(module)
+    bindings = {name: unboxed(Emitter(op, {}).emit().load()) for name, op in found.regions.items()}
     for name, op in subgraphs(module).items():
         bindings[name] = Emitter(op, bindings).emit().load()
-    forward, backward = (Emitter(found[name], bindings).emit().load() for name in ("forward", "backward"))
+    forward, backward = (Emitter(op, bindings).emit().load() for op in (found.forward, found.backward))
     torch.manual_seed(seed)
     with torch.no_grad():
         returned = forward(list(arguments))
-        saved = len(found["backward"].type.inputs) - len(tangents)
+        saved = len(found.backward.type.inputs) - len(tangents)
         return list(backward([*returned[len(returned) - saved :], *tangents]))
 
 
 def _entry(module: ir.Module) -> func.FuncOp:
-    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    for name in ("joint", "call"):
-        if name in found:
-            check_body(found[name])
-            return found[name]
-    raise ModuleError(f"expected a function '@joint' or '@call' to run, got {', '.join(found) or 'none'}")
-
-
-def _ops(function_op: func.FuncOp):
-    return (op.operation for op in function_op.body.blocks[0].operations)
+    found = Module(module)
+    for op in found.of(Role.JOINT, Role.CALL).values():
+        check_body(op)
+        return op
+    names = ", ".join(f"@{each}" for each in found.functions) or "none"
+    raise ModuleError(f'expected a function of \'{ROLE}\' "joint" or "call" to run, got {names}')
 
 
 def _all_ops(module: ir.Module) -> Iterator[ir.Operation]:

@@ -107,8 +107,8 @@ def _attributes() -> str:
 def _levels() -> str:
     rows = ["| level | function | `dovetail` ops in it |", "|---|---|---|"]
     for level, functions in LEVELS.items():
-        for name, allowed in functions.items():
-            rows.append(f"| {level} | `@{name}` | {' '.join(f'`{op}`' for op in allowed.split())} |")
+        for role, allowed in functions.items():
+            rows.append(f"| {level} | `@{role.value}` | {' '.join(f'`{op}`' for op in allowed.split())} |")
             level = ""
     return "\n".join(rows) + "\n"
 

@@ -12,25 +12,25 @@ from dovetail.backends.python import aten
 from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
 from dovetail.backends.python.operators import overload
-from dovetail.dialects.calls import referred
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.operand_strides import stated_strides
+from dovetail.dialects.reading import Role, referred
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import is_memory, tensor_info
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
 
-# The functions of a program that take one list and empty it; the others take their arguments.
-BOXED = ("forward", "backward")
+# Functions that take one list and empty it; the others take their arguments.
+_BOXED = (Role.FORWARD, Role.BACKWARD)
 
 
 def emit_call(emitter: Emitter, op: func.CallOp) -> None:
     callee = referred(op, "callee")
-    called, operands = emitter.called(callee), list(op.operation.operands)
-    if callee in BOXED:
+    called, operands, taken_for = emitter.called(callee), list(op.operation.operands), emitter.role_of(callee)
+    if taken_for in _BOXED:
         emitter.assign_tuple(op.results, f"{called}([{', '.join(map(emitter.name, operands))}])")
-    elif callee.startswith("apply"):
+    elif taken_for is Role.BORDER:
         emitter.assign_tuple(op.results, f"{called}({', '.join(map(emitter.name, operands))})")
     else:
         emitter.assign(op.results, f"{called}({', '.join(argument(emitter, value) for value in operands)})")

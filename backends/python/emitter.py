@@ -18,7 +18,6 @@ from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emi
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.refs import REFS
-from dovetail.dialects.calls import is_region, symbol
 from dovetail.dialects.dovetail import (
     AllocOp,
     DestinationOp,
@@ -32,6 +31,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.reading import Module, Role, body, module_of, role, symbol
 from dovetail.errors import ModuleError
 
 # What reading an op raises that is valid MLIR, and not what our passes write.
@@ -107,7 +107,7 @@ class Emitter:
         self.line("arguments.clear()")
         if self.has_tangents:
             self.line(f"gradients = [None] * {len(parameters)}")
-        if is_region(self.function):
+        if role(self.function) is Role.REGION:
             spoil_results(self)
         for op in self._operations():
             self._statement(op)
@@ -146,6 +146,14 @@ class Emitter:
             raise ValueError(f"there is no function '@{callee}' that can be called here")
         return self.bind(made_name(callee), self.bindings[callee])
 
+    def role_of(self, callee: str) -> Role | None:
+        """What the function `callee` is for, in the module that the emitted one stands in."""
+        return (
+            None
+            if self._module is None or callee not in self._module.functions
+            else role(self._module.functions[callee])
+        )
+
     def assign(self, results: Iterable[ir.Value], expression: str) -> None:
         """Names what `expression` gives: one result alone, several in a tuple."""
         names = [self.name(result) for result in results]
@@ -157,12 +165,16 @@ class Emitter:
         self.line(f"{as_tuple(names)} = {expression}" if names else expression)
 
     @cached_property
+    def _module(self) -> Module | None:
+        return module_of(self.function)
+
+    @cached_property
     def buffers(self) -> Buffers:
         """Which values lie in the same memory."""
         return host_buffers(self.function)
 
     def _operations(self) -> Iterable[ir.Operation]:
-        return (op.operation for op in self.function.body.blocks[0].operations)
+        return body(self.function)
 
     def _aliases(self) -> dict[ir.Value, ir.Value]:
         """Values that are their memory: reads of what this function does not write, and destinations read back."""

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import GROUP
-from dovetail.dialects.calls import is_guard, referred, symbol
+from dovetail.dialects.reading import argument_facts, body, module_of, of_class, referred
 
 
 def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.Value]:
@@ -25,9 +25,9 @@ def memory_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
 
 
 def _guarded(function_op: func.FuncOp) -> Iterator[tuple[ir.Value, ir.DictAttr]]:
-    module = function_op.operation.parent
-    declared = {symbol(op): op for op in module.opview.body.operations if is_guard(op)} if module else {}
-    for op in function_op.body.blocks[0].operations:
-        if isinstance(op, func.CallOp) and referred(op, "callee") in declared:
-            facts = ir.ArrayAttr(declared[referred(op, "callee")].attributes["arg_attrs"])
-            yield from zip(op.operation.operands, map(ir.DictAttr, facts), strict=True)
+    calls = of_class(body(function_op), func.CallOp)
+    module = module_of(function_op) if calls else None
+    declared = module.guards if module else {}
+    for op in calls if declared else ():
+        if referred(op, "callee") in declared:
+            yield from zip(op.operands, argument_facts(declared[referred(op, "callee")]), strict=True)

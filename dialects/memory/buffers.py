@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import saved_kinds, symbol
+from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.reading import forward_of, returned
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
@@ -151,14 +152,12 @@ class Buffers:
 
 def host_buffers(function_op: func.FuncOp) -> Buffers:
     """The buffers of a host function; the strides of `@backward`'s saved values are those that `@forward` leaves."""
-    module = function_op.operation.parent
-    siblings = module.opview.body.operations if module else ()
-    forward = next((op for op in siblings if isinstance(op, func.FuncOp) and symbol(op) == "forward"), None)
-    if symbol(function_op) != "backward" or forward is None:
+    forward = forward_of(function_op)
+    if forward is None:
         return Buffers(function_op)
     found, count = Buffers(forward), len(saved_kinds(forward))
-    returned = list(found.ops[-1].operands)
-    saved = returned[len(returned) - count :]
+    handed_out = returned(forward)
+    saved = handed_out[len(handed_out) - count :]
     known = zip(function_op.body.blocks[0].arguments, map(found.strides.get, saved), strict=False)
     return Buffers(function_op, {argument: strides for argument, strides in known if strides is not None})
 

@@ -12,11 +12,11 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import saved_kinds, symbol
-from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.reading import COMPUTING, Module, Role, forward_of, role
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
 
@@ -46,15 +46,14 @@ class MemoryUse:
 
 def host_functions(module: ir.Module) -> dict[str, func.FuncOp]:
     """The functions whose memory the program plans: `@forward`, `@backward`, and those that control flow runs."""
-    found = {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-    return {name: op for name, op in found.items() if name in ("forward", "backward") or is_subgraph(op)}
+    return Module(module).of(*COMPUTING)
 
 
-def private_arguments(name: str, found: Mapping[str, func.FuncOp]) -> frozenset[int]:
-    """Positions of the arguments that die in the function `name`: the private saved values of `@backward`."""
-    if name != "backward" or "forward" not in found:
-        return frozenset()
-    return frozenset(place for place, kind in enumerate(saved_kinds(found["forward"])) if kind == "private")
+def private_arguments(function_op: func.FuncOp) -> frozenset[int]:
+    """Positions of the arguments that die in `function_op`: the private saved values of a backward."""
+    forward = forward_of(function_op)
+    kinds = [] if forward is None else saved_kinds(forward)
+    return frozenset(place for place, kind in enumerate(kinds) if kind == "private")
 
 
 def held_bytes(buffers: Buffers, private: frozenset[int]) -> dict[Buffer, int]:
@@ -77,11 +76,10 @@ def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffe
 
 def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
     """What each host function holds, by symbol."""
-    found = host_functions(module)
-    saved = _saved_bytes(found["forward"]) if "forward" in found else 0
+    saved = sum(_saved_bytes(forward) for forward in Module(module).of(Role.FORWARD).values())
     return {
-        name: _use(function_op, private_arguments(name, found), saved if name in ("forward", "backward") else 0)
-        for name, function_op in found.items()
+        name: _use(function_op, private_arguments(function_op), 0 if role(function_op) is Role.SUBGRAPH else saved)
+        for name, function_op in host_functions(module).items()
     }
 
 

@@ -6,21 +6,20 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import TANGENT_OF
-from dovetail.dialects.calls import is_region, referred, symbol
+from dovetail.dialects.reading import Role, argument_fact, body, returned, role, symbol
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.picture_records import Node
 from dovetail.explanation.records import Input, Op, Saved
 from dovetail.explanation.value_origins import Origins, line
 from dovetail.explanation.work import handed_out, is_work, name_of
-from dovetail.passes.rewriting.cloning import body, has_argument_attribute
 
 
 def nodes(origins: Origins, inputs: tuple[Input, ...], saved: tuple[Saved, ...]) -> tuple[Node, ...]:
     """The ops of `@forward` and `@backward`, and the values at their edges, each after what it is computed from."""
     reader = _Dataflow(origins, [each.name for each in inputs])
     reader.forward(saved)
-    if "backward" in origins.functions:
+    if Role.BACKWARD in origins.module:
         reader.backward()
     return tuple(reader.nodes)
 
@@ -37,7 +36,7 @@ class _Dataflow:
         self.origins, self.names = origins, names
         self.nodes: list[Node] = []
         self.of: dict[ir.Value, tuple[int, ...]] = {}
-        self.returned = list(body(origins.functions["forward"])[-1].operands)
+        self.returned = returned(origins.module.forward)
         self.results: dict[ir.Value, str] = {}
         for value, name in handed_out(origins, self.returned, names):
             self.results.setdefault(value, name)
@@ -45,7 +44,7 @@ class _Dataflow:
         self.half = "forward"
 
     def forward(self, saved: tuple[Saved, ...]) -> None:
-        function_op = self.origins.functions["forward"]
+        function_op = self.origins.module.forward
         for name, argument in zip(self.names, function_op.body.blocks[0].arguments, strict=True):
             self.of[argument] = self._add(Node(name, "input", (), _type(argument), ""))
         self._run(function_op)
@@ -57,9 +56,9 @@ class _Dataflow:
 
     def backward(self) -> None:
         self.half = "backward"
-        function_op = self.origins.functions["backward"]
+        function_op = self.origins.module.backward
         for number, argument in enumerate(function_op.body.blocks[0].arguments):
-            if not has_argument_attribute(function_op, number, TANGENT_OF):
+            if argument_fact(function_op, number, TANGENT_OF) is None:
                 self.of[argument] = (self.saved[number],)
                 continue
             facts = ir.DictAttr(function_op.attributes["arg_attrs"][number])
@@ -85,14 +84,14 @@ class _Dataflow:
 
     def _call(self, op: ir.Operation) -> None:
         """A region reads its operands, and overwrites some of them."""
-        region = self.origins.functions[referred(op.opview, "callee")]
+        region = self.origins.module.callee(op)
         arguments = list(region.body.blocks[0].arguments)
         self.of.update({inner: self.of[given] for inner, given in zip(arguments, op.operands, strict=True)})
         self._run(region)
         self.of.update({given: self.of[inner] for inner, given in zip(arguments, op.operands, strict=True)})
 
     def _op(self, op: ir.Operation, sources: tuple[int, ...], at: str, function_op: func.FuncOp) -> Node:
-        place = symbol(function_op) if is_region(function_op) else "library call"
+        place = symbol(function_op) if role(function_op) is Role.REGION else "library call"
         type_ = _type(op.results[0]) if len(op.results) else ""
         return Node(name_of(op), self._role(sources), sources, type_, line(op.location), place, at)
 

@@ -6,12 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
-from dovetail.dialects.calls import is_guard, referred
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.reading import Role, body, of_class, returned, role
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
-from dovetail.passes.rewriting.cloning import alias_root, body
+from dovetail.passes.rewriting.cloning import alias_root
 from dovetail.runtime.guard import Guard as Check
 from dovetail.runtime.guard import Member, read_guard
 
@@ -34,7 +34,7 @@ def tensor_type(type_: ir.Type) -> TensorType | None:
 
 def inputs(origins: Origins) -> tuple[Input, ...]:
     """One record for each argument of `@call`, in order."""
-    caller = origins.functions["call"]
+    caller = origins.module.call
     arguments = list(caller.body.blocks[0].arguments)
     facts = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if arguments else []
     names = [user_name(ir.StringAttr(each[NAME]).value) for each in facts]
@@ -74,9 +74,8 @@ def guard(origins: Origins) -> Guard | None:
 
 
 def _guard_call(origins: Origins) -> tuple[ir.Operation, Check] | None:
-    for op in body(origins.functions["call"]):
-        callee = origins.functions.get(referred(op.opview, "callee")) if isinstance(op.opview, func.CallOp) else None
-        if callee is not None and is_guard(callee):
+    for op in of_class(body(origins.module.call), func.CallOp):
+        if role(callee := origins.module.callee(op)) is Role.GUARD:
             return op, read_guard(callee)
     return None
 
@@ -102,9 +101,9 @@ def _shared(member: Member, other: Member, name: str) -> Sharing:
 
 def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
     call = origins.forward_call()
-    if "backward" not in origins.functions:
+    if Role.BACKWARD not in origins.module:
         return ["no backward" if REQUIRES_GRAD in each else "not needed" for each in facts]
-    delivered = body(origins.functions["backward"])[-1].operands
+    delivered = returned(origins.module.backward)
     found = []
     for each, passed, gradient in zip(facts, call.operands, delivered, strict=True):
         if REQUIRES_GRAD not in each:

@@ -5,19 +5,19 @@ from dataclasses import replace
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType, ViewOp
+from dovetail.dialects.reading import returned
 from dovetail.dialects.regions import is_copy
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.records import Output
 from dovetail.explanation.value_origins import Origins
-from dovetail.passes.rewriting.cloning import body
 
 _END = 2**63 - 1  # what PyTorch passes for the end of an open slice
 
 
 def outputs(origins: Origins, names: list[str]) -> tuple[Output, ...]:
     """One record for each result of `@call`; `names` are the inputs'."""
-    returned = list(body(origins.functions["call"])[-1].operands)
-    return tuple(_Result(returned, index, origins, names).output() for index in range(len(returned)))
+    handed_out = returned(origins.module.call)
+    return tuple(_Result(handed_out, index, origins, names).output() for index in range(len(handed_out)))
 
 
 def memory_of(value: ir.Value, origins: Origins, names: list[str]) -> str:

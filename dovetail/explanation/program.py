@@ -3,6 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import SetGradModeOp
+from dovetail.dialects.reading import Role, body
 from dovetail.explanation.graph import nodes, recomputed
 from dovetail.explanation.inputs import guard, inputs
 from dovetail.explanation.memory import memory
@@ -11,7 +12,6 @@ from dovetail.explanation.picture_records import Stage
 from dovetail.explanation.records import Program
 from dovetail.explanation.value_origins import Origins
 from dovetail.explanation.work import library_calls, regions, saved
-from dovetail.passes.rewriting.cloning import body
 
 
 def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = ()) -> Program:
@@ -21,7 +21,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
     found_outputs = outputs(origins, [each.name for each in found_inputs])
     found_saved = saved(origins, found_inputs)
     found_nodes = nodes(origins, found_inputs, found_saved)
-    modes = [op.opview for op in body(origins.functions["call"]) if isinstance(op.opview, SetGradModeOp)]
+    modes = [op.opview for op in body(origins.module.call) if isinstance(op.opview, SetGradModeOp)]
     return Program(
         inputs=found_inputs,
         outputs=found_outputs,
@@ -33,7 +33,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
         memory=memory(module),
         guard=guard(origins),
         grad_mode=modes[-1].is_enabled if modes else None,
-        has_backward="backward" in origins.functions,
+        has_backward=Role.BACKWARD in origins.module,
         ends=ends,
         ir=str(module),
         stages=stages,

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import symbol
+from dovetail.dialects.reading import body, symbol
 from dovetail.explanation.picture_records import Line, Stage
 from dovetail.explanation.value_origins import frame, line
-from dovetail.passes.rewriting.cloning import body
 
 
 def stage(name: str, module: ir.Module) -> Stage:

@@ -8,9 +8,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD
-from dovetail.dialects.calls import is_border, is_region, referred, symbol
 from dovetail.dialects.dovetail import OwnOp
-from dovetail.passes.rewriting.cloning import alias_root, body, calls, functions
+from dovetail.dialects.reading import Module, Role, body, of_class, referred, returned, role, symbol
+from dovetail.passes.rewriting.cloning import alias_root
 
 _TORCH = Path(torch.__file__).parent
 
@@ -19,19 +19,19 @@ class Origins:
     """Looks through calls of regions and of `@apply`, and through `dovetail.own`. Reads a module at level `regions`."""
 
     def __init__(self, module: ir.Module):
-        self.functions = functions(module)
-        self._calls = calls(module)
+        self.module = Module(module)
+        self._calls = self.module.calls()
 
     def forward_call(self) -> func.CallOp:
         """The call in `@call` that computes: of `@apply`, or of `@forward` where there is no backward."""
-        ops = (op.opview for op in body(self.functions["call"]) if isinstance(op.opview, func.CallOp))
-        return next(op for op in ops if referred(op, "callee") in ("apply", "forward"))
+        ops = (op.opview for op in of_class(body(self.module.call), func.CallOp))
+        return next(op for op in ops if role(self.module.callee(op)) in (Role.BORDER, Role.FORWARD))
 
     def handed_over(self, value: ir.Value) -> ir.Value:
         """What `@forward` returns for `value`, a result of `forward_call`."""
-        callee = self.functions[referred(value.owner.opview, "callee")]
-        forward = self.functions[referred(callee, FORWARD)] if is_border(callee) else callee
-        return body(forward)[-1].operands[ir.OpResult(value).result_number]
+        callee = self.module.callee(value.owner)
+        forward = self.module.functions[referred(callee, FORWARD)] if role(callee) is Role.BORDER else callee
+        return returned(forward)[ir.OpResult(value).result_number]
 
     def producer(self, value: ir.Value) -> ir.Operation | None:
         """The op that computes `value`, None if it is a function's argument."""
@@ -51,7 +51,11 @@ class Origins:
             return None
         number = ir.BlockArgument(root).arg_number
         function_op = root.owner.owner.opview
-        return self.argument(self._calls[symbol(function_op)][0].operands[number]) if is_region(function_op) else number
+        return (
+            self.argument(self._calls[symbol(function_op)][0].operands[number])
+            if role(function_op) is Role.REGION
+            else number
+        )
 
     def line(self, value: ir.Value) -> str:
         """The user's line that computes `value`, as "file.py:12", "" if the IR does not say."""
@@ -69,7 +73,7 @@ class Origins:
             call = use.owner.operation
             if not isinstance(call.opview, func.CallOp):
                 continue
-            region = self.functions[referred(call.opview, "callee")]
+            region = self.module.callee(call)
             for inner in region.body.blocks[0].arguments[use.operand_number].uses:
                 op = inner.owner.operation
                 if op.name != "torch.overwrite.tensor.contents" or inner.operand_number != 1:

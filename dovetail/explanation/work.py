@@ -6,9 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
-from dovetail.dialects.calls import FALLBACK, is_extern, is_region, reason
+from dovetail.dialects.calls import FALLBACK, is_extern, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.reading import Role, body, role
 from dovetail.dialects.regions import choice
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -16,15 +17,15 @@ from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of
 from dovetail.explanation.records import Input, Op, Region, Saved
 from dovetail.explanation.value_origins import Origins, line
-from dovetail.passes.rewriting.cloning import alias_root, body
+from dovetail.passes.rewriting.cloning import alias_root
 
 
 def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     """The results of `@forward` that are kept for the backward."""
-    forward, names = origins.functions["forward"], [each.name for each in inputs]
-    if "backward" not in origins.functions:
+    forward, names = origins.module.forward, [each.name for each in inputs]
+    if Role.BACKWARD not in origins.module:
         return ()
-    stated = saved_values(forward, origins.functions["backward"])
+    stated = saved_values(forward, origins.module.backward)
     returned = list(body(forward)[-1].operands)
     results: dict[ir.Value, str] = {}
     for value, name in handed_out(origins, returned, names):
@@ -59,7 +60,7 @@ def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, name
 
 def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> Iterator[tuple[ir.Value, str]]:
     """What `@forward` owns, each with what `@call` makes of it: the best known use first."""
-    caller = body(origins.functions["call"])
+    caller = body(origins.module.call)
     uses = [(value, f"result {index}") for index, value in enumerate(caller[-1].operands)]
     for op in caller:
         if isinstance(op.opview, WriteOp):
@@ -76,14 +77,13 @@ def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> 
 def regions(origins: Origins) -> tuple[Region, ...]:
     """What is compiled, in order."""
     found = []
-    for name, function_op in origins.functions.items():
-        if is_region(function_op):
-            ops = [op for op in body(function_op) if is_work(op)]
-            lines = dict.fromkeys(line(op.location) for op in ops)
-            names = tuple(name_of(op) for op in ops)
-            places = tuple(each for each in lines if each)
-            measured = choice(function_op, MEASURED, "")
-            found.append(Region(name, len(ops), names, places, _tuned(function_op) if measured else "", measured))
+    for name, function_op in origins.module.regions.items():
+        ops = [op for op in body(function_op) if is_work(op)]
+        lines = dict.fromkeys(line(op.location) for op in ops)
+        names = tuple(name_of(op) for op in ops)
+        places = tuple(each for each in lines if each)
+        measured = choice(function_op, MEASURED, "")
+        found.append(Region(name, len(ops), names, places, _tuned(function_op) if measured else "", measured))
     return tuple(found)
 
 
@@ -95,7 +95,7 @@ def _tuned(region: func.FuncOp) -> str:
 
 def library_calls(origins: Origins) -> tuple[Op, ...]:
     """What runs through ATen, in order, and why."""
-    hosts = [each for each in origins.functions.values() if not (each.is_external or is_region(each))]
+    hosts = [each for each in origins.module.functions.values() if not (each.is_external or role(each) is Role.REGION)]
     ops = [op for each in hosts for op in body(each) if is_extern(op)]
     return tuple(
         Op(name_of(op), line(op.location), reason(op).removeprefix(FALLBACK), reason(op).startswith(FALLBACK))

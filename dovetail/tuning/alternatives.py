@@ -13,13 +13,13 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchers, loaded, write_plans
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
-from dovetail.passes.rewriting.cloning import body, function
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 from dovetail.runtime.launch import choose_driver, prepare
 from dovetail.runtime.plans import unavailable
@@ -123,5 +123,5 @@ class _Runs:
             made[name] = each
         write_plans(module, made)
         bindings = launchers(module, made)
-        run = Emitter(function(module, "host"), bindings, {"ready": prepare}).emit().load()
+        run = Emitter(Module(module).functions["host"], bindings, {"ready": prepare}).emit().load()
         return Alternative(lambda: run(list(self.inputs)))

@@ -7,8 +7,8 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import SUBGRAPH
 from dovetail.dialects.control_flow import COND, WHILE_LOOP, control_flow
+from dovetail.dialects.reading import Role, set_role
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 
@@ -66,7 +66,7 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
     body = importer.fx_importer.module.body
     with ir.Location.unknown(importer._c), ir.InsertionPoint(body):
         function_op = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
-    function_op.attributes[SUBGRAPH] = ir.UnitAttr.get(importer._c)
+    set_role(function_op, Role.SUBGRAPH)
     inner = importer.nested(function_op.add_entry_block())
     inner.import_nodes(each for each in module.graph.nodes if each.op != "output")
     returned = module.graph.output_node().args[0]

@@ -22,6 +22,7 @@ from dovetail.dialects.dovetail.ops.tangent import tangent
 from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
+from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
@@ -55,6 +56,7 @@ class _Joint:
         arguments = [self._argument_type(argument) for argument in capture.inputs]
         with ir.InsertionPoint(module.body):
             self.func = func.FuncOp("joint", ir.FunctionType.get(arguments, []))
+            set_role(self.func, Role.JOINT)
         if capture.once is not None:
             self.func.attributes[ONCE] = ir.StringAttr.get(capture.once)
         if capture.written_last is not None:
@@ -98,6 +100,7 @@ class _Joint:
         refs = [ref for _, ref in checked]
         with ir.InsertionPoint(self.func):
             guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
+        set_role(guard, Role.GUARD)
         guard.attributes[MUTATED] = integer(len(mutated))
         attributes = [guarded(argument, self.capture) for argument, _ in checked]
         guard.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)

@@ -7,11 +7,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
-from dovetail.dialects.calls import argument_facts, numbers, referred, saved_kinds, symbol
+from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
+from dovetail.dialects.reading import Role, argument_facts, body, numbers, of_class, referred, role, symbol
 from dovetail.dialects.saved import SavedValue, tangent_results
 from dovetail.passes.border.saved_uses import saved_uses
-from dovetail.passes.rewriting.cloning import alias_root, body, of_class
+from dovetail.passes.rewriting.cloning import alias_root
 
 
 class MemoryOfSaved:
@@ -81,7 +82,7 @@ class MemoryOfSaved:
 
 
 def _written(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> Iterator[int]:
-    ops = body(found["call"]) if "call" in found else []
+    ops = (op for each in found.values() if role(each) is Role.CALL for op in body(each))
     for call in of_class(ops, func.CallOp):
         if referred(call.opview, "callee") == symbol(border):
             for number, value in enumerate(call.results):

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import referred
 from dovetail.dialects.dovetail import DestinationOp
+from dovetail.dialects.reading import referred
 from dovetail.dialects.torch_facts.types import is_memory
 
 # The numbers of tangents that a value depends on; where these are none, those of the saved values.

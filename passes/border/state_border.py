@@ -7,11 +7,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.calls import is_border, referred
+from dovetail.dialects.reading import Module, referred
 from dovetail.passes.base import Pass
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
 from dovetail.passes.levels.check_border import check_border
-from dovetail.passes.rewriting.cloning import functions, state_facts
+from dovetail.passes.rewriting.cloning import state_facts
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class StateBorderPass(Pass, name="state-border", runs_at="split"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = functions(module)
-        for border in filter(is_border, found.values()):
+        found = Module(module)
+        for border in found.borders.values():
             check_border(border, found, self.name)
             with border.context:
-                _state(border, found)
+                _state(border, found.functions)
 
 
 def _state(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> None:

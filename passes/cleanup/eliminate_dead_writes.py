@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import WriteOp
 from dovetail.dialects.dovetail.ops.touch import touch
+from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.held_values import HeldValues
-from dovetail.passes.rewriting.cloning import body, functions
 
 # What sees memory, or makes another way to it. `tangent` and `gradient` name a ref and look at no memory.
 _OBSERVERS = ("dovetail.read", "dovetail.view", "dovetail.detach", "dovetail.set_metadata", "func.call")
@@ -28,7 +28,7 @@ class EliminateDeadWritesPass(Pass, name="eliminate-dead-writes", runs_at="joint
     """
 
     def run(self, module: ir.Module) -> None:
-        for function_op in functions(module).values():
+        for function_op in Module(module).functions.values():
             if not function_op.is_external:
                 _eliminate(function_op)
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.held_values import HeldValues
-from dovetail.passes.rewriting.cloning import body, functions
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        for function_op in functions(module).values():
+        for function_op in Module(module).functions.values():
             if not function_op.is_external:
                 _forward(function_op)
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.reading import Module
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import attributes_key, bodies, functions
+from dovetail.passes.rewriting.cloning import attributes_key
 from dovetail.passes.rewriting.constants import number
 
 _CONSTANT = "torch.constant."  # more than half of all ops, before they are merged
@@ -29,7 +30,7 @@ class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        for ops in bodies(functions(module)).values():
+        for ops in Module(module).bodies.values():
             _drop_unused(_merge(ops))
 
 

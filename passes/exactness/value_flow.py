@@ -7,11 +7,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import SAVED
-from dovetail.dialects.calls import is_extern, is_region, referred
-from dovetail.dialects.control_flow import is_subgraph
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.reading import Module, Role, body, referred, result_fact, role, symbol
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
-from dovetail.passes.rewriting.cloning import attributes_key, body, fact, functions
+from dovetail.passes.rewriting.cloning import attributes_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class ValueFlow:
 
     def __init__(self, module: ir.Module):
         self.steps: list[Step] = []
-        self._functions = functions(module)
-        self.regions = {name for name, op in self._functions.items() if is_region(op)}
+        self._functions = Module(module).functions
+        self.regions = frozenset(Module(module).regions)
         self._keys: dict[object, int] = {}
 
     def add(self, name: str, passed: Mapping[int, int] | None = None) -> list[int | None]:
@@ -129,18 +129,13 @@ def _attributes(op: ir.Operation) -> tuple:
 
 def flows(module: ir.Module) -> list[ValueFlow]:
     """Of `@joint`, or of `@forward` and then `@backward`, which takes what the other saves; and of each subgraph."""
-    found = functions(module)
+    found = Module(module)
     made = []
-    for name, function_op in found.items():
-        if name in ("joint", "forward") or is_subgraph(function_op):
-            flow = ValueFlow(module)
-            results = flow.add(name)
-            if name == "forward" and "backward" in found:
-                saved = [
-                    step
-                    for index, step in enumerate(results)
-                    if fact(function_op, "res_attrs", index, SAVED) is not None
-                ]
-                flow.add("backward", {index: step for index, step in enumerate(saved) if step is not None})
-            made.append(flow)
+    for name, function_op in found.of(Role.JOINT, Role.FORWARD, Role.SUBGRAPH).items():
+        flow = ValueFlow(module)
+        results = flow.add(name)
+        if role(function_op) is Role.FORWARD and Role.BACKWARD in found:
+            saved = [step for index, step in enumerate(results) if result_fact(function_op, index, SAVED) is not None]
+            flow.add(symbol(found.backward), {index: step for index, step in enumerate(saved) if step is not None})
+        made.append(flow)
     return made

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import Module, Role
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
 from dovetail.passes.exactness.ways import Way, ways
@@ -19,6 +20,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons"):
     """
 
     def run(self, module: ir.Module) -> None:
+        found = Module(module)
         for flow in flows(module):
             places: dict[int, set[str]] = {}
             for step in flow.steps:
@@ -26,7 +28,8 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons"):
             for index, step in enumerate(flow.steps):
                 if step.decided_by:
                     self._check_computed_once(flow, index)
-                if step.decided_by and step.place == "backward" and "forward" in places[step.key]:
+                is_late = step.decided_by and step.place in found.of(Role.BACKWARD)
+                if is_late and places[step.key].intersection(found.of(Role.FORWARD)):
                     self._check_decided_alike(flow, step)
 
     def _check_computed_once(self, flow: ValueFlow, decision: int) -> None:

@@ -1,19 +1,18 @@
 """Which writes of `@call` the region that computes the value could make itself, and why the others can't be."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.pinned import is_pinned
+from dovetail.dialects.reading import Module, Role, of_class, role
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.in_place.refusals import Refusals
-from dovetail.passes.rewriting.cloning import alias_root, is_view, of_class
+from dovetail.passes.rewriting.cloning import alias_root, is_view
 
 _FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp))
 
@@ -42,11 +41,11 @@ class Update:
 
 
 class Candidates:
-    """What is asked of `@forward` for each write, gathered once; `functions` and `bodies` as in `Refusals`."""
+    """What is asked of `@forward` for each write, gathered once; `module` is at level `regions`."""
 
-    def __init__(self, functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]]):
-        self.functions, self.refusals = functions, Refusals(functions, bodies)
-        host = bodies["forward"]
+    def __init__(self, module: Module):
+        self.module, self.refusals = module, Refusals(module)
+        host = module.ops(module.forward)
         seen = [value for value in host[-1].operands if not isinstance(value.type, RefType)]
         seen += [op.operands[0] for op in of_class(host, OwnOp)]
         self.seen = {alias_root(value) for value in seen}.union(*map(may_share, seen))
@@ -76,8 +75,8 @@ class Candidates:
             return "its new value is not computed by a region"
         memory = value.owner.operation.operands[0]
         call, place = self.writers.get(memory, (None, 0))
-        region = None if call is None else self.functions[referred(call.opview, "callee")]
-        if call is None or region is None or not is_region(region):
+        region = None if call is None else self.module.callee(call)
+        if call is None or region is None or role(region) is not Role.REGION:
             return "its new value is not computed by a region"
         inside = region.body.blocks[0].arguments[place]
         stored = next(iter(inside.uses)).owner.operation.operands[0]

@@ -7,12 +7,12 @@ from functools import cached_property
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import symbol
 from dovetail.dialects.memory.contents import STORE
+from dovetail.dialects.reading import body, symbol
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update, may_share
 from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed
-from dovetail.passes.rewriting.cloning import ancestors, body
+from dovetail.passes.rewriting.cloning import ancestors
 
 MAX_INPUTS = 16
 """Tensors that one update may read. IREE made one dispatch of 19, two of 31 (docs/decisions/0012)."""

@@ -7,16 +7,16 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
-from dovetail.dialects.calls import referred
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.reading import Module, Role, body, of_class
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
 from dovetail.passes.in_place.cones import Cone, is_own
 from dovetail.passes.in_place.plan import Plan, plan_updates
 from dovetail.passes.in_place.update_regions import Source, UpdateBuilder, build_rest
-from dovetail.passes.rewriting.cloning import alias_root, bodies, body, functions, of_class
+from dovetail.passes.rewriting.cloning import alias_root
 
 
 @dataclass(frozen=True)
@@ -33,31 +33,30 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = functions(module)
-        if "call" not in found or "forward" not in found:
+        found = Module(module)
+        if Role.CALL not in found or Role.FORWARD not in found:
             return
-        ops = bodies({name: found[name] for name in ("call", "forward")})
-        candidates = Candidates(found, ops)
-        writes = [op.opview for op in of_class(ops["call"], WriteOp)]
+        candidates = Candidates(found)
+        writes = [op.opview for op in of_class(found.ops(found.call), WriteOp)]
         answers = [candidates.find(write) for write in writes]
-        calls = [(op, found[referred(op.opview, "callee")]) for op in candidates.region_calls]
+        calls = [(op, found.callee(op)) for op in candidates.region_calls]
         plan = plan_updates([answer for answer in answers if isinstance(answer, Update)], calls)
         for write, answer in zip(writes, answers, strict=True):
             reason = plan.refused.get(answer) if isinstance(answer, Update) else answer
             if reason is not None:
                 write.attributes[NOT_IN_PLACE] = ir.StringAttr.get(reason)
         if plan.stages:
-            _rewrite(module, found["forward"], plan)
+            _rewrite(module, found.forward, plan)
 
 
 def in_place_remarks(module: ir.Module) -> Iterator[str]:
     """For each write that the pass has looked at: its place, its argument, and the proof or the reason against it."""
-    caller = functions(module).get("call")
-    for op in of_class(body(caller), WriteOp) if caller is not None else ():
-        if IN_PLACE in op.attributes:
-            yield _remark(caller, op, f"is written in place: {ir.StringAttr(op.attributes[IN_PLACE]).value}")
-        elif NOT_IN_PLACE in op.attributes:
-            yield _remark(caller, op, f"is copied to: {ir.StringAttr(op.attributes[NOT_IN_PLACE]).value}")
+    for caller in Module(module).of(Role.CALL).values():
+        for op in of_class(body(caller), WriteOp):
+            if IN_PLACE in op.attributes:
+                yield _remark(caller, op, f"is written in place: {ir.StringAttr(op.attributes[IN_PLACE]).value}")
+            elif NOT_IN_PLACE in op.attributes:
+                yield _remark(caller, op, f"is copied to: {ir.StringAttr(op.attributes[NOT_IN_PLACE]).value}")
 
 
 def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:

@@ -1,39 +1,39 @@
 """What stands in `@call`, its guard and its border that forbids to write an argument in place."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
-from dovetail.dialects.calls import is_border, is_guard, referred
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
-from dovetail.passes.rewriting.cloning import alias_root, has_argument_attribute, of_class
+from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, referred, returned, role
+from dovetail.passes.rewriting.cloning import alias_root
 
 
 class Refusals:
     """What is asked of the caller for each write, gathered once: an optimizer writes hundreds of arguments.
 
-    `functions` are those of a module at level `regions`, `bodies` their operations.
+    `module` is at level `regions`.
     """
 
-    def __init__(self, functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]]):
-        self.functions, self.caller = functions, functions["call"]
-        self.entered = list(functions["forward"].body.blocks[0].arguments)
-        self.returned = list(bodies["forward"][-1].operands)
+    def __init__(self, module: Module):
+        self.module, self.caller = module, module.call
+        ops = module.ops(module.call)
+        self.entered = arguments(module.forward)
+        self.returned = returned(module.forward)
         self.numbers = {each: number for number, each in enumerate(self.caller.body.blocks[0].arguments)}
         self.refs = {each for each in self.numbers if isinstance(each.type, RefType)}
-        changing = (op.opview for op in of_class(bodies["call"], WriteOp, SetMetadataOp))
+        changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
         self.changes = Counter(alias_root(view.ref) for view in changing)
-        calls = of_class(bodies["call"], func.CallOp)
+        calls = of_class(ops, func.CallOp)
         self.places = {op: _places(op) for op in calls}
-        callees = ((functions[referred(op.opview, "callee")], op) for op in calls)
+        callees = ((module.callee(op), op) for op in calls)
         # A guard that leaves an argument out says nothing of what else lies there.
         self.guards = [
             (callee, self.places[op], ir.IntegerAttr(callee.attributes[MUTATED]).value)
             for callee, op in callees
-            if is_guard(callee) and self.refs <= self.places[op].keys()
+            if role(callee) is Role.GUARD and self.refs <= self.places[op].keys()
         ]
 
     def refusal(self, write: WriteOp) -> str:
@@ -69,19 +69,19 @@ class Refusals:
         for callee, places, mutated in self.guards:
             place = places[write.ref][-1]
             if place < mutated:
-                shares = has_argument_attribute(callee, place, GROUP)
+                shares = argument_fact(callee, place, GROUP) is not None
                 return "it shares memory with another argument" if shares else ""
         return "no guard keeps other arguments off its memory"
 
     def _refused_by_border(self, write: WriteOp, entering: ir.Operation) -> str:
-        callee = self.functions[referred(entering.opview, "callee")]
-        if is_guard(callee) or len(self.places[entering].get(write.ref, ())) != 1:
+        callee = self.module.callee(entering)
+        if role(callee) is Role.GUARD or len(self.places[entering].get(write.ref, ())) != 1:
             return "the forward does not take it, or takes it twice"
         number = self.numbers[write.ref]
-        if is_border(callee) and has_argument_attribute(self.caller, number, REQUIRES_GRAD):
+        if role(callee) is Role.BORDER and argument_fact(self.caller, number, REQUIRES_GRAD) is not None:
             return "autograd follows the argument"
-        entered = referred(callee, FORWARD) if is_border(callee) else referred(entering.opview, "callee")
-        if entered != "forward":
+        entered = self.module.functions[referred(callee, FORWARD)] if role(callee) is Role.BORDER else callee
+        if role(entered) is not Role.FORWARD:
             return "its new value is not a result of the forward"
         owner = self.returned[ir.OpResult(write.value).result_number].owner
         is_owned = not isinstance(owner, ir.Block) and owner.operation.name == OwnOp.OPERATION_NAME

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import symbol
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import STORE, load
+from dovetail.dialects.reading import body, symbol
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
-from dovetail.passes.rewriting.cloning import ancestors, body
+from dovetail.passes.rewriting.cloning import ancestors
 from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 

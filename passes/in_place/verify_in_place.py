@@ -7,33 +7,29 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
-from dovetail.dialects.calls import is_region, referred
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.reading import Module, Role, of_class, referred, role
 from dovetail.passes.in_place.candidates import may_share
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.in_place.verify_update import Broken, broken_update
-from dovetail.passes.rewriting.cloning import of_class
 
 Functions = Mapping[str, func.FuncOp]
 
 
-def broken_proofs(functions: Functions, bodies: Mapping[str, Sequence[ir.Operation]]) -> Iterator[Broken]:
-    """Each op that is part of an update in place and breaks a rule, with the rule in a verifier's words.
-
-    `functions` are those of a module at level `regions`, `bodies` their operations.
-    """
-    if "call" not in functions or "forward" not in functions:
+def broken_proofs(module: Module) -> Iterator[Broken]:
+    """Each op that is part of an update in place and breaks a rule, with the rule in a verifier's words."""
+    if Role.CALL not in module or Role.FORWARD not in module:
         return
     # The end of a life computes nothing, and can't fail.
-    host = [op for op in bodies["forward"] if op.name != FreeOp.OPERATION_NAME]
+    host = [op for op in module.ops(module.forward) if op.name != FreeOp.OPERATION_NAME]
     proved = [op for op in of_class(host, DestinationOp) if op.opview.proof_name != "none"]
-    marked = [op for op in of_class(bodies["call"], WriteOp) if IN_PLACE in op.attributes]
+    marked = [op for op in of_class(module.ops(module.call), WriteOp) if IN_PLACE in op.attributes]
     if not proved and not marked:
         return
-    yield from _broken_writes(Refusals(functions, bodies), marked, proved)
-    yield from _Destinations(functions, host).broken(proved)
-    yield from _broken_order(host, proved, functions)
+    yield from _broken_writes(Refusals(module), marked, proved)
+    yield from _Destinations(module.functions, host).broken(proved)
+    yield from _broken_order(host, proved, module.functions)
 
 
 def _broken_writes(refusals: Refusals, marked: list[ir.Operation], proved: list[ir.Operation]) -> Iterator[Broken]:
@@ -104,7 +100,7 @@ def _is_laid_out(op: ir.Operation) -> bool:
 
 
 def _is_region_call(op: ir.Operation, functions: Functions) -> bool:
-    return op.name == func.CallOp.OPERATION_NAME and is_region(functions[referred(op.opview, "callee")])
+    return op.name == func.CallOp.OPERATION_NAME and role(functions[referred(op.opview, "callee")]) is Role.REGION
 
 
 def _loaded(value: ir.Value) -> ir.Value | None:

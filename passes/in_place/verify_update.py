@@ -6,10 +6,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import LOAD, STORE
+from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.cones import is_elementwise
-from dovetail.passes.rewriting.cloning import ancestors, body
+from dovetail.passes.rewriting.cloning import ancestors
 
 Broken = tuple[ir.Operation, str]
 """An op that breaks a rule, and the rule in a verifier's words."""

@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CODE, PLAN
-from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import (
     BarrierOp,
     CopyBufferOp,
@@ -16,11 +15,10 @@ from dovetail.dialects.dovetail import (
     TransientOp,
 )
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
-from dovetail.dialects.plans import is_plan
+from dovetail.dialects.reading import Module, Role, body, referred, symbol
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.rewriting.cloning import body, functions
 
 ALIGNMENT = 64
 """Bytes. What IREE's code assumes of each binding."""
@@ -40,7 +38,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
     def run(self, module: ir.Module) -> None:
         found = regions(module)
         seen: set[str] = set()
-        for plan in filter(is_plan, functions(module).values()):
+        for plan in Module(module).of(Role.PLAN).values():
             name = referred(plan, PLAN)
             if name not in found:
                 known = ", ".join(f"@{each}" for each in found) or "none"

@@ -1,31 +1,22 @@
 """What `verify-level` asks of what eager's backward would do: it is told of owned results, by number."""
 
-from collections.abc import Mapping, Sequence
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD, FREES, REACHED, WATCHED
-from dovetail.dialects.calls import argument_facts, is_border, referred
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.reading import Module, Role, argument_facts, of_class, referred
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import of_class
 
 
-def check_backward_facts(
-    functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]], pass_name: str
-) -> None:
-    """Raises PassError for numbers of no result: a change of memory would go unseen, or a gradient.
-
-    `bodies` are the operations of each function, by symbol name.
-    """
-    for name, function_op in functions.items():
-        if name == "joint":
-            owns = of_class(bodies[name], OwnOp)
-            _check(function_op, owns, len(owns), pass_name)
-        elif is_border(function_op):
-            owns = of_class(bodies[referred(function_op, FORWARD)], OwnOp)
-            _check(function_op, owns, len(function_op.type.results), pass_name)
+def check_backward_facts(module: Module, pass_name: str) -> None:
+    """Raises PassError for numbers of no result: a change of memory would go unseen, or a gradient."""
+    for name, joint in module.of(Role.JOINT).items():
+        owns = of_class(module.bodies[name], OwnOp)
+        _check(joint, owns, len(owns), pass_name)
+    for border in module.borders.values():
+        owns = of_class(module.bodies[referred(border, FORWARD)], OwnOp)
+        _check(border, owns, len(border.type.results), pass_name)
 
 
 def _check(function_op: func.FuncOp, owns: list[ir.Operation], count: int, pass_name: str) -> None:

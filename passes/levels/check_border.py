@@ -1,23 +1,23 @@
 """What `verify-level` asks of the border to autograd: that both sides of it agree."""
 
-from collections.abc import Mapping
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, SAVED, TANGENT_OF
-from dovetail.dialects.calls import referred
+from dovetail.dialects.reading import Module, Role, argument_fact, referred, result_fact, role
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import fact
 
 
-def check_border(border: func.FuncOp, found: Mapping[str, func.FuncOp], pass_name: str) -> None:
-    """Raises PassError where `border`'s forward or backward, among `found`, take or return something else."""
-    for attribute in (FORWARD, BACKWARD):
+def check_border(border: func.FuncOp, module: Module, pass_name: str) -> None:
+    """Raises PassError where `border`'s forward or backward take or return something else."""
+    found = module.functions
+    for attribute, wanted in ((FORWARD, Role.FORWARD), (BACKWARD, Role.BACKWARD)):
         if attribute not in border.attributes:
             raise fail(border, pass_name, f"expects '{FORWARD}' and '{BACKWARD}', got no '{attribute}'")
         if referred(border, attribute) not in found:
             raise fail(border, pass_name, f"refers to '@{referred(border, attribute)}', which is not defined")
+        if role(found[referred(border, attribute)]) is not wanted:
+            raise fail(border, pass_name, f"refers to '@{referred(border, attribute)}', which is no {wanted.value}")
     forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
     arguments, owned = list(border.type.inputs), list(border.type.results)
     returned, taken = list(forward.type.results), list(backward.type.inputs)
@@ -34,14 +34,14 @@ def check_border(border: func.FuncOp, found: Mapping[str, func.FuncOp], pass_nam
 
 
 def _check_saved(forward: func.FuncOp, index: int, pass_name: str) -> None:
-    check = fact(forward, "res_attrs", index, SAVED)
+    check = result_fact(forward, index, SAVED)
     if str(check) not in ('"checked"', '"private"'):
         expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
         raise fail(forward, pass_name, f"{expected}, got {check or 'none'}")
 
 
 def _check_tangent(backward: func.FuncOp, index: int, owned: int, pass_name: str) -> None:
-    tied = fact(backward, "arg_attrs", index, TANGENT_OF)
+    tied = argument_fact(backward, index, TANGENT_OF)
     if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
         expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {owned} results"
         raise fail(backward, pass_name, f"{expected}, got {tied or 'none'}")

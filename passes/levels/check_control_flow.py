@@ -1,38 +1,33 @@
 """What `verify-level` asks of branches and loops: their functions exist, and take and return what they must."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import SUBGRAPH
-from dovetail.dialects.calls import symbol
-from dovetail.dialects.control_flow import COND, ROLES, control_flow_name, is_subgraph, subgraphs
+from dovetail.dialects.control_flow import COND, PARTS, control_flow_name, subgraphs
+from dovetail.dialects.reading import Module, Role, referred, role, symbol
 from dovetail.dialects.torch_facts.types import is_torch_type, tensor_info
 from dovetail.passes.base import fail
 
 
-def check_control_flow(
-    module: ir.Module,
-    functions: Mapping[str, func.FuncOp],
-    bodies: Mapping[str, Sequence[ir.Operation]],
-    pass_name: str,
-) -> None:
+def check_control_flow(module: ir.Module, found: Module, pass_name: str) -> None:
     """Raises PassError for a call of control flow that can't run, and for a function that would run itself.
 
-    `bodies` are the operations of each of the module's `functions`, by symbol name.
+    `found` are the functions of `module`.
     """
     ordered = subgraphs(module)
-    for name, function_op in functions.items():
-        if is_subgraph(function_op) and name not in ordered:
+    for name, function_op in found.of(Role.SUBGRAPH).items():
+        if name not in ordered:
             raise fail(function_op, pass_name, f"'@{name}' runs itself, directly or through others")
-        for op in bodies[name]:
+    for ops in found.bodies.values():
+        for op in ops:
             if control_flow_name(op):
-                _check(op, functions, pass_name)
+                _check(op, found.functions, pass_name)
 
 
 def _check(op: ir.Operation, found: Mapping[str, func.FuncOp], pass_name: str) -> None:
-    called = [_callee(op, role, found, pass_name) for role in ROLES[control_flow_name(op) or ""]]
+    called = [_callee(op, part, found, pass_name) for part in PARTS[control_flow_name(op) or ""]]
     operands, results = [value.type for value in op.operands], [value.type for value in op.results]
     if control_flow_name(op) == COND:
         _check_predicate(op, operands[:1], "as its first operand", pass_name)
@@ -47,12 +42,12 @@ def _check(op: ir.Operation, found: Mapping[str, func.FuncOp], pass_name: str) -
     _check_type(op, loop, operands, results, pass_name)
 
 
-def _callee(op: ir.Operation, role: str, found: Mapping[str, func.FuncOp], pass_name: str) -> func.FuncOp:
-    if role not in op.attributes or not isinstance(op.attributes[role], ir.FlatSymbolRefAttr):
-        raise fail(op, pass_name, f"expects '{role}' to name a function")
-    name = ir.FlatSymbolRefAttr(op.attributes[role]).value
-    if name not in found or not is_subgraph(found[name]):
-        raise fail(op, pass_name, f"refers to '@{name}', which is no function with '{SUBGRAPH}'")
+def _callee(op: ir.Operation, part: str, found: Mapping[str, func.FuncOp], pass_name: str) -> func.FuncOp:
+    if part not in op.attributes or not isinstance(op.attributes[part], ir.FlatSymbolRefAttr):
+        raise fail(op, pass_name, f"expects '{part}' to name a function")
+    name = referred(op, part)
+    if name not in found or role(found[name]) is not Role.SUBGRAPH:
+        raise fail(op, pass_name, f"refers to '@{name}', which is no subgraph")
     return found[name]
 
 

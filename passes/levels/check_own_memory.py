@@ -1,30 +1,27 @@
 """What `verify-level` asks of what the host functions hand out: memory that nothing else has."""
 
-from collections.abc import Mapping, Sequence
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.reading import Module, Role, of_class
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import of_class
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
-def check_own_memory(
-    functions: Mapping[str, func.FuncOp], bodies: Mapping[str, Sequence[ir.Operation]], pass_name: str
-) -> None:
+def check_own_memory(module: Module, pass_name: str) -> None:
     """Raises PassError for an owned result or a gradient that shares its memory.
 
-    `bodies` are the operations of each function, by symbol name. Asked from level `program` on: before, only values
+    Asked from level `program` on: before, only values
     are said, and `plan-epilogue` puts a copy where one is needed.
     """
     taken: set[ir.Value] = set()
-    for op in of_class(bodies.get("forward", ()), OwnOp):
-        _check(op, 0, taken, "what it owns", pass_name)
-    if "backward" in functions:
-        _check_gradients(functions["backward"], bodies["backward"][-1], pass_name)
+    for forward in module.of(Role.FORWARD).values():
+        for op in of_class(module.ops(forward), OwnOp):
+            _check(op, 0, taken, "what it owns", pass_name)
+    if Role.BACKWARD in module:
+        _check_gradients(module.backward, module.ops(module.backward)[-1], pass_name)
 
 
 def _check_gradients(backward: func.FuncOp, returned: ir.Operation, pass_name: str) -> None:

@@ -2,8 +2,8 @@
 
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import is_border, is_guard, is_region, symbol
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import Role, role, symbol
 from dovetail.dialects.subclasses import convention
 from dovetail.passes.base import fail
 
@@ -14,7 +14,7 @@ def check_signature(function_op: func.FuncOp, pass_name: str) -> None:
         convention(function_op)
     except ValueError as error:
         raise fail(function_op, pass_name, str(error)) from error
-    name, is_compiled = symbol(function_op), is_region(function_op)
+    name, is_compiled = symbol(function_op), role(function_op) is Role.REGION
     for type_ in dict.fromkeys([*function_op.type.inputs, *function_op.type.results]):
         if not isinstance(type_, RefType):
             continue
@@ -23,5 +23,5 @@ def check_signature(function_op: func.FuncOp, pass_name: str) -> None:
         if is_compiled:
             raise fail(function_op, pass_name, f"'@{name}' is a region, it expects values and memory, got '{type_}'")
     blocks = len(function_op.body.blocks)
-    if blocks != 1 and not (is_border(function_op) or is_guard(function_op)):
+    if blocks != 1 and not (role(function_op) is Role.BORDER or role(function_op) is Role.GUARD):
         raise fail(function_op, pass_name, f"'@{name}' expects a body of one block, got {blocks} blocks")

@@ -13,10 +13,10 @@ from dovetail.dialects.dovetail.ops.reuse import reuse
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
+from dovetail.dialects.reading import body, forward_of
 from dovetail.passes.base import Pass
 from dovetail.passes.memory.donation import Donors, set_donated
 from dovetail.passes.memory.reuse import Scan
-from dovetail.passes.rewriting.cloning import body
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,10 @@ class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         drop_plan(module)
-        found = host_functions(module)
-        donors = Donors(found["forward"]).numbers if "forward" in found and "backward" in found else frozenset()
-        for name, function_op in found.items():
-            private = private_arguments(name, found)
-            taken = _plan(function_op, private, donors if name == "backward" else frozenset())
+        for function_op in host_functions(module).values():
+            forward = forward_of(function_op)
+            donors = frozenset() if forward is None else Donors(forward).numbers
+            taken = _plan(function_op, private_arguments(function_op), donors)
             set_donated(function_op, taken)
 
 

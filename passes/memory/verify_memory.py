@@ -13,10 +13,10 @@ from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.buffers import host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
+from dovetail.dialects.reading import Module, forward_of
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors
-from dovetail.passes.rewriting.cloning import functions
 
 Broken = tuple[ir.Operation, str]
 
@@ -31,19 +31,19 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = host_functions(module)
-        for name, function_op in functions(module).items():
+        for name, function_op in Module(module).functions.items():
             places = donated(function_op)
-            if name == "backward" and places and "forward" in found:
-                donors = Donors(found["forward"])
+            forward = forward_of(function_op) if places else None
+            if forward is not None:
+                donors = Donors(forward)
                 reasons = {place: donors.refusal(place) for place in places}
             else:
                 reasons = dict.fromkeys(places, "only saved values of '@backward' can be")
             for place, reason in reasons.items():
                 if reason:
                     raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
-        for name, function_op in found.items():
-            checker = _Checker(function_op, private_arguments(name, found))
+        for function_op in host_functions(module).values():
+            checker = _Checker(function_op, private_arguments(function_op))
             for op, rule in checker.broken():
                 raise fail(op, self.name, rule)
 

@@ -8,12 +8,12 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PINNED
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.pinned import is_pinned, pin
+from dovetail.dialects.reading import body
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
 from dovetail.passes.partition.saved_values import save_costs
-from dovetail.passes.rewriting.cloning import body
 
 
 @dataclass(frozen=True)

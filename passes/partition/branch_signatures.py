@@ -6,7 +6,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
-from dovetail.passes.rewriting.cloning import body, set_signature
+from dovetail.dialects.reading import body
+from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.constants import constant, full
 
 

@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import TANGENT_OF
 from dovetail.dialects.dovetail import GradientOp, OwnOp, TangentOp
+from dovetail.dialects.reading import Role, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.rewriting.cloning import constant_none, set_signature
@@ -19,6 +20,7 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
     taken = [graph.values[value] for value in saved] + [node.op.results[0] for node in tangents]
     with ir.InsertionPoint(graph.joint):
         backward = func.FuncOp("backward", ir.FunctionType.get([value.type for value in taken], []))
+    set_role(backward, Role.BACKWARD)
     facts: list[dict[str, ir.Attribute]] = [{}] * len(saved)
     for node in tangents:
         tied = places[node.operands[0]]

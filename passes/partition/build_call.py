@@ -28,6 +28,7 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.dovetail.ops.detach import detach
+from dovetail.dialects.reading import Role, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
@@ -41,6 +42,7 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     taken = [each.type for each in graph.arguments]
     with ir.InsertionPoint(graph.joint):
         apply = func.FuncOp("apply", ir.FunctionType.get(taken, list(owned)), visibility="private")
+    set_role(apply, Role.BORDER)
     apply.attributes[FORWARD] = ir.FlatSymbolRefAttr.get("forward")
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
     for name in (ONCE, WRITTEN_LAST):
@@ -62,6 +64,7 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
     trained = bool(graph.of(GradientOp))
     with ir.InsertionPoint.at_block_begin(graph.joint.operation.block):
         call = func.FuncOp("call", ir.TypeAttr(graph.joint.attributes["function_type"]).value)
+    set_role(call, Role.CALL)
     if "arg_attrs" in graph.joint.attributes:
         kept = ({name: fact for name, fact in each.items() if name not in _AUTOGRAD} for each in memory.facts)
         call.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])

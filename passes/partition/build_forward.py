@@ -9,6 +9,7 @@ from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
+from dovetail.dialects.reading import Role, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
@@ -19,6 +20,7 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     """Builds `@forward` before `@joint`; returns the types of its results without the `saved` values."""
     with ir.InsertionPoint(graph.joint):
         forward = func.FuncOp("forward", ir.FunctionType.get([each.type for each in graph.arguments], []))
+    set_role(forward, Role.FORWARD)
     values = dict(zip(graph.arguments, forward.add_entry_block().arguments, strict=True))
     with ir.InsertionPoint(forward.body.blocks[0]):
         graph.clone(sorted(halves.computed(saved)), values)

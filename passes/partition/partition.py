@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.dovetail import GradientOp
+from dovetail.dialects.reading import Module
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.build_backward import build_backward
@@ -15,7 +16,6 @@ from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
 from dovetail.passes.partition.saved_values import saved_values
-from dovetail.passes.rewriting.cloning import function
 
 ALGORITHMS = ("min-cut", "default")
 
@@ -52,7 +52,7 @@ class PartitionPass(Pass, name="partition", runs_at="joint"):
             raise OptionError("pass 'partition': option 'memory-budget' needs algorithm 'min-cut', got 'default'")
 
     def run(self, module: ir.Module) -> None:
-        joint = function(module, "joint")
+        joint = Module(module).joint
         with joint.location, ir.InsertionPoint(module.body):
             graph = JointGraph(joint)
             halves, memory = Halves(graph), SavedMemory(graph)

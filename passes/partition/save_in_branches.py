@@ -8,12 +8,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_BACKWARD
-from dovetail.dialects.calls import referred
-from dovetail.dialects.control_flow import COND, ROLES, called_subgraphs, control_flow_name
+from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
+from dovetail.dialects.reading import Module, body, referred
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
 from dovetail.passes.partition.branch_signatures import return_too, take_too
-from dovetail.passes.rewriting.cloning import body, function, functions
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,12 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = functions(module)
+        found = Module(module).functions
         ops = [op for each in found.values() if not each.is_external for op in body(each)]
         runs = Counter(name for op in ops for name in called_subgraphs(op))
         conds = [
             op
-            for op in body(function(module, "joint"))
+            for op in body(Module(module).joint)
             if control_flow_name(op) == COND and all(runs[name] == 1 for name in called_subgraphs(op))
         ]
         backward = [op for op in conds if IN_BACKWARD in op.attributes]
@@ -53,21 +52,21 @@ def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:
 
 def _share(forward: ir.Operation, backward: ir.Operation, found: dict[str, func.FuncOp]) -> None:
     """Rewrites both calls and their branches, if there is something to save."""
-    pairs = {role: _pairs(forward, backward, role, found) for role in ROLES[COND]}
+    pairs = {part: _pairs(forward, backward, part, found) for part in PARTS[COND]}
     slots = _slots(list(pairs.values()))
     if not slots:
         return
-    for role, saved in pairs.items():
+    for part, saved in pairs.items():
         placed = _placed(saved, slots)
-        return_too(found[referred(forward.opview, role)], [pair.forward if pair else None for pair in placed], slots)
-        take_too(found[referred(backward.opview, role)], [pair.backward if pair else None for pair in placed], slots)
+        return_too(found[referred(forward.opview, part)], [pair.forward if pair else None for pair in placed], slots)
+        take_too(found[referred(backward.opview, part)], [pair.backward if pair else None for pair in placed], slots)
     made = _replaced(forward, list(forward.operands), [*(value.type for value in forward.results), *slots])
     extra = list(made.results)[-len(slots) :]
     _replaced(backward, [*backward.operands, *extra], [value.type for value in backward.results])
 
 
-def _pairs(forward: ir.Operation, backward: ir.Operation, role: str, found: dict[str, func.FuncOp]) -> list[Pair]:
-    first, second = (found[referred(op.opview, role)] for op in (forward, backward))
+def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict[str, func.FuncOp]) -> list[Pair]:
+    first, second = (found[referred(op.opview, part)] for op in (forward, backward))
     given = dict(zip(list(forward.operands)[1:], first.body.blocks[0].arguments, strict=True))
     taken = zip(list(backward.operands)[1:], second.body.blocks[0].arguments, strict=True)
     return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})

@@ -10,12 +10,13 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.reading import Module, Role, body, operand_ops
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
 from dovetail.passes.placement.iree_support import refusal
-from dovetail.passes.rewriting.cloning import body, functions, is_view, operand_ops
+from dovetail.passes.rewriting.cloning import is_view
 from dovetail.passes.rewriting.constants import constant, integer_list
 
 _MOST = MOST_BINDINGS // 2 - 4
@@ -42,11 +43,10 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
         require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
-        for name, function_op in functions(module).items():
-            if name in ("forward", "backward"):
-                for group in _groups(function_op, self.target):
-                    if _pays(group, COSTS[self.target]):
-                        _join(function_op, _in_order(function_op, group))
+        for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
+            for group in _groups(function_op, self.target):
+                if _pays(group, COSTS[self.target]):
+                    _join(function_op, _in_order(function_op, group))
 
 
 def _groups(function_op: func.FuncOp, target: str) -> list[list[ir.Operation]]:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import is_extern, is_region, referred
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.reading import Module, Role, body, of_class, operand_ops, returned, role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, CostModel, require_target
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.cloning import alias_root, body, functions, is_view, operand_ops
+from dovetail.passes.rewriting.cloning import alias_root, is_view
 
 _MARGIN = 2
 """How many times cheaper the library calls must be: that much the launch varies with how often memory comes again."""
@@ -37,28 +38,26 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
         require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
-        found, costs = functions(module), COSTS[self.target]
+        found, costs = Module(module), COSTS[self.target]
         written = set(_written(found))
-        for name, host in found.items():
-            if name not in ("forward", "backward"):
-                continue
-            for op in body(host):
-                if isinstance(op.opview, func.CallOp) and is_region(found[referred(op.opview, "callee")]):
-                    region = found[referred(op.opview, "callee")]
+        for host in found.of(Role.FORWARD, Role.BACKWARD).values():
+            for op in of_class(body(host), func.CallOp):
+                region = found.callee(op)
+                if role(region) is Role.REGION:
                     reason = "" if written.intersection(op.results) else _reason(op, region, costs)
                     if reason:
                         _inline(op, region, reason)
                         region.operation.erase()
 
 
-def _written(found: dict[str, func.FuncOp]) -> Iterator[ir.Value]:
+def _written(found: Module) -> Iterator[ir.Value]:
     """The values of `@forward` that `@call` writes to its arguments."""
-    returned = body(found["forward"])[-1].operands if "forward" in found else []
-    for op in body(found["call"]) if "call" in found else ():
+    handed_over = returned(found.forward) if Role.FORWARD in found else []
+    for op in body(found.call) if Role.CALL in found else ():
         root = alias_root(op.opview.value) if isinstance(op.opview, WriteOp) else None
         if root is None or isinstance(root.owner, ir.Block):
             continue
-        handed_out = returned[ir.OpResult(root).result_number].owner
+        handed_out = handed_over[ir.OpResult(root).result_number].owner
         if isinstance(handed_out, ir.Operation | ir.OpView) and isinstance(handed_out.opview, OwnOp):
             yield handed_out.opview.value
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, STRIDES, SUBGRAPH
+from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, STRIDES
 from dovetail.dialects.calls import FALLBACK, extern
-from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
+from dovetail.dialects.reading import COMPUTING, Module, Role, role
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
-from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none, functions
+from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none
 from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 # On the host, these are no library calls.
@@ -35,9 +35,8 @@ class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
     """
 
     def run(self, module: ir.Module) -> None:
-        for name, function_op in functions(module).items():
-            if name in ("forward", "backward") or is_subgraph(function_op):
-                _Outliner(module, name, function_op).run()
+        for name, function_op in Module(module).of(*COMPUTING).items():
+            _Outliner(module, name, function_op).run()
         module.operation.attributes[LEVEL] = ir.StringAttr.get("program", module.context)
 
 
@@ -52,7 +51,7 @@ class _Outliner:
         """Builds the host function beside the old one, which stays as it is until all of it has been cloned."""
         with self.function.location, ir.InsertionPoint(self.function):
             host = func.FuncOp(self.name, self.function.type)
-        for name in ("arg_attrs", "res_attrs", "sym_visibility", SUBGRAPH):
+        for name in ("arg_attrs", "res_attrs", "sym_visibility", ROLE):
             if name in self.function.attributes:
                 host.attributes[name] = self.function.attributes[name]
         with self.function.location:
@@ -62,7 +61,7 @@ class _Outliner:
             for op, placement in zip(self.graph.ops, self.graph.placement, strict=True):
                 if placement == "read":
                     clone(op, self.values)
-            for number, level in enumerate(region_levels(self.graph, self.name == "backward")):
+            for number, level in enumerate(region_levels(self.graph, role(self.function) is Role.BACKWARD)):
                 if level.region:
                     self._launch(f"{self.name}_region_{number}", level.region)
                 for each in level.host:

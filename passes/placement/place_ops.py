@@ -6,15 +6,14 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.control_flow import is_subgraph
 from dovetail.dialects.dovetail import CopyOp
+from dovetail.dialects.reading import COMPUTING, Module, body
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, require_target
 from dovetail.passes.placement.iree_support import refusal, refusal_of
-from dovetail.passes.rewriting.cloning import body, functions
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,7 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
         require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
-        for name, function_op in functions(module).items():
-            if name not in ("forward", "backward") and not is_subgraph(function_op):
-                continue
+        for function_op in Module(module).of(*COMPUTING).values():
             for op in body(function_op):
                 if not _is_placed(op):
                     continue

@@ -9,9 +9,9 @@ from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
+from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import body
 
 _UNPACK = "torch.prim.ListUnpack"
 

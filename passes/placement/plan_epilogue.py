@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.dovetail.ops.copy import copy
+from dovetail.dialects.reading import Module, Role, body, of_class
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import body, function, functions, of_class
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
@@ -25,12 +25,12 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = functions(module)
+        found = Module(module)
         taken: set[ir.Value] = set()
-        for op in of_class(body(function(module, "forward")), OwnOp):
+        for op in of_class(body(found.forward), OwnOp):
             _separate(op, 0, taken)
-        if "backward" in found:
-            self._separate_gradients(found["backward"])
+        if Role.BACKWARD in found:
+            self._separate_gradients(found.backward)
 
     def _separate_gradients(self, backward: func.FuncOp) -> None:
         """Autograd accumulates into a gradient in place when it holds the only reference."""

@@ -17,9 +17,9 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
 
     Without a `driver` the size of a region decides what runs it.
 
-    Before:  `func @region(...) attributes {dovetail.region}`
-    After:   `func @region(...) attributes {dovetail.driver = "local-sync", dovetail.measured = "...", dovetail.region,
-             dovetail.variant = "default"}`
+    Before:  `func @region(...) attributes {dovetail.role = "region"}`
+    After:   `func @region(...) attributes {dovetail.driver = "local-sync", dovetail.measured = "...",
+             dovetail.role = "region", dovetail.variant = "default"}`
     """
 
     regions: str = ""

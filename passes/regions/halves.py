@@ -7,9 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import LOAD, STORE
+from dovetail.dialects.reading import body, operand_ops
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
-from dovetail.passes.rewriting.cloning import ancestors, body, operand_ops
+from dovetail.passes.rewriting.cloning import ancestors
 
 
 @dataclass(frozen=True)

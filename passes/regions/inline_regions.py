@@ -6,16 +6,17 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
-from dovetail.dialects.calls import FALLBACK, is_region
+from dovetail.dialects.calls import FALLBACK
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.contents import LOAD, STORE
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.cloning import alias_root, body, calls, functions
+from dovetail.passes.rewriting.cloning import alias_root
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
@@ -37,8 +38,8 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         drop_plan(module)
-        found = {name: op for name, op in functions(module).items() if is_region(op)}
-        called = calls(module)
+        found = Module(module).regions
+        called = Module(module).calls()
         for name in filter(None, self.regions.split("+")):
             if name not in found:
                 known = ", ".join(f"@{each}" for each in found) or "none"
@@ -52,7 +53,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
 def _give_up_proofs(module: ir.Module, reason: str) -> None:
     """What runs in a region's place may fail, which must not happen after another region wrote in place."""
-    for function_op in (each for each in functions(module).values() if not each.is_external):
+    for function_op in (each for each in Module(module).functions.values() if not each.is_external):
         for op in body(function_op):
             if isinstance(op.opview, DestinationOp):
                 op.attributes["proof"] = ir.StringAttr.get("none")

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import STORE
+from dovetail.dialects.reading import body, operand_ops
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
@@ -13,7 +14,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, require_target
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
-from dovetail.passes.rewriting.cloning import body, operand_ops
 
 _OVERLAP = 1.25
 """How many times the ops of a region its halves may have together: what both need is computed twice."""

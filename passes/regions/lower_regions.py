@@ -6,11 +6,11 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
-from dovetail.dialects.calls import is_region
 from dovetail.dialects.memory.contents import store
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import body, calls, functions, set_signature
+from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 
 
@@ -26,12 +26,11 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> None:
-        called = calls(module)
-        for name, function_op in functions(module).items():
-            if is_region(function_op):
-                for call in called.get(name, ()):
-                    _lower_call(call, name)
-                _lower_region(function_op)
+        called = Module(module).calls()
+        for name, region in Module(module).regions.items():
+            for call in called.get(name, ()):
+                _lower_call(call, name)
+            _lower_region(region)
         module.operation.attributes[LEVEL] = ir.StringAttr.get("regions", module.context)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.regions.halves import Part, halves
-from dovetail.passes.rewriting.cloning import calls
 from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
 
 
@@ -45,7 +45,7 @@ def replace_region(module: ir.Module, name: str, parts: tuple[Part, Part]) -> No
     region = regions(module)[name]
     for number, part in enumerate(parts):
         _make_part(region, f"{name}_{number}", part)
-    for call in calls(module).get(name, ()):
+    for call in Module(module).calls().get(name, ()):
         _call_parts(call, region, name, parts)
     region.operation.erase()
 

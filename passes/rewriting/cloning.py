@@ -1,16 +1,15 @@
 """What several passes need to move IR around: walking functions, cloning with a value map, alias roots."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import referred, symbol
 from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.reading import operand_ops
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
-from dovetail.errors import PassError
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
 FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
@@ -18,52 +17,6 @@ FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
 
 # Ops of ours whose result lies in the memory of their operand.
 _ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
-
-
-def functions(module: ir.Module) -> dict[str, func.FuncOp]:
-    """The functions of `module`, by symbol name."""
-    return {symbol(op): op for op in module.body.operations if isinstance(op, func.FuncOp)}
-
-
-def calls(module: ir.Module) -> dict[str, list[func.CallOp]]:
-    """The calls in `module` by the function that they call, in order."""
-    found: dict[str, list[func.CallOp]] = {}
-    for ops in bodies(functions(module)).values():
-        for op in of_class(ops, func.CallOp):
-            found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
-    return found
-
-
-def function(module: ir.Module, name: str) -> func.FuncOp:
-    """The function `@name`; raises PassError naming those that exist."""
-    found = functions(module)
-    if name not in found:
-        raise PassError(f"no function '@{name}', the module has {', '.join(f'@{each}' for each in found) or 'none'}")
-    return found[name]
-
-
-def body(function_op: func.FuncOp) -> list[ir.Operation]:
-    """The operations of a one-block function, in order, as a list that survives rewriting."""
-    return [op.operation for op in function_op.body.blocks[0].operations]
-
-
-def bodies(found: Mapping[str, func.FuncOp]) -> dict[str, list[ir.Operation]]:
-    """The operations of each of `functions(module)`, by symbol name; a declaration has none."""
-    return {name: [] if op.is_external else body(op) for name, op in found.items()}
-
-
-def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.Operation]:
-    """Those of `ops` that are of one of `classes`. Goes by name: making an op's view costs ten times as much."""
-    names = {each.OPERATION_NAME for each in classes}
-    return [op for op in ops if op.name in names]
-
-
-def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The operations that compute `op`'s operands; block arguments have none."""
-    for value in op.operands:
-        owner = value.owner
-        if not isinstance(owner, ir.Block):
-            yield owner.operation
 
 
 def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
@@ -116,21 +69,11 @@ def alias_root(value: ir.Value) -> ir.Value:
     return value
 
 
-def has_argument_attribute(function_op: func.FuncOp, index: int, name: str) -> bool:
-    """Whether argument `index` carries the attribute `name`."""
-    return fact(function_op, "arg_attrs", index, name) is not None
-
-
-def fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
-    """The attribute `name` of argument or result `index`, None without; `where` is "arg_attrs" or "res_attrs"."""
-    if where not in function_op.attributes:
-        return None
-    facts = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
-    return facts[name] if name in facts else None  # noqa: SIM401 (not a Python dict)
-
-
 def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mapping[str, ir.Attribute | None]]) -> None:
-    """Sets attributes of arguments or results by number; those that are None are removed. `where` is as of `fact`."""
+    """Sets attributes of arguments or results by number, without those that are None.
+
+    `where` is "arg_attrs" or "res_attrs".
+    """
     type_ = function_op.type
     count = len(type_.inputs if where == "arg_attrs" else type_.results)
     attributes = function_op.attributes

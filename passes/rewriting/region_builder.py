@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import REGION
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load, store
+from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.rewriting.cloning import clone, set_signature
 
@@ -29,7 +29,7 @@ class RegionBuilder:
     def __init__(self, name: str, inputs: Sequence[ir.Value], memory: Sequence[ir.Type] = ()):
         types = [*(value.type for value in inputs), *memory]
         self.function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
-        self.function.attributes[REGION] = ir.UnitAttr.get()
+        set_role(self.function, Role.REGION)
         arguments = list(self.function.add_entry_block().arguments)
         self.values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
         self.memory = arguments[len(inputs) :]

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
+from dovetail.dialects.reading import Module
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor, is_value_type, require_tensor_info
-from dovetail.passes.rewriting.cloning import bodies, functions
 
 Rule = Callable[[ir.Operation], ir.Value | None]
 """Takes an op of one result; gives the value that stands for the result, built before the op or there already, or None.
@@ -25,7 +25,7 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
     already, with a policy of its own; what else it wants of an op holds for what is built in its place.
     """
     known = _KnownSizes()
-    for ops in bodies(functions(module)).values():
+    for ops in Module(module).bodies.values():
         for op in ops:
             rule = rules.get(op.name)
             if rule is None or not all(known[value.type] for value in (*op.operands, *op.results)):

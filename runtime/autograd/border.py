@@ -9,8 +9,9 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.aten import with_strides
 from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, WRITTEN_LAST
-from dovetail.dialects.calls import argument_facts, donated, numbers
+from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.reading import argument_facts, numbers
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.runtime.autograd.version_checks import Watch, read_moves, read_watches

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import referred
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, ReuseOp
 from dovetail.dialects.dovetail.ops.read import read
+from dovetail.dialects.reading import referred
 from dovetail.dialects.torch_facts.types import is_memory
 
 Functions = Mapping[str, func.FuncOp]

@@ -8,8 +8,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import VERSIONS, WATCHED
-from dovetail.dialects.calls import argument_facts, numbers
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.reading import argument_facts, numbers
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.
 Counter = tuple[torch.Tensor, tuple[int, ...]]

@@ -11,18 +11,19 @@ import torch
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import Module
 from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
 from dovetail.dialects.wrapping import parts, unwrap, wrap
 from dovetail.errors import AliasMismatch
 from dovetail.runtime.subclasses.versions import Saved, read_saved, watch
 
 
-def with_subclasses(functions: Mapping[str, func.FuncOp], program: Callable) -> Callable:
+def with_subclasses(module: Module, program: Callable) -> Callable:
     """`program`, which runs `@call`, as a function of what the user passes; returns what the user gets."""
-    stated = convention(functions["call"])
+    stated = convention(module.call)
     if stated is None:
         return program
-    return _Boundary(stated, _expected(functions["call"]), read_saved(functions), program).run
+    return _Boundary(stated, _expected(module.call), read_saved(module), program).run
 
 
 @dataclass(frozen=True)

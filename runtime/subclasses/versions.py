@@ -3,7 +3,7 @@
 Writing a wrapper moves its own version counter, not those of its parts, which are what the border saves and checks.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,8 +11,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.calls import is_border, referred
 from dovetail.dialects.dovetail import DetachOp, ViewOp
+from dovetail.dialects.reading import Module, referred, returned
 from dovetail.dialects.saved import checked_results, saved_values
 from dovetail.dialects.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
@@ -73,32 +73,30 @@ def _node(tensor: torch.Tensor):
     raise AssertionError("a result of a compiled call has no history that leads to it")
 
 
-def read_saved(functions: Mapping[str, func.FuncOp]) -> Saved:
+def read_saved(module: Module) -> Saved:
     """Reads from the border which memory the backward checks."""
     arguments: set[int] = set()
     results: set[int] = set()
     made: set[int] = set()
-    for name, border in functions.items():
-        if is_border(border):
-            forward, backward = functions[referred(border, FORWARD)], functions[referred(border, BACKWARD)]
-            values, everything = saved_values(forward, backward), set(range(len(border.type.results)))
-            if any(each.is_checked and each.checked_for is None for each in values):  # nothing is said yet
-                arguments |= set(range(len(border.type.inputs)))
-                handed_out = everything
-            else:
-                arguments |= {each.in_argument for each in values if each.in_argument is not None}
-                handed_out = {each for one in values for each in (one.result, one.in_result) if each is not None}
-                handed_out |= checked_results(forward).keys()
-            results |= _returned(functions["call"], name, handed_out)
-            made |= _returned(functions["call"], name, everything)
+    for name, border in module.borders.items():
+        forward, backward = (module.functions[referred(border, half)] for half in (FORWARD, BACKWARD))
+        values, everything = saved_values(forward, backward), set(range(len(border.type.results)))
+        if any(each.is_checked and each.checked_for is None for each in values):  # nothing is said yet
+            arguments |= set(range(len(border.type.inputs)))
+            handed_out = everything
+        else:
+            arguments |= {each.in_argument for each in values if each.in_argument is not None}
+            handed_out = {each for one in values for each in (one.result, one.in_result) if each is not None}
+            handed_out |= checked_results(forward).keys()
+        results |= _returned(module.call, name, handed_out)
+        made |= _returned(module.call, name, everything)
     return Saved(frozenset(arguments), frozenset(results), frozenset(made))
 
 
 def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
     """Positions of what `call` returns that lies in the memory of these results of its call of `border`."""
     found: set[int] = set()
-    returned = list(call.body.blocks[0].operations)[-1].operation.operands
-    for index, value in enumerate(returned):
+    for index, value in enumerate(returned(call)):
         while not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ViewOp | DetachOp):
             value = value.owner.operation.opview.ref
         owner = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview

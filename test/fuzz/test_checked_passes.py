@@ -3,8 +3,8 @@
 import pytest
 from torch_mlir import ir
 
+from dovetail.dialects.reading import Module
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
-from dovetail.passes.rewriting.cloning import bodies, functions
 from dovetail.tools.fuzz.check import check
 from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
 
@@ -19,7 +19,7 @@ PROGRAM = Program(
 
 
 def swap_operands(_: MergeEqualValuesPass, module: ir.Module) -> None:
-    for op in (op for ops in bodies(functions(module)).values() for op in ops):
+    for op in (op for ops in Module(module).bodies.values() for op in ops):
         if op.name == "torch.aten.sub.Tensor":
             op.operands[0], op.operands[1] = op.operands[1], op.operands[0]
 

@@ -133,7 +133,7 @@ def test_dump_replays(monkeypatch, tmp_path):
         text=True,
         check=True,
     ).stdout
-    assert "dovetail.region" in replayed
+    assert 'dovetail.role = "region"' in replayed
     torch.save(arguments, folder / "arguments.pt")
     load = (
         "import sys, torch; from torch_mlir import ir; from dovetail.dialects.context import make_context;"

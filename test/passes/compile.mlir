@@ -58,7 +58,7 @@ module attributes {dovetail.level = "joint"} {
   // REGIONS: torch.overwrite.tensor.contents
 
   // ALL: module attributes {dovetail.level = "regions"}
-  func.func @joint(%x: !rm, %w: !rw {dovetail.requires_grad, dovetail.static}, %running: !rm {dovetail.static}) -> !rm {
+  func.func @joint(%x: !rm, %w: !rw {dovetail.requires_grad, dovetail.static}, %running: !rm {dovetail.static}) -> !rm attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %zero = torch.constant.int 0
     %one = torch.constant.int 1

@@ -20,7 +20,7 @@ module attributes {dovetail.level = "joint"} {
   // FINAL-LABEL: func.func @forward(
   // FINAL: torch.operator "torch.aten.view_as_complex"({{.*}}dovetail.strides = [array<i64: 2, 1>]
   // FINAL: torch.operator "torch.aten.view_as_complex"({{.*}}dovetail.strides = [array<i64: 4, 1>]
-  func.func @joint(%x: !rp) -> (!rc, !rc) {
+  func.func @joint(%x: !rp) -> (!rc, !rc) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %zero = torch.constant.int 0
     %one = torch.constant.int 1

@@ -70,7 +70,8 @@ def optimizer(parameters: int) -> str:
         f'"dovetail.write"(%{name}n, %{name}) {{mode = "no_grad"}} : ({_TENSOR}, {_REF}) -> ()' for name in written
     ]
     named = ", ".join(f'{_REF} {{dovetail.name = "{name}"}}' for name in names)
-    guard = f"func.func private @guard({named}) attributes {{dovetail.mutated = {len(written)} : i64}}"
+    said = f'dovetail.mutated = {len(written)} : i64, dovetail.role = "guard"'
+    guard = f"func.func private @guard({named}) attributes {{{said}}}"
     return _module([f"%{name}: {_REF}" for name in names], "()", [*lines, "return"], guard)
 
 
@@ -80,7 +81,8 @@ def _add(result: str, left: str, right: str) -> str:
 
 def _module(arguments: list[str], results: str, lines: list[str], more: str = "") -> str:
     body = "\n".join(lines)
-    joint = f"func.func @joint({', '.join(arguments)}) -> {results} {{\n{body}\n}}"
+    said = 'dovetail.role = "joint"'
+    joint = f"func.func @joint({', '.join(arguments)}) -> {results} attributes {{{said}}} {{\n{body}\n}}"
     return f'module attributes {{dovetail.level = "joint"}} {{\n{joint}\n{more}\n}}'
 
 

@@ -233,8 +233,8 @@ def test_driver_is_the_irs_choice(saved: Path, tmp_path: Path):
     """Would catch an artifact that forgets what tuning measured."""
 
     def change(files: dict[str, bytes]) -> None:
-        chosen = b'{dovetail.driver = "local-task", dovetail.region}'
-        files["module.mlir"] = files["module.mlir"].replace(b"{dovetail.region}", chosen)
+        chosen = b'{dovetail.driver = "local-task", dovetail.role = "region"}'
+        files["module.mlir"] = files["module.mlir"].replace(b'{dovetail.role = "region"}', chosen)
 
     assert {each.driver for each in load_artifact(saved)[1].values()} == {"local-sync"}
     assert {each.driver for each in load_artifact(_changed(saved, tmp_path, change))[1].values()} == {"local-task"}

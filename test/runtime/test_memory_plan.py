@@ -223,11 +223,11 @@ MODULE = """
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "test"} : (!v, !v) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -238,7 +238,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.target import Target
-from dovetail.dialects.attributes import REGION
+from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.dialects.regions import regions
@@ -62,7 +62,7 @@ def planned(compiled: CompiledRegion) -> ir.Module:
     """The region at level `launches`."""
     module = parse_module(REGION_TEXT, make_context())
     with module.context:
-        module.body.operations[0].attributes[REGION] = ir.UnitAttr.get()
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
     import_plans(module, {"main": (compiled.plan.steps, digest(compiled.plan.code))})
     module.operation.verify()
     return module

@@ -4,8 +4,10 @@ TRAINED = """\
 !v = !torch.vtensor<[2,3],f32>
 !r = !dovetail.ref<!v, strided<[3, 1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func private @guard(!r {dovetail.name = "b"}, !r {dovetail.name = "x"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @joint(%x: !r {dovetail.name = "x", dovetail.requires_grad}, %b: !r {dovetail.name = "b"}) -> !r {
+  func.func private @guard(!r {dovetail.name = "b"}, !r {dovetail.name = "x"})
+      attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @joint(%x: !r {dovetail.name = "x", dovetail.requires_grad}, %b: !r {dovetail.name = "b"}) -> !r
+      attributes {dovetail.role = "joint"} {
     call @guard(%b, %x) : (!r, !r) -> ()
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%b) : (!r) -> !v
@@ -32,8 +34,9 @@ module attributes {dovetail.level = "joint"} {
     !r {dovetail.name = "x", dovetail.group = 0 : i64, dovetail.start = 0 : i64, dovetail.root = 0 : i64,
         dovetail.object = 0 : i64},
     !r {dovetail.name = "y", dovetail.group = 0 : i64, dovetail.start = 4 : i64, dovetail.root = 0 : i64,
-        dovetail.object = 1 : i64}) attributes {dovetail.mutated = 0 : i64}
-  func.func @joint(%x: !r {dovetail.name = "x"}, %y: !r {dovetail.name = "y"}) -> !r {
+        dovetail.object = 1 : i64}) attributes {dovetail.mutated = 0 : i64, dovetail.role = "guard"}
+  func.func @joint(%x: !r {dovetail.name = "x"}, %y: !r {dovetail.name = "y"}) -> !r
+      attributes {dovetail.role = "joint"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v

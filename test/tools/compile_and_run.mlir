@@ -15,8 +15,8 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func private @guard(!r {dovetail.name = "L['x']"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @joint(%x: !r {dovetail.name = "L['x']"}) -> !r {
+  func.func private @guard(!r {dovetail.name = "L['x']"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @joint(%x: !r {dovetail.name = "L['x']"}) -> !r attributes {dovetail.role = "joint"} {
     call @guard(%x) : (!r) -> ()
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v

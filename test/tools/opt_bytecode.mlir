@@ -15,7 +15,7 @@
 // CHECK: "dovetail.write"({{.*}}) {mode = "no_grad", versions = 2 : i64}
 // CHECK: "dovetail.view"({{.*}}) {args = [0, 1, 3, 1], callee = "aten.slice.Tensor", index = -1 : i64}
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r {dovetail.name = "L['x']"}) -> !dovetail.ref<!torch.vtensor<[2],f32>, strided<[1]>> {
+  func.func @joint(%x: !r {dovetail.name = "L['x']"}) -> !dovetail.ref<!torch.vtensor<[2],f32>, strided<[1]>> attributes {dovetail.role = "joint"} {
     %0 = torch.vtensor.literal(dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>) : !v
     "dovetail.write"(%0, %x) {mode = "no_grad", versions = 2 : i64} : (!v, !r) -> ()
     %1 = "dovetail.view"(%x) {args = [0, 1, 3, 1], callee = "aten.slice.Tensor", index = -1 : i64} : (!r) -> !dovetail.ref<!torch.vtensor<[2],f32>, strided<[1]>>

@@ -14,7 +14,7 @@
 // NONE: module attributes {dovetail.level = "joint"}
 // NONE-COUNT-2: "dovetail.read"
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%x) : (!r) -> !v
     %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v

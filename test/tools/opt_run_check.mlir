@@ -6,7 +6,7 @@
 !r = !dovetail.ref<!v, strided<[1]>>
 // CHECK: module attributes {dovetail.level = "split"}
 // CHECK-NOT: module
-func.func @joint(%x: !r) -> !r {
+func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
   %0 = "dovetail.read"(%x) : (!r) -> !v
   %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
   return %o : !r
@@ -20,7 +20,7 @@ func.func @joint(%x: !r) -> !r {
 !r = !dovetail.ref<!v, strided<[1]>>
 !m = !torch.vtensor<[3],f32>
 !rm = !dovetail.ref<!m, strided<[1]>>
-func.func @joint(%x: !r, %y: !rm) -> !r {
+func.func @joint(%x: !r, %y: !rm) -> !r attributes {dovetail.role = "joint"} {
   %0 = "dovetail.read"(%x) : (!r) -> !v
   %1 = "dovetail.read"(%y) : (!rm) -> !m
   %2 = torch.aten.mul.Tensor %0, %1 : !v, !m -> !v
@@ -32,7 +32,7 @@ func.func @joint(%x: !r, %y: !rm) -> !r {
 
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
-func.func @joint(%x: !r) -> !r {
+func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
   // expected-error @below {{'dovetail.view' op can't be said in Python: PyTorch}}
   %o = "dovetail.view"(%x) {args = [], callee = "aten.no_such_view.default", index = -1 : i64} : (!r) -> !r
   return %o : !r

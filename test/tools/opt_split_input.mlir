@@ -24,7 +24,7 @@ func.func @g() {
 
 // CHECK: module attributes {dovetail.level = "split"}
 // CHECK: func.func @call()
-func.func @joint() {
+func.func @joint() attributes {dovetail.role = "joint"} {
   return
 }
 
@@ -40,6 +40,6 @@ func.func @h() {
 // CHECK: // -----
 // CHECK-NEXT: module attributes {dovetail.level = "split"}
 // CHECK: func.func @call(%{{.*}}: !dovetail.ref
-func.func @joint(%x: !dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>) {
+func.func @joint(%x: !dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>) attributes {dovetail.role = "joint"} {
   return
 }

@@ -8,7 +8,7 @@
 // TWICE: 'builtin.module' op is at level "split", but the pass runs at "joint" (in pass 'partition')
 !r = !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     return %x : !r
   }
 }

@@ -7,14 +7,14 @@ import pytest
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import body, function
 from dovetail.tools.opt.command import main
 
 MODULE = """
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
-func.func @joint(%x: !r) -> !r {
+func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
   %0 = "dovetail.read"(%x) : (!r) -> !v
   %1 = torch.aten.exp %0 : !v -> !v
   "dovetail.write"(%1, %x) {mode = "no_grad"} : (!v, !r) -> ()
@@ -25,7 +25,7 @@ func.func @joint(%x: !r) -> !r {
 
 
 def _read(module: ir.Module) -> ir.Value:
-    return body(function(module, "joint"))[0].results[0]
+    return body(Module(module).joint)[0].results[0]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _ReturnsTheInputPass(Pass, name="test-returns-the-input"):
     """Returns `x` for `exp(x)`."""
 
     def run(self, module: ir.Module) -> None:
-        for op in body(function(module, "joint")):
+        for op in body(Module(module).joint):
             if isinstance(op.opview, OwnOp):
                 op.operands[0] = _read(module)
 
@@ -43,7 +43,7 @@ class _DropsAWritePass(Pass, name="test-drops-a-write"):
     """Forgets that the user's tensor is mutated."""
 
     def run(self, module: ir.Module) -> None:
-        for op in body(function(module, "joint")):
+        for op in body(Module(module).joint):
             if isinstance(op.opview, WriteOp):
                 op.erase()
 
@@ -69,7 +69,7 @@ def test_wrong_pass_is_named_with_what_it_changed(path: str, wrong: str, where: 
 SQUARE = """
 !v = !torch.vtensor<[64],si8>
 !r = !dovetail.ref<!v, strided<[1]>>
-func.func @joint(%x: !r) -> !r {
+func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
   %0 = "dovetail.read"(%x) : (!r) -> !v
   %1 = torch.aten.mul.Tensor %0, %0 : !v, !v -> !v
   %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
@@ -83,7 +83,7 @@ GATHER = """
 !r = !dovetail.ref<!v, strided<[1]>>
 !ri = !dovetail.ref<!i, strided<[1]>>
 !ro = !dovetail.ref<!o, strided<[1]>>
-func.func @joint(%x: !r, %i: !ri) -> !ro {
+func.func @joint(%x: !r, %i: !ri) -> !ro attributes {dovetail.role = "joint"} {
   %0 = "dovetail.read"(%x) : (!r) -> !v
   %1 = "dovetail.read"(%i) : (!ri) -> !i
   %list = torch.prim.ListConstruct %1 : (!i) -> !torch.list<vtensor>

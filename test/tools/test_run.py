@@ -15,7 +15,7 @@ LISTED = "\n  input 0 (x): 2x3xf32\n  input 1 (b): 2x3xf32"
 NONE = """\
 !r = !dovetail.ref<!torch.vtensor<[1],f32>, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint() -> !r {
+  func.func @joint() -> !r attributes {dovetail.role = "joint"} {
     %0 = torch.vtensor.literal(dense<1.0> : tensor<1xf32>) : !torch.vtensor<[1],f32>
     %o = "dovetail.own"(%0) {requires_grad = false} : (!torch.vtensor<[1],f32>) -> !r
     return %o : !r

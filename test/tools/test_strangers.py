@@ -114,7 +114,7 @@ def test_way_to_compile_is_one_of_ours(
     written, lowered: str, stated: str, message: str, capsys: pytest.CaptureFixture[str]
 ):
     """Catches a device that a text chooses, or an option of the compiler's."""
-    assert run([written(lowered.replace("{dovetail.region}", f"{{dovetail.region, {stated}}}"))]) == 1
+    assert run([written(lowered.replace('"region"', f'"region", {stated}'))]) == 1
     assert message in capsys.readouterr().err
 
 
@@ -128,7 +128,7 @@ def test_remarks_need_sense(written, capsys: pytest.CaptureFixture[str]):
     """Catches a traceback for a saved value that is the caller's memory, which has no size of its own."""
     text = """
 !r = !dovetail.ref<!torch.vtensor<[2],f32>, strided<[1]>>
-func.func @forward(%x: !r) -> (!r {dovetail.saved = "private"}) {
+func.func @forward(%x: !r) -> (!r {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
   return %x : !r
 }
 """
@@ -139,7 +139,7 @@ func.func @forward(%x: !r) -> (!r {dovetail.saved = "private"}) {
 def test_plan_of_no_form_is_an_error(written, lowered: str, capsys: pytest.CaptureFixture[str]):
     """Catches a traceback for a launch plan that names no region."""
     text = lowered.replace('dovetail.level = "regions"', 'dovetail.level = "launches"')
-    plan = "  func.func private @plan() attributes {dovetail.plan} {\n    return\n  }\n"
+    plan = '  func.func private @plan() attributes {dovetail.plan, dovetail.role = "plan"} {\n    return\n  }\n'
     end = text.rindex("}")
     assert run([written(text[:end] + plan + text[end:]), "--reference"]) == 1
     assert "expected a plan with a body, of one region and with its code, got '@plan'" in capsys.readouterr().err
@@ -147,7 +147,7 @@ def test_plan_of_no_form_is_an_error(written, lowered: str, capsys: pytest.Captu
 
 def test_body_is_one_block_that_returns(written, capsys: pytest.CaptureFixture[str]):
     """Catches a function of which only the first block runs."""
-    text = "func.func private @joint()\n"
+    text = 'func.func private @joint() attributes {dovetail.role = "joint"}\n'
     assert opt([written(text), "--run-check"]) == 1
     assert "expected '@joint' to have one block, which returns, got 0 blocks" in capsys.readouterr().err
 
@@ -203,7 +203,7 @@ def test_result_that_cannot_be_shown_is_an_error(written, capsys: pytest.Capture
 !v = !torch.vtensor<[2],f8E5M2>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     return %x : !r
   }
 }

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import REQUIRES_GRAD
-from dovetail.dialects.calls import symbol
+from dovetail.dialects.reading import Module
 from dovetail.errors import InputError
 from dovetail.runtime.program import load_plain_program
 from dovetail.runtime.reference import arranged
@@ -41,7 +41,7 @@ class Call:
         Raises:
             InputError: before anything runs.
         """
-        [entry] = (op for op in module.body.operations if isinstance(op, func.FuncOp) and symbol(op) == "call")
+        entry = Module(module).call
         require = (index for index, facts in enumerate(argument_facts(entry)) if REQUIRES_GRAD in facts)
         differentiated = frozenset(require) if gradients else frozenset()
         if gradients and not differentiated:

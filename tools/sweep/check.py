@@ -12,8 +12,9 @@ from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.backends.target import Target, target_for_device
-from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON, REGION
+from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.context import make_context
+from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.regions import region_texts
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
@@ -188,7 +189,7 @@ def keep_compiled(module: ir.Module, counts: list[int]) -> tuple[list[str], list
             for name in (PLACEMENT, PLACEMENT_REASON):
                 if name in op.attributes:
                     del op.attributes[name]
-    function.attributes[REGION] = ir.UnitAttr.get()
+    set_role(function, Role.REGION)
     function.attributes["sym_visibility"] = ir.StringAttr.get("private")
     function.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([value.type for value in block.arguments], [value.type for value in kept])

@@ -9,7 +9,7 @@
 !m = !torch.vtensor<[2,2],f32>
 !r = !dovetail.ref<!m, strided<[2, 1]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r, %y: !r) -> (!r, !r, !r) {
+  func.func @call(%x: !r, %y: !r) -> (!r, !r, !r) attributes {dovetail.role = "call"} {
     %0:4 = call @apply(%x, %y) : (!r, !r) -> (!r, !r, !r, !r)
     "dovetail.write"(%0#3, %y) {mode = "no_grad"} : (!r, !r) -> ()
     return %0#0, %0#1, %0#2 : !r, !r, !r
@@ -17,7 +17,7 @@ module attributes {dovetail.level = "split"} {
 
   // COM: Eager's backward of result 0 needs the memory of %x, too.
   func.func private @apply(!r {dovetail.watched = array<i64: 0>}, !r) -> (!r, !r, !r, !r)
-      attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+      attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 
   // CHECK-LABEL: func.func @forward(
   // COM: Result 0 is a saved value itself; result 1 holds one in its memory; result 2 is a copy of one.
@@ -29,7 +29,7 @@ module attributes {dovetail.level = "split"} {
   // COM: Only %y gets the memory of this one.
   // CHECK-SAME: {dovetail.saved = "private"}
   func.func @forward(%x: !r, %y: !r) -> (!r, !r, !r, !r, !m {dovetail.saved = "checked"}, !m {dovetail.saved = "checked"},
-      !m {dovetail.saved = "checked"}, !m {dovetail.saved = "checked"}, !m {dovetail.saved = "checked"}) {
+      !m {dovetail.saved = "checked"}, !m {dovetail.saved = "checked"}, !m {dovetail.saved = "checked"}) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !m
@@ -54,7 +54,7 @@ module attributes {dovetail.level = "split"} {
   // COM: Nothing is multiplied with this one: it may be freed after any backward.
   // CHECK-SAME: {dovetail.uses = array<i64>}
   func.func @backward(%a: !m, %b: !m, %c: !m, %d: !m, %e: !m, %t: !r {dovetail.tangent_of = 0 : i64},
-      %u: !r {dovetail.tangent_of = 1 : i64}) -> (!m, !torch.none) {
+      %u: !r {dovetail.tangent_of = 1 : i64}) -> (!m, !torch.none) attributes {dovetail.role = "backward"} {
     %none = torch.constant.none
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%t) : (!r) -> !m

@@ -13,11 +13,11 @@
 // CHECK: is at level "split", but the pass runs at "joint"
 // expected-error @+1 {{is at level "split", but the pass runs at "joint"}}
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r

@@ -20,7 +20,7 @@
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
   func.func @joint(%arg: !r) -> (!r, !dovetail.ref<!a, strided<[8, 2, 1]>>, !dovetail.ref<!x, strided<[72, 12, 4, 1]>>,
-      !dovetail.ref<!g, strided<[1]>>, !dovetail.ref<!q, strided<[2, 1]>>, !dovetail.ref<!g, strided<[1]>>, !r) {
+      !dovetail.ref<!g, strided<[1]>>, !dovetail.ref<!q, strided<[2, 1]>>, !dovetail.ref<!g, strided<[1]>>, !r) attributes {dovetail.role = "joint"} {
     %false = torch.constant.bool false
     %0 = torch.constant.int 0
     %1 = torch.constant.int 1

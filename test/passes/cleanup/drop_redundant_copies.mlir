@@ -13,7 +13,7 @@
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
   // CHECK-SAME: %[[X:.*]]: !dovetail.ref<{{.*}}>, %[[Y:.*]]: !dovetail.ref
-  func.func @joint(%x: !r, %y: !r) -> (!r, !r, !rm) {
+  func.func @joint(%x: !r, %y: !r) -> (!r, !r, !rm) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %zero = torch.constant.int 0

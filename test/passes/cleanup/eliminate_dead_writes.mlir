@@ -11,10 +11,10 @@ module attributes {dovetail.level = "joint"} {
   func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}, !r {dovetail.name = "z"},
     !r {dovetail.name = "a", dovetail.group = 0 : i64, dovetail.start = 0 : i64, dovetail.root = 0 : i64, dovetail.object = 0 : i64},
     !r {dovetail.name = "b", dovetail.group = 0 : i64, dovetail.start = 8 : i64, dovetail.root = 0 : i64, dovetail.object = 1 : i64})
-    attributes {dovetail.mutated = 5 : i64}
+    attributes {dovetail.mutated = 5 : i64, dovetail.role = "guard"}
   // CHECK-LABEL: func.func @joint(
   // CHECK-SAME: %[[X:[a-z0-9]*]]: {{.*}}, %[[Y:[a-z0-9]*]]: {{.*}}, %[[Z:[a-z0-9]*]]: {{.*}}, %[[A:[a-z0-9]*]]: {{.*}}, %[[B:[a-z0-9]*]]: !dovetail
-  func.func @joint(%x: !r, %y: !r, %z: !r, %a: !r, %b: !r) -> (!r) {
+  func.func @joint(%x: !r, %y: !r, %z: !r, %a: !r, %b: !r) -> (!r) attributes {dovetail.role = "joint"} {
     func.call @guard(%x, %y, %z, %a, %b) : (!r, !r, !r, !r, !r) -> ()
     // CHECK: %[[OLD:.*]] = "dovetail.read"(%[[X]])
     // CHECK: %[[EXP:.*]] = torch.aten.exp %[[OLD]]

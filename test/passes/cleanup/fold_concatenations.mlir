@@ -19,7 +19,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %y: !rp) -> (!rp, !rs, !r, !rl, !r, !re) {
+  func.func @joint(%x: !r, %y: !rp) -> (!rp, !rs, !r, !rl, !r, !re) attributes {dovetail.role = "joint"} {
     %0 = torch.constant.int 0
     %1 = torch.constant.int 1
     %2 = torch.constant.int 2

@@ -23,7 +23,7 @@
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
   // SMALL-LABEL: func.func @joint(
-  func.func @joint(%x: !r) -> (!rm, !rbig, !rn, !r, !r, !rb) {
+  func.func @joint(%x: !r) -> (!rm, !rbig, !rn, !r, !r, !rb) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %cpu = torch.constant.device "cpu"

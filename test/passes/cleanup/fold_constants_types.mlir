@@ -16,7 +16,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !rf) -> (!re, !rb, !ri, !ri, !rf, !rf, !rb) {
+  func.func @joint(%x: !rf) -> (!re, !rb, !ri, !ri, !rf, !rf, !rb) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %1 = torch.constant.int 1

@@ -11,7 +11,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %y: !rd) -> (!rd, !r, !r, !rd, !rd, !r, !r) {
+  func.func @joint(%x: !r, %y: !rd) -> (!rd, !r, !r, !rd, !rd, !r, !r) attributes {dovetail.role = "joint"} {
     %0 = torch.constant.int 0
     %1 = torch.constant.int 1
     %-2 = torch.constant.int -2

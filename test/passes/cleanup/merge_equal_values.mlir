@@ -10,7 +10,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %y: !r) -> (!r, !r, !r, !r) {
+  func.func @joint(%x: !r, %y: !r) -> (!r, !r, !r, !r) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %half = torch.constant.float 5.000000e-01

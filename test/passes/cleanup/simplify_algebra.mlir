@@ -16,7 +16,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %y: !rn, %z: !rc) -> (!r, !r, !rn, !rc) {
+  func.func @joint(%x: !r, %y: !rn, %z: !rc) -> (!r, !r, !rn, !rc) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true

@@ -13,7 +13,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %z: !r) -> (!rb, !rb, !rb, !rb, !rb, !rb, !rb) {
+  func.func @joint(%x: !r, %z: !r) -> (!rb, !rb, !rb, !rb, !rb, !rb, !rb) attributes {dovetail.role = "joint"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %true = torch.constant.bool true

@@ -10,7 +10,7 @@
 !rc = !dovetail.ref<!c, strided<[1, 1]>>
 
 module attributes {dovetail.level = "program"} {
-  func.func @forward(%x: !r) -> (!rc, !v {dovetail.saved = "private"}, !v {dovetail.saved = "private"}, !c {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!rc, !v {dovetail.saved = "private"}, !v {dovetail.saved = "private"}, !c {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
@@ -20,16 +20,16 @@ module attributes {dovetail.level = "program"} {
     %o = "dovetail.own"(%2#0) {requires_grad = true} : (!c) -> !rc
     return %o, %0, %1, %2#1 : !rc, !v, !v, !c
   }
-  func.func @backward(%x: !v, %y: !v, %max: !c, %t: !rc {dovetail.tangent_of = 0 : i64}) -> !b {
+  func.func @backward(%x: !v, %y: !v, %max: !c, %t: !rc {dovetail.tangent_of = 0 : i64}) -> !b attributes {dovetail.role = "backward"} {
     %0 = call @backward_region_0(%x) : (!v) -> !v
     %1 = call @backward_region_1(%0, %x, %y, %max) : (!v, !v, !v, !c) -> !b
     return %1 : !b
   }
-  func.func private @forward_region_0(%x: !v) -> !v attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v) -> !v attributes {dovetail.role = "region"} {
     %0 = torch.aten.tanh %x : !v -> !v
     return %0 : !v
   }
-  func.func private @forward_region_1(%y: !v, %x: !v) -> (!c, !c) attributes {dovetail.region} {
+  func.func private @forward_region_1(%y: !v, %x: !v) -> (!c, !c) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
@@ -38,11 +38,11 @@ module attributes {dovetail.level = "program"} {
     %2 = torch.aten.amax %1, %dim, %true : !v, !torch.list<int>, !torch.bool -> !c
     return %0, %2 : !c, !c
   }
-  func.func private @backward_region_0(%x: !v) -> !v attributes {dovetail.region} {
+  func.func private @backward_region_0(%x: !v) -> !v attributes {dovetail.role = "region"} {
     %0 = torch.aten.tanh %x : !v -> !v
     return %0 : !v
   }
-  func.func private @backward_region_1(%again: !v, %x: !v, %y: !v, %max: !c) -> !b attributes {dovetail.region} {
+  func.func private @backward_region_1(%again: !v, %x: !v, %y: !v, %max: !c) -> !b attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>

@@ -10,7 +10,7 @@
 !rc = !dovetail.ref<!c, strided<[1, 1]>>
 
 module attributes {dovetail.level = "split"} {
-  func.func @forward(%x: !r) -> (!rc, !v {dovetail.saved = "private"}, !c {dovetail.saved = "checked"}) {
+  func.func @forward(%x: !r) -> (!rc, !v {dovetail.saved = "private"}, !c {dovetail.saved = "checked"}) attributes {dovetail.role = "forward"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
@@ -20,7 +20,7 @@ module attributes {dovetail.level = "split"} {
     %o = "dovetail.own"(%2) {requires_grad = true} : (!c) -> !rc
     return %o, %0, %2 : !rc, !v, !c
   }
-  func.func @backward(%x: !v, %max: !c, %t: !rc {dovetail.tangent_of = 0 : i64}) -> !v {
+  func.func @backward(%x: !v, %max: !c, %t: !rc {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!rc) -> !c
     %1 = torch.aten.tanh %x : !v -> !v
     // expected-error @below {{'torch.aten.eq.Tensor' op meets two computations of 'torch.aten.tanh' at}}
@@ -36,7 +36,7 @@ module attributes {dovetail.level = "split"} {
 !r = !dovetail.ref<!v, strided<[2, 1]>>
 
 module attributes {dovetail.level = "split"} {
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     %2 = torch.aten.floor %1 : !v -> !v
@@ -44,7 +44,7 @@ module attributes {dovetail.level = "split"} {
     %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
     return %o, %0 : !r, !v
   }
-  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v {
+  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     %1 = torch.aten.exp %x : !v -> !v
     // expected-error @below {{'torch.aten.floor' op in '@backward' decides once more what '@forward' did, by 'torch.aten.exp' at}}
@@ -63,14 +63,14 @@ module attributes {dovetail.level = "split"} {
 !rb = !dovetail.ref<!b, strided<[2, 1]>>
 
 module attributes {dovetail.level = "program"} {
-  func.func @forward(%x: !r) -> !rb {
+  func.func @forward(%x: !r) -> !rb attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1:2 = call @forward_region_0(%0) : (!v) -> (!v, !c)
     %2 = call @forward_region_1(%1#0, %1#1) : (!v, !c) -> !b
     %o = "dovetail.own"(%2) {requires_grad = false} : (!b) -> !rb
     return %o : !rb
   }
-  func.func private @forward_region_0(%x: !v) -> (!v, !c) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v) -> (!v, !c) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
@@ -78,7 +78,7 @@ module attributes {dovetail.level = "program"} {
     %1 = torch.aten.amax %0, %dim, %true : !v, !torch.list<int>, !torch.bool -> !c
     return %0, %1 : !v, !c
   }
-  func.func private @forward_region_1(%x: !v, %max: !c) -> !b attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !v, %max: !c) -> !b attributes {dovetail.role = "region"} {
     // expected-error @below {{has it in memory or computes it along the way}}
     %0 = torch.aten.eq.Tensor %x, %max : !v, !c -> !b
     return %0 : !b

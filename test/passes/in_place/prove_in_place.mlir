@@ -14,7 +14,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: "dovetail.write"(%{{.*}}#1, %{{.*}}) {dovetail.in_place = "pointwise", mode = "no_grad"}
   // REMARK: remark: momentum is written in place: pointwise
   // REMARK: remark: %arg0 is written in place: pointwise
-  func.func @call(%p: !r, %m: !r {dovetail.name = "momentum"}, %g: !r) -> !r {
+  func.func @call(%p: !r, %m: !r {dovetail.name = "momentum"}, %g: !r) -> !r attributes {dovetail.role = "call"} {
     call @guard(%p, %m, %g) : (!r, !r, !r) -> ()
     %0:3 = call @forward(%p, %m, %g) : (!r, !r, !r) -> (!r, !r, !r)
     "dovetail.write"(%0#0, %m) {mode = "no_grad"} : (!r, !r) -> ()
@@ -22,7 +22,7 @@ module attributes {dovetail.level = "regions"} {
     return %0#2 : !r
   }
   func.func private @guard(!r {dovetail.name = "p"}, !r {dovetail.name = "m"}, !r {dovetail.name = "g"})
-      attributes {dovetail.mutated = 2 : i64}
+      attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
   // CHECK-LABEL: func.func @forward(
   // CHECK-SAME: %[[P:[a-z0-9]+]]: !dovetail.ref{{.*}}, %[[M:[a-z0-9]+]]: !dovetail.ref{{.*}}, %[[G:[a-z0-9]+]]: !dovetail.ref
   // CHECK: %[[OLD_P:.*]] = "dovetail.read"(%[[P]])
@@ -38,7 +38,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: "dovetail.own"(%[[NEW_M]])
   // CHECK-NEXT: "dovetail.own"(%[[NEW_P]])
   // CHECK-NEXT: return
-  func.func @forward(%p: !r, %m: !r, %g: !r) -> (!r, !r, !r) {
+  func.func @forward(%p: !r, %m: !r, %g: !r) -> (!r, !r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%p) : (!r) -> !v
     %1 = "dovetail.read"(%m) : (!r) -> !v
     %2 = "dovetail.read"(%g) : (!r) -> !v
@@ -59,7 +59,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: %[[EXP:.*]] = torch.aten.exp %[[A]]
   // CHECK-NEXT: torch.overwrite.tensor.contents %[[EXP]] overwrites %[[B]]
   // CHECK-NEXT: return
-  func.func private @forward_region_0(%p: !v, %m: !v, %g: !v, %a: !m, %b: !m, %c: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%p: !v, %m: !v, %g: !v, %a: !m, %b: !m, %c: !m) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %0 = torch.aten.add.Tensor %m, %g, %one : !v, !v, !torch.int -> !v
     %1 = torch.aten.mul.Tensor %p, %0 : !v, !v -> !v
@@ -70,7 +70,7 @@ module attributes {dovetail.level = "regions"} {
     return
   }
   // CHECK-LABEL: func.func private @forward_update_0(
-  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[5],f32>, %[[B:[a-z0-9]+]]: !torch.tensor<[5],f32>) attributes {dovetail.region}
+  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[5],f32>, %[[B:[a-z0-9]+]]: !torch.tensor<[5],f32>) attributes {dovetail.role = "region"}
   // CHECK-NEXT: %[[OLD:.*]] = torch.copy.to_vtensor %[[B]]
   // CHECK: %[[NEW:.*]] = torch.aten.add.Tensor %[[OLD]], %[[A]]
   // CHECK-NEXT: torch.overwrite.tensor.contents %[[NEW]] overwrites %[[B]]
@@ -89,7 +89,7 @@ module attributes {dovetail.level = "regions"} {
 module attributes {dovetail.level = "regions"} {
   // REMARK: remark: %arg0 is written in place: pointwise
   // CHECK-LABEL: func.func @call(
-  func.func @call(%x: !r) {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     "dovetail.write"(%0, %x) {mode = "hidden"} : (!r, !r) -> ()
     return
@@ -100,7 +100,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: %[[VALUE:.*]] = torch.copy.to_vtensor %[[FLIPPED]]
   // CHECK-NEXT: %[[INTO:.*]] = "dovetail.destination"
   // CHECK-NEXT: call @forward_update_0(%[[VALUE]], %[[INTO]])
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -114,7 +114,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: func.func private @forward_update_0(
   // CHECK: torch.aten.mul.Tensor
   // CHECK-NEXT: torch.overwrite.tensor.contents
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %zero = torch.constant.int 0
     %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
     %0 = torch.aten.flip %x, %dims : !v, !torch.list<int> -> !v
@@ -133,17 +133,17 @@ module attributes {dovetail.level = "regions"} {
 module attributes {dovetail.level = "regions"} {
   // REMARK: remark: %arg0 is written in place: not read
   // CHECK-LABEL: func.func @call(
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0 = call @forward(%x, %y) : (!r, !r) -> !r
     "dovetail.write"(%0, %x) {mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
   // CHECK: %[[Y:.*]] = "dovetail.read"
   // CHECK-NEXT: %[[INTO:.*]] = "dovetail.destination"(%{{.*}}) {proof = "not read"}
   // CHECK-NEXT: call @forward_update_0(%[[Y]], %[[INTO]])
-  func.func @forward(%x: !r, %y: !r) -> !r {
+  func.func @forward(%x: !r, %y: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -152,7 +152,7 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   // CHECK-NOT: @forward_region_0
-  func.func private @forward_region_0(%y: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%y: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %y : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

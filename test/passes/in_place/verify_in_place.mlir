@@ -7,14 +7,14 @@
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -26,7 +26,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -42,15 +42,15 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     // expected-error @below {{'dovetail.write' op can't be 'dovetail.in_place': autograd follows the write}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "tracked"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -62,7 +62,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -78,15 +78,15 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%y, %x) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     // expected-error @below {{'dovetail.write' op can't be 'dovetail.in_place': no guard keeps other arguments off its memory}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -98,7 +98,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -114,15 +114,15 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     // expected-error @below {{'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "pointwise"}}
     "dovetail.write"(%0#1, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -134,7 +134,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -150,15 +150,15 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     // expected-error @below {{'dovetail.write' op expects its value in a 'dovetail.destination' of its argument, proof "not read"}}
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "not read", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -170,7 +170,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -186,14 +186,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -206,7 +206,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -222,14 +222,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -243,7 +243,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -259,14 +259,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -279,7 +279,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -295,14 +295,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -315,7 +315,7 @@ module attributes {dovetail.level = "regions"} {
     // expected-error @below {{'func.return' op uses an argument's old value when or after it is updated in place}}
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -331,14 +331,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -352,7 +352,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -368,14 +368,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "not read", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -388,7 +388,7 @@ module attributes {dovetail.level = "regions"} {
     return %o, %p : !r, !r
   }
   // expected-error @below {{'func.func' op expects memory to update by proof 'not read' to be overwritten once, and read accordingly}}
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -404,14 +404,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -423,7 +423,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %zero = torch.constant.int 0
     %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
@@ -442,14 +442,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -461,7 +461,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %0 : !v -> !v
@@ -478,14 +478,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -499,7 +499,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v
@@ -515,14 +515,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r, %y: !r) {
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0:2 = call @forward(%x, %y) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64}
-  func.func @forward(%x: !r, %y: !r) -> (!r, !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -536,7 +536,7 @@ module attributes {dovetail.level = "regions"} {
     %p = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
-  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_update_0(%y: !v, %d: !m, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.copy.to_vtensor %d : !v
     %1 = torch.aten.mul.Tensor %0, %y : !v, !v -> !v
     %2 = torch.aten.exp %y : !v -> !v

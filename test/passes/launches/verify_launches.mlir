@@ -7,11 +7,11 @@
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %t = "dovetail.transient"() {bytes = 128 : i64} : () -> !b
@@ -30,12 +30,12 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
   // expected-error @+1 {{'@p' takes (!torch.vtensor<[32],f32>, !torch.tensor<[32],f32>, !torch.tensor<[32],f32>) -> (), its region '@r' takes}}
-  func.func private @p(%x: !v, %o: !m, %q: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m, %q: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
@@ -49,12 +49,12 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
   // expected-error @+1 {{'@p' is for '@q', the regions are: @r}}
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @q, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @q, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
@@ -68,12 +68,12 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
   // expected-error @+1 {{'@p' expects 'dovetail.code' to be the digest of its code}}
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
@@ -87,12 +87,12 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
   // expected-error @+1 {{'@p' never touches argument 1, a result}}
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     return
@@ -105,11 +105,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
@@ -125,11 +125,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %t = "dovetail.transient"() {bytes = 128 : i64} : () -> !b
@@ -146,11 +146,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %h = "dovetail.subspan"(%o) {offset = 64 : i64, length = 64 : i64} : (!m) -> !b
     // expected-error @+1 {{copies 64 bytes to 128}}
@@ -165,11 +165,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %g = "dovetail.subspan"(%o) {offset = 0 : i64, length = 96 : i64} : (!m) -> !b
     %h = "dovetail.subspan"(%o) {offset = 32 : i64, length = 96 : i64} : (!m) -> !b
     // expected-error @+1 {{copies between bytes that overlap}}
@@ -184,11 +184,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 32 : i64, length = 64 : i64} : (!m) -> !b
     // expected-error @+1 {{binds memory from byte 32, expected one of 64}}
@@ -203,11 +203,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 6 : i64} : (!m) -> !b
     // expected-error @+1 {{fills 6 bytes by 4}}
     "dovetail.fill_buffer"(%c) {pattern = 0 : i32} : (!b) -> ()
@@ -221,11 +221,11 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     // expected-error @+1 {{has no place in a plan, expected one of 'dovetail.barrier'}}
     %n = torch.constant.none
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
@@ -241,18 +241,18 @@ module attributes {dovetail.level = "launches"} {
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
 module attributes {dovetail.level = "launches"} {
-  func.func private @r(%x: !v, %o: !m) attributes {dovetail.region} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
     torch.overwrite.tensor.contents %x overwrites %o : !v, !m
     return
   }
-  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
   // expected-error @+1 {{'@p2' is a second plan for '@r'}}
-  func.func private @p2(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00"} {
+  func.func private @p2(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()

@@ -14,7 +14,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r {dovetail.reached = array<i64: 0>, dovetail.requires_grad, dovetail.watched = array<i64: 0, 1>}, %b: !r) -> (!r, !r) {
+  func.func @joint(%x: !r {dovetail.reached = array<i64: 0>, dovetail.requires_grad, dovetail.watched = array<i64: 0, 1>}, %b: !r) -> (!r, !r) attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     %2 = torch.aten.neg %0 : !v -> !v

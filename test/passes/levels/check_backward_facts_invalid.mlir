@@ -5,7 +5,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @below {{'dovetail.own' op expects 'dovetail.watched' to number some of 1 owned results, got array<i64: 1>}}
     %o = "dovetail.own"(%0) {requires_grad = false, dovetail.watched = array<i64: 1>} : (!v) -> !r
@@ -19,7 +19,7 @@ module attributes {dovetail.level = "joint"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op expects 'dovetail.watched' to number some of 1 owned results, got "0"}}
-  func.func @joint(%x: !r {dovetail.watched = "0"}) -> !r {
+  func.func @joint(%x: !r {dovetail.watched = "0"}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
@@ -32,7 +32,7 @@ module attributes {dovetail.level = "joint"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op expects 'dovetail.reached' to number some of 1 owned results, got array<i64: 0, 1>}}
-  func.func @joint(%x: !r {dovetail.reached = array<i64: 0, 1>}) -> !r {
+  func.func @joint(%x: !r {dovetail.reached = array<i64: 0, 1>}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     return %o : !r
@@ -44,7 +44,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @below {{'dovetail.own' op expects 'dovetail.frees' to number groups of saved values, got 0}}
     %o = "dovetail.own"(%0) {requires_grad = true, dovetail.frees = 0 : i64} : (!v) -> !r
@@ -57,7 +57,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @below {{'dovetail.own' op expects 'dovetail.base' to be sizes of as many elements, of what requires grad, got array<i64: 2, 3>}}
     %o = "dovetail.own"(%0) {requires_grad = true, dovetail.base = array<i64: 2, 3>} : (!v) -> !r

@@ -5,11 +5,11 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> (!r, !r) {
+  func.func @call(%x: !r) -> (!r, !r) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)
     return %0#0, %0#1 : !r, !r
   }
-  func.func @forward(%x: !r) -> (!r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "fallback: a test"} : (!v) -> !v
     %2 = torch.aten.detach %1 : !v -> !v
@@ -25,11 +25,11 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got the caller's memory (in pass 'verify-level')}}
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
@@ -42,19 +42,19 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) {
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "fallback: a test"} : (!v) -> !v
     %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
     %2 = "dovetail.copy"(%0) : (!v) -> !v
     return %o, %2 : !r, !v
   }
-  func.func @backward(%saved: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v {
+  func.func @backward(%saved: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     // expected-error @+1 {{'func.return' op expects gradient 0 in memory of its own, such as a 'dovetail.copy', got memory that is handed out already (in pass 'verify-level')}}
     return %saved : !v
   }

@@ -6,7 +6,7 @@
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @+1 {{'torch.operator' op may see how its operands lie in memory, expected 'dovetail.strides' (in pass 'verify-level')}}
     %1 = torch.operator "torch.mine.look"(%0) : (!v) -> !v
@@ -20,7 +20,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to have an entry for each of 1 operands, got [array<i64: 4, 1>, unit] (in pass 'verify-level')}}
     %1 = torch.operator "torch.mine.look"(%0) {dovetail.strides = [array<i64: 4, 1>, unit]} : (!v) -> !v
@@ -34,7 +34,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to state the strides of operand 0, '!torch.vtensor<[3,4],f32>', got array<i64: 4> (in pass 'verify-level')}}
     %1 = torch.operator "torch.mine.look"(%0) {dovetail.strides = [array<i64: 4>]} : (!v) -> !v
@@ -48,7 +48,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %two = torch.constant.int 2
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %list = torch.prim.ListConstruct %0, %0 : (!v, !v) -> !torch.list<vtensor>

@@ -21,12 +21,12 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @backward(
   // CHECK: torch.operator "torch.dovetail.cond"(%{{.*}}, %{{.*}}, %{{.*}}) {dovetail.else = @else_1, dovetail.in_backward, dovetail.reason = "control flow: the host takes the branch", dovetail.then = @then_1}
   // CHECK-LABEL: func.func private @then_0(
-  // CHECK-SAME: attributes {dovetail.subgraph}
+  // CHECK-SAME: attributes {dovetail.role = "subgraph"}
   // CHECK: torch.operator "torch.dovetail.while_loop"(%{{.*}}, %{{.*}}) {dovetail.body = @body_0, dovetail.condition = @condition_0, dovetail.reason = "control flow: the host runs the loop"}
   // CHECK-LABEL: func.func private @else_0(
   // CHECK: call @else_0_region_0
   // CHECK-LABEL: func.func private @body_0_region_0(
-  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r) {
+  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r) attributes {dovetail.role = "joint"} {
     %zero = torch.constant.int 0
     %none = torch.constant.none
     %0 = "dovetail.read"(%x) : (!r) -> !v
@@ -42,28 +42,28 @@ module attributes {dovetail.level = "joint"} {
     "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
     return %o, %p : !r, !r
   }
-  func.func private @then_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.vtensor.literal(dense<0> : tensor<si64>) : !i
     %1:2 = torch.operator "torch.dovetail.while_loop"(%0, %x) {dovetail.condition = @condition_0, dovetail.body = @body_0, dovetail.reason = "control flow: the host runs the loop"} : (!i, !v) -> (!i, !v)
     return %1#1 : !v
   }
-  func.func private @else_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.neg %x : !v -> !v
     return %0 : !v
   }
-  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mul.Tensor %x, %g : !v, !v -> !v
     return %0 : !v
   }
-  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     return %g : !v
   }
-  func.func private @condition_0(%n: !i, %x: !v) -> !b attributes {dovetail.subgraph} {
+  func.func private @condition_0(%n: !i, %x: !v) -> !b attributes {dovetail.role = "subgraph"} {
     %three = torch.constant.int 3
     %0 = torch.aten.lt.Scalar %n, %three : !i, !torch.int -> !b
     return %0 : !b
   }
-  func.func private @body_0(%n: !i, %x: !v) -> (!i, !v) attributes {dovetail.subgraph} {
+  func.func private @body_0(%n: !i, %x: !v) -> (!i, !v) attributes {dovetail.role = "subgraph"} {
     %one = torch.constant.int 1
     %0 = torch.aten.add.Scalar %n, %one, %one : !i, !torch.int, !torch.int -> !i
     %1 = torch.aten.mul.Tensor %x, %x : !v, !v -> !v

@@ -9,7 +9,7 @@
 
 // CHECK: pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', 'launches', got 'final'
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> (!r, !r, !r) {
+  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> (!r, !r, !r) attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     "dovetail.set_metadata"(%x) {offset = 0 : i64, size = [2, 2], stride = [2, 1]} : (!r) -> ()

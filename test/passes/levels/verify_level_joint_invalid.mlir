@@ -7,7 +7,7 @@
 !r = !dovetail.ref<!v, strided<[1]>>
 // expected-error @below {{'builtin.module' op expects 'dovetail.level' to be "joint", got "split"}}
 module attributes {dovetail.level = "split"} {
-  func.func @joint(%x: !r) {
+  func.func @joint(%x: !r) attributes {dovetail.role = "joint"} {
     return
   }
 }
@@ -24,7 +24,7 @@ module attributes {dovetail.level = 1} {}
 
 // -----
 
-// expected-error @below {{'builtin.module' op expects a function '@joint' at level 'joint'}}
+// expected-error @below {{'builtin.module' op expects a function of 'dovetail.role' "joint" at level 'joint'}}
 module attributes {dovetail.level = "joint"} {
 }
 
@@ -33,10 +33,10 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) {
+  func.func @joint(%x: !r) attributes {dovetail.role = "joint"} {
     return
   }
-  // expected-error @below {{'func.func' op '@helper' has no place at level 'joint', expected @joint}}
+  // expected-error @below {{'func.func' op '@helper' expects 'dovetail.role' to be "joint", "border", "guard", "region" or "subgraph", got none}}
   func.func @helper() {
     return
   }
@@ -46,7 +46,7 @@ module attributes {dovetail.level = "joint"} {
 
 module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op '@joint' expects a ref to a static '!torch.vtensor' with one stride a dimension and no offset, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>'}}
-  func.func @joint(%x: !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>) {
+  func.func @joint(%x: !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>) attributes {dovetail.role = "joint"} {
     return
   }
 }
@@ -57,13 +57,13 @@ module attributes {dovetail.level = "joint"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op '@joint' expects a body of one block, got 0 blocks}}
-  func.func private @joint(!r)
+  func.func private @joint(!r) attributes {dovetail.role = "joint"}
 }
 
 // -----
 
 module attributes {dovetail.level = "joint"} {
-  func.func @joint() {
+  func.func @joint() attributes {dovetail.role = "joint"} {
     // expected-error @below {{'dovetail.alloc' op has no place in '@joint' at level 'joint'}}
     %0 = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
     return
@@ -75,7 +75,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) {
+  func.func @joint(%x: !r) attributes {dovetail.role = "joint"} {
     // expected-error @below {{'builtin.unrealized_conversion_cast' op has no place in '@joint', expected an op of dovetail, torch, func}}
     %0 = builtin.unrealized_conversion_cast %x : !r to !v
     return
@@ -88,8 +88,8 @@ module attributes {dovetail.level = "joint"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op expects 'dovetail.apart' of argument 0 to be a number, got unit}}
-  func.func private @guard(!r {dovetail.name = "x", dovetail.apart}) attributes {dovetail.mutated = 1}
-  func.func @joint(%x: !r) {
+  func.func private @guard(!r {dovetail.name = "x", dovetail.apart}) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
+  func.func @joint(%x: !r) attributes {dovetail.role = "joint"} {
     call @guard(%x) : (!r) -> ()
     return
   }

@@ -6,11 +6,11 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // expected-error @below {{'torch.aten.exp' op computes in '@forward' at level 'program', expected a call or a view}}
     %1 = torch.aten.exp %0 : !v -> !v
@@ -24,11 +24,11 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     // expected-error @below {{'dovetail.write' op has no place in '@forward' at level 'program'}}
@@ -42,16 +42,16 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @r() attributes {dovetail.region} {
+  func.func private @r() attributes {dovetail.role = "region"} {
     // expected-error @below {{'dovetail.alloc' op has no place in a region, which IREE compiles}}
     %0 = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>
     return
@@ -63,16 +63,16 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @r(%x: !v) attributes {dovetail.region} {
+  func.func private @r(%x: !v) attributes {dovetail.role = "region"} {
     // expected-error @below {{'torch.operator' op has no place in a region, which IREE compiles}}
     %0 = torch.operator "torch.aten.sinc"(%x) {dovetail.reason = "no rule"} : (!v) -> !v
     return
@@ -84,17 +84,17 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
   // expected-error @below {{'func.func' op '@r' is a region, it expects values and memory, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>'}}
-  func.func private @r(%x: !r) attributes {dovetail.region} {
+  func.func private @r(%x: !r) attributes {dovetail.role = "region"} {
     return
   }
 }
@@ -104,17 +104,17 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
   // expected-error @below {{'func.func' op expects 'dovetail.forward' and 'dovetail.backward', got no 'dovetail.backward'}}
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.role = "border"}
 }
 
 // -----
@@ -122,17 +122,17 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
   // expected-error @below {{'func.func' op refers to '@backward', which is not defined}}
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -140,21 +140,21 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func @backward(%t: !r) -> !v {
+  func.func @backward(%t: !r) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
   }
   // expected-error @below {{'func.func' op expects its forward to take and return first what it does, got (!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) ->}}
-  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -162,21 +162,21 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x, %x) : (!r, !r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r, %y: !r) -> !r {
+  func.func @forward(%x: !r, %y: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func @backward(%t: !r) -> !v {
+  func.func @backward(%t: !r) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
   }
   // expected-error @below {{'func.func' op expects its backward to take the 0 saved values first and return 2 gradients, got}}
-  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r, !r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -184,19 +184,19 @@ module attributes {dovetail.level = "program"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> (!r, !v) {
+  func.func @forward(%x: !r) -> (!r, !v) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o, %0 : !r, !v
   }
-  func.func @backward(%t: !r) -> !v {
+  func.func @backward(%t: !r) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
   }
   // expected-error @below {{'func.func' op expects its backward to take the 1 saved values first and return 1 gradients, got}}
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }

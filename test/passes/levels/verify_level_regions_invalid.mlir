@@ -6,7 +6,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !v) -> !r {
+  func.func @call(%x: !v) -> !r attributes {dovetail.role = "call"} {
     // expected-error @below {{'dovetail.own' op has no place in '@call' at level 'regions'}}
     %0 = "dovetail.own"(%x) {requires_grad = false} : (!v) -> !r
     return %0 : !r
@@ -19,8 +19,8 @@ module attributes {dovetail.level = "regions"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
   // expected-error @below {{'func.func' op expects 'dovetail.mutated' to be 0 to 2 of its arguments, got 3 : i64}}
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 3}
-  func.func @call(%x: !r, %y: !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 3, dovetail.role = "guard"}
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     return
   }
@@ -32,8 +32,8 @@ module attributes {dovetail.level = "regions"} {
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
   // expected-error @below {{'func.func' op expects argument 1 to be a ref with a 'dovetail.name', got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>'}}
-  func.func private @guard(!r {dovetail.name = "x"}, !r) attributes {dovetail.mutated = 1}
-  func.func @call(%x: !r, %y: !r) {
+  func.func private @guard(!r {dovetail.name = "x"}, !r) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     return
   }
@@ -46,8 +46,8 @@ module attributes {dovetail.level = "regions"} {
 module attributes {dovetail.level = "regions"} {
   // expected-error @below {{'func.func' op expects argument 1 to have 'dovetail.group', 'dovetail.start', 'dovetail.root' and 'dovetail.object' together, got dovetail.group, dovetail.start}}
   func.func private @guard(!r {dovetail.name = "x", dovetail.group = 0, dovetail.start = 0, dovetail.root = 0, dovetail.object = 0},
-                           !r {dovetail.name = "y", dovetail.group = 0, dovetail.start = 4}) attributes {dovetail.mutated = 1}
-  func.func @call(%x: !r, %y: !r) {
+                           !r {dovetail.name = "y", dovetail.group = 0, dovetail.start = 4}) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     return
   }
@@ -58,20 +58,20 @@ module attributes {dovetail.level = "regions"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
   // expected-error @below {{'func.func' op expects result 1 to have 'dovetail.saved', "checked" or "private", got none}}
-  func.func @forward(%x: !r) -> (!r, !v) {
+  func.func @forward(%x: !r) -> (!r, !v) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     return %o, %0 : !r, !v
   }
-  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0}) -> !v {
+  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0}) -> !v attributes {dovetail.role = "backward"} {
     return %s : !v
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -79,20 +79,20 @@ module attributes {dovetail.level = "regions"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
   // expected-error @below {{'func.func' op expects result 1 to have 'dovetail.saved', "checked" or "private", got "shared"}}
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "shared"}) {
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "shared"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     return %o, %0 : !r, !v
   }
-  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0}) -> !v {
+  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0}) -> !v attributes {dovetail.role = "backward"} {
     return %s : !v
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -100,21 +100,21 @@ module attributes {dovetail.level = "regions"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     return %o : !r
   }
   // expected-error @below {{'func.func' op expects argument 0 to have 'dovetail.tangent_of', one of the 1 results, got none}}
-  func.func @backward(%t: !r) -> !v {
+  func.func @backward(%t: !r) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }
 
 // -----
@@ -122,19 +122,19 @@ module attributes {dovetail.level = "regions"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     return %o : !r
   }
   // expected-error @below {{'func.func' op expects argument 0 to have 'dovetail.tangent_of', one of the 1 results, got 1 : i64}}
-  func.func @backward(%t: !r {dovetail.tangent_of = 1}) -> !v {
+  func.func @backward(%t: !r {dovetail.tangent_of = 1}) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+  func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 }

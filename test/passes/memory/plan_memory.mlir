@@ -13,7 +13,7 @@
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
@@ -28,7 +28,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: "dovetail.free"(%[[B]])
   // CHECK-NOT: dovetail.free
   // CHECK: return
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !v
@@ -45,7 +45,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -60,7 +60,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
@@ -70,7 +70,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: torch.operator "torch.aten.sinc"
   // CHECK-NOT: dovetail.reuse
   // CHECK: return
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !v
@@ -88,7 +88,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%4) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -108,7 +108,7 @@ module attributes {dovetail.level = "regions"} {
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 !q = !dovetail.ref<!s, strided<[16, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !q {
+  func.func @call(%x: !r) -> !q attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !q
     return %0 : !q
   }
@@ -123,7 +123,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: "dovetail.free"(%[[C]])
   // CHECK-NOT: dovetail.free
   // CHECK: return
-  func.func @forward(%x: !r) -> !q {
+  func.func @forward(%x: !r) -> !q attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.operator "torch.aten.mm"(%0, %0) {dovetail.reason = "library kernel: contraction"} : (!v, !v) -> !v
     %2 = torch.operator "torch.aten.mm"(%1, %0) {dovetail.reason = "library kernel: contraction"} : (!v, !v) -> !v
@@ -136,7 +136,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%4) {requires_grad = false} : (!s) -> !q
     return %o : !q
   }
-  func.func private @forward_region_0(%x: !v, %a: !n) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !n) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %zero = torch.constant.int 0
     %sixteen = torch.constant.int 16
@@ -148,7 +148,7 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %1 overwrites %a : !w, !n
     return
   }
-  func.func private @forward_region_1(%x: !w, %a: !k) attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !w, %a: !k) attributes {dovetail.role = "region"} {
     %false = torch.constant.bool false
     %none = torch.constant.none
     %six = torch.constant.int 6
@@ -165,12 +165,12 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r {dovetail.requires_grad}) -> !r {
+  func.func @call(%x: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.backward = @backward, dovetail.forward = @forward}
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) {
+  func.func private @apply(!r) -> !r attributes {dovetail.backward = @backward, dovetail.forward = @forward, dovetail.role = "border"}
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     %b = "dovetail.alloc"() : () -> !m
@@ -189,7 +189,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: "dovetail.free"(%[[A]])
   // CHECK-NOT: dovetail.free
   // CHECK: return
-  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v {
+  func.func @backward(%s: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @backward_region_0(%0, %s, %a) : (!v, !v, !m) -> ()
@@ -199,19 +199,19 @@ module attributes {dovetail.level = "regions"} {
     %2 = torch.copy.to_vtensor %b : !v
     return %2 : !v
   }
-  func.func private @forward_region_0(%x: !v, %a: !m, %b: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m, %b: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.sin %x : !v -> !v
     %1 = torch.aten.cos %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     torch.overwrite.tensor.contents %1 overwrites %b : !v, !m
     return
   }
-  func.func private @backward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @backward_region_0(%x: !v, %y: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
-  func.func private @backward_region_1(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @backward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.neg %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -225,7 +225,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
@@ -237,7 +237,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: "dovetail.free"(%[[B]])
   // CHECK-NOT: dovetail.reuse
   // CHECK: return
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -250,7 +250,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%4) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.sin %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

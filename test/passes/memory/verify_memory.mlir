@@ -7,7 +7,7 @@
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -22,7 +22,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -36,7 +36,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -49,7 +49,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -63,7 +63,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -77,7 +77,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -91,7 +91,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -103,7 +103,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -117,7 +117,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -131,7 +131,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -145,7 +145,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -155,7 +155,7 @@ module attributes {dovetail.level = "regions"} {
     // expected-error @+1 {{'func.return' op uses memory that died at loc(}}
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -169,7 +169,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -179,7 +179,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -193,7 +193,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -204,7 +204,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -218,7 +218,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -229,7 +229,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -243,7 +243,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %2 = torch.operator "torch.aten.convolution"(%0) {dovetail.reason = "test"} : (!v) -> !v
     %i = torch.constant.int 32
@@ -254,7 +254,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -268,7 +268,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -280,7 +280,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -294,7 +294,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %2 = torch.operator "torch.aten.sort"(%0) {dovetail.reason = "test"} : (!v) -> !v
     // expected-error @+1 {{'dovetail.reuse' op reuses memory of 'aten.sort.default', expected that of an alloc, of a library kernel, or a donated argument}}
@@ -304,7 +304,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -318,7 +318,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -332,7 +332,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -346,7 +346,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !torch.tensor<[32,31],f32>
     // expected-error @+1 {{'dovetail.reuse' op makes 4096 bytes of memory out of 3968}}
@@ -356,7 +356,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -370,7 +370,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !torch.tensor<[32,33],f32>
     %c = "dovetail.reuse"(%a) : (!torch.tensor<[32,33],f32>) -> !m
@@ -380,7 +380,7 @@ module attributes {dovetail.level = "regions"} {
     // expected-error @+1 {{'func.return' op hands out 4096 bytes in memory of 4224, expected memory of its own size}}
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -394,7 +394,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -404,7 +404,7 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
@@ -418,12 +418,12 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "checked"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "checked"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     return %0 : !v
   }
   // expected-error @+1 {{'func.func' op '@backward' has 'dovetail.donated' on argument 0, but the user can reach it}}
-  func.func @backward(%s: !v {dovetail.donated}, %t: !r) -> !v {
+  func.func @backward(%s: !v {dovetail.donated}, %t: !r) -> !v attributes {dovetail.role = "backward"} {
     return %s : !v
   }
 }
@@ -435,13 +435,13 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}, !v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %a = "dovetail.alloc"() : () -> !m
     %0 = torch.copy.to_vtensor %a : !v
     return %0, %0 : !v, !v
   }
   // expected-error @+1 {{'@backward' has 'dovetail.donated' on argument 0, but the forward returns it twice, or a view of it}}
-  func.func @backward(%s: !v {dovetail.donated}, %q: !v, %t: !r) -> !v {
+  func.func @backward(%s: !v {dovetail.donated}, %q: !v, %t: !r) -> !v attributes {dovetail.role = "backward"} {
     return %q : !v
   }
 }
@@ -453,7 +453,7 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!torch.vtensor<[16,32],f32> {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!torch.vtensor<[16,32],f32> {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %end = torch.constant.int 16
@@ -463,7 +463,7 @@ module attributes {dovetail.level = "regions"} {
     return %1 : !torch.vtensor<[16,32],f32>
   }
   // expected-error @+1 {{'@backward' has 'dovetail.donated' on argument 0, but it is a view}}
-  func.func @backward(%s: !torch.vtensor<[16,32],f32> {dovetail.donated}, %t: !r) {
+  func.func @backward(%s: !torch.vtensor<[16,32],f32> {dovetail.donated}, %t: !r) attributes {dovetail.role = "backward"} {
     return
   }
 }
@@ -475,13 +475,13 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.operator "torch.aten.sort"(%0) {dovetail.reason = "test"} : (!v) -> !v
     return %1 : !v
   }
   // expected-error @+1 {{'@backward' has 'dovetail.donated' on argument 0, but its memory comes from an op}}
-  func.func @backward(%s: !v {dovetail.donated}, %t: !r) {
+  func.func @backward(%s: !v {dovetail.donated}, %t: !r) attributes {dovetail.role = "backward"} {
     return
   }
 }
@@ -493,14 +493,14 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %a = "dovetail.alloc"() : () -> !m
     %0 = torch.copy.to_vtensor %a : !v
     %1 = torch.operator "torch.aten.sinc"(%0) {dovetail.reason = "test"} : (!v) -> !v
     return %0 : !v
   }
   // expected-error @+1 {{'@backward' has 'dovetail.donated' on argument 0, but 'aten.sinc.default' may keep it}}
-  func.func @backward(%s: !v {dovetail.donated}, %t: !r) {
+  func.func @backward(%s: !v {dovetail.donated}, %t: !r) attributes {dovetail.role = "backward"} {
     return
   }
 }
@@ -512,13 +512,13 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %a = "dovetail.alloc"() : () -> !m
     %0 = torch.copy.to_vtensor %a : !v
     return %0 : !v
   }
   // expected-error @+1 {{'@backward' has 'dovetail.donated' on argument 1, but it is no saved value}}
-  func.func @backward(%s: !v, %t: !r {dovetail.donated}) {
+  func.func @backward(%s: !v, %t: !r {dovetail.donated}) attributes {dovetail.role = "backward"} {
     return
   }
 }
@@ -531,7 +531,7 @@ module attributes {dovetail.level = "regions"} {
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
   // expected-error @+1 {{'@forward' has 'dovetail.donated' on argument 0, but only saved values of '@backward' can be}}
-  func.func @forward(%x: !r {dovetail.donated}) {
+  func.func @forward(%x: !r {dovetail.donated}) attributes {dovetail.role = "forward"} {
     return
   }
 }
@@ -543,12 +543,12 @@ module attributes {dovetail.level = "regions"} {
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) {
+  func.func @forward(%x: !r) -> (!v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %a = "dovetail.alloc"() : () -> !m
     %0 = torch.copy.to_vtensor %a : !v
     return %0 : !v
   }
-  func.func @backward(%s: !v, %t: !r) {
+  func.func @backward(%s: !v, %t: !r) attributes {dovetail.role = "backward"} {
     // expected-error @+1 {{'dovetail.reuse' op reuses memory of an argument, expected that of an alloc, of a library kernel, or a donated argument}}
     %c = "dovetail.reuse"(%s) : (!v) -> !m
     return

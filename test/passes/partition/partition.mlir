@@ -52,11 +52,11 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: return %{{.*}}, %[[G]], %{{.*}} : !torch.none, !torch.vtensor<[4],f32>, !torch.none
 
   // CHECK: func.func private @apply(
-  // CHECK-SAME: attributes {dovetail.backward = @backward, dovetail.forward = @forward}
+  // CHECK-SAME: attributes {dovetail.backward = @backward, dovetail.forward = @forward, dovetail.role = "border"}
   // CHECK-NOT: dovetail.gradient
   // CHECK-NOT: dovetail.tangent"
   // CHECK-NOT: @joint
-  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad, dovetail.static}, %b: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad, dovetail.static}, %b: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%w) : (!r) -> !v
     %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v

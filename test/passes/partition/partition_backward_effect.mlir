@@ -12,7 +12,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-SAME: %[[SAVED:[a-z0-9]+]]: !torch.vtensor<[4],f32>
   // CHECK: torch.aten.add.Tensor %{{.*}}, %[[SAVED]]
   // CHECK: torch.operator "torch.aten._assert_async"
-  func.func @joint(%x: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(%x: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.neg %0 : !v -> !v

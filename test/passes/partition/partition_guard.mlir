@@ -7,14 +7,14 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1}
+  func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
   // CHECK: func.func @call(%[[X:.*]]: !dovetail.ref<{{.*}}>, %[[Y:.*]]: !dovetail.ref<{{.*}}>)
   // CHECK-NEXT: call @guard(%[[X]], %[[Y]])
   // CHECK-NEXT: call @forward(%[[X]], %[[Y]])
   // CHECK-NEXT: "dovetail.write"
   // CHECK-LABEL: func.func @forward
   // CHECK-NOT: @guard
-  func.func @joint(%x: !r, %y: !r) {
+  func.func @joint(%x: !r, %y: !r) attributes {dovetail.role = "joint"} {
     call @guard(%x, %y) : (!r, !r) -> ()
     %0 = "dovetail.read"(%y) : (!r) -> !v
     "dovetail.write"(%0, %x) {mode = "no_grad"} : (!v, !r) -> ()
@@ -32,7 +32,7 @@ module attributes {dovetail.level = "joint"} {
   func.func private @guard(
     !r {dovetail.name = "x", dovetail.group = 0, dovetail.start = 0, dovetail.root = 0, dovetail.object = 0},
     !r {dovetail.name = "y", dovetail.group = 0, dovetail.start = 4, dovetail.root = 0, dovetail.object = 1},
-    !r {dovetail.name = "z"}) attributes {dovetail.mutated = 1}
+    !r {dovetail.name = "z"}) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
   // CHECK-LABEL: func.func @call(
   // CHECK: call @guard(
   // CHECK-NEXT: call @apply(
@@ -48,7 +48,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[COPY]], %[[Z]] :
   // CHECK-LABEL: func.func @backward(
   func.func @joint(
-      %x: !r, %y: !r, %z: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r {
+      %x: !r, %y: !r, %z: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     call @guard(%x, %y, %z) : (!r, !r, !r) -> ()
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%y) : (!r) -> !v

@@ -18,7 +18,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: torch.operator "torch.aten._assert_async"
   // CHECK: "dovetail.own"
   // CHECK-NOT: func.func
-  func.func @joint(%x: !r {dovetail.requires_grad}, %flag: !rb) -> !r {
+  func.func @joint(%x: !r {dovetail.requires_grad}, %flag: !rb) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%flag) : (!rb) -> !b
     %dead = torch.aten.neg %0 : !v -> !v

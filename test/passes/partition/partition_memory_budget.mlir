@@ -31,7 +31,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NOT: native_dropout
   // CHECK-NOT: torch.aten.tanh
   // CHECK: func.func private @apply
-  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.static, dovetail.watched = array<i64: 0>}) -> !r {
+  func.func @joint(%x: !r {dovetail.requires_grad, dovetail.static, dovetail.watched = array<i64: 0>}) -> !r attributes {dovetail.role = "joint"} {
     %half = torch.constant.float 5.000000e-01
     %true = torch.constant.bool true
     %0 = "dovetail.read"(%x) : (!r) -> !v

@@ -10,7 +10,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[OLD:.*]] = "dovetail.read"
   // CHECK: "dovetail.own"(%[[OLD]])
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     "dovetail.write"(%1, %x) {mode = "no_grad", versions = 1 : i64} : (!v, !r) -> ()

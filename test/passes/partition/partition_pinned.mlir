@@ -20,7 +20,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NOT: torch.aten.tanh
   // CHECK-NOT: torch.aten.floor
   // CHECK: func.func private @apply
-  func.func @joint(%x: !r {dovetail.requires_grad}) -> (!rc, !r) {
+  func.func @joint(%x: !r {dovetail.requires_grad}) -> (!rc, !r) attributes {dovetail.role = "joint"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>

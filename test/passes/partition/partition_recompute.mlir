@@ -26,7 +26,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NOT: torch.aten.exp
   // CHECK-NOT: dovetail.recompute
   // CHECK: func.func private @apply
-  func.func @joint(%x: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(%x: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     %half = torch.constant.float 5.000000e-01
     %true = torch.constant.bool true
     %0 = "dovetail.read"(%x) : (!r) -> !v

@@ -16,7 +16,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NOT: dovetail.results
   // CHECK-SAME: {
   func.func @joint(%a: !r, %b: !r, %c: !r) -> (!r, !r) attributes {
-    dovetail.arguments = [{attributes = ["a", "b"], class = "tensors:Two", context = "{'unit': (1, 'm')}", parts = [0, 1], size = [4], stride = [1], versions = 1}, 2],
+    dovetail.arguments = [{attributes = ["a", "b"], class = "tensors:Two", context = "{'unit': (1, 'm')}", parts = [0, 1], size = [4], stride = [1], versions = 1}, 2], dovetail.role = "joint",
     dovetail.results = [{argument = 0}, {attributes = ["a", "b"], class = "tensors:Two", context = "None", parts = [1, 0], size = [4], stride = [1]}, {result = 1}]
   } {
     %0 = "dovetail.read"(%a) : (!r) -> !v

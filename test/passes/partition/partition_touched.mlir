@@ -14,7 +14,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[X:.*]] = "dovetail.read"(%{{.*}})
   // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[X]])
   // CHECK: return %{{.*}}, %[[COPY]]
-  func.func @joint(%x: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(%x: !r {dovetail.watched = array<i64: 0>}, %w: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%w) : (!r) -> !v
     %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v

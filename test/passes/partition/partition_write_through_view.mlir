@@ -11,7 +11,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[OLD:.*]] = "dovetail.read"(%[[X]])
   // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[OLD]])
   // CHECK: return {{.*}}, %[[COPY]] :
-  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> !r {
+  func.func @joint(%x: !r, %w: !r {dovetail.requires_grad}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%w) : (!r) -> !v
     %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v

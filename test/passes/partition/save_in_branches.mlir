@@ -17,7 +17,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[R:.*]]:3 = torch.operator "torch.dovetail.cond"(%[[P:.*]], %[[X:.*]]) {{{.*}}dovetail.then = @then_0}
   // CHECK: "dovetail.own"(%[[R]]#0)
   // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{.*}}, %[[R]]#1, %[[R]]#2) {dovetail.else = @else_1, dovetail.in_backward,
-  func.func @joint(%p: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> !r {
+  func.func @joint(%p: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%p) : (!rb) -> !b
     %1 = "dovetail.read"(%x) : (!r) -> !v
     %2 = torch.operator "torch.dovetail.cond"(%0, %1) {dovetail.then = @then_0, dovetail.else = @else_0, dovetail.reason = "control flow: the host takes the branch"} : (!b, !v) -> !v
@@ -32,7 +32,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[PRODUCT:.*]] = torch.aten.mm
   // CHECK: %[[NARROW:.*]] = torch.aten.mm
   // CHECK: return %{{.*}}, %[[PRODUCT]], %[[NARROW]] :
-  func.func private @then_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %two = torch.constant.int 2
@@ -49,7 +49,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: %[[OTHER:.*]] = torch.aten.mm
   // CHECK: %[[ZEROS:.*]] = torch.aten.full {{.*}} -> !torch.vtensor<[4,2],f32>
   // CHECK: return %{{.*}}, %[[OTHER]], %[[ZEROS]] :
-  func.func private @else_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.float 0.0
     %true = torch.constant.bool true
     %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)
@@ -63,7 +63,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NOT: torch.aten.mm
   // CHECK: torch.aten.cos %[[PRODUCT]]
   // CHECK: torch.aten.cos %[[NARROW]]
-  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %two = torch.constant.int 2
@@ -87,7 +87,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: torch.aten.exp
   // CHECK-NOT: torch.aten.mm
   // CHECK: torch.aten.mul.Tensor %{{.*}}, %[[OTHER]]
-  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.float 0.0
     %true = torch.constant.bool true
     %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)

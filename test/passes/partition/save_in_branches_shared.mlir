@@ -16,7 +16,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK: torch.operator "torch.dovetail.cond"(%[[P]], %[[X]], %{{[0-9]+}}) {dovetail.else = @else_1, dovetail.in_backward
   // CHECK-LABEL: func.func private @then_1(
   // CHECK: torch.aten.mm
-  func.func @joint(%p: !rb, %q: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r, !r) {
+  func.func @joint(%p: !rb, %q: !rb, %x: !r {dovetail.requires_grad, dovetail.watched = array<i64: 0>}) -> (!r, !r, !r) attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%p) : (!rb) -> !b
     %1 = "dovetail.read"(%q) : (!rb) -> !b
     %2 = "dovetail.read"(%x) : (!r) -> !v
@@ -32,26 +32,26 @@ module attributes {dovetail.level = "joint"} {
     "dovetail.gradient"(%7, %x) : (!v, !r) -> ()
     return %o, %s, %u : !r, !r, !r
   }
-  func.func private @then_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mm %x, %x : !v, !v -> !v
     return %0 : !v
   }
-  func.func private @else_0(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     return %x : !v
   }
-  func.func private @then_2(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_2(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mm %x, %x : !v, !v -> !v
     return %0 : !v
   }
-  func.func private @else_2(%x: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_2(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     return %x : !v
   }
-  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @then_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mm %x, %x : !v, !v -> !v
     %1 = torch.aten.mul.Tensor %0, %g : !v, !v -> !v
     return %1 : !v
   }
-  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.subgraph} {
+  func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     return %g : !v
   }
 }

@@ -5,13 +5,13 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.reading import Module
 from dovetail.errors import PassError
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import CHAIN, recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
 from dovetail.passes.partition.saved_values import save_costs
-from dovetail.passes.rewriting.cloning import function
 
 TYPES = """
 !v = !torch.vtensor<[8],f32>
@@ -33,7 +33,7 @@ def solved(text: str, price: int | None = None) -> tuple[list[str], int]:
     `price` is what running ops with work again costs.
     """
     module = parse_module(f"{TYPES}func.func @joint({ARGUMENTS}) -> ({text}", make_context())
-    graph = JointGraph(function(module, "joint"))
+    graph = JointGraph(Module(module).joint)
     prices = [price if work else work for work in recompute_prices(graph, set(range(len(graph.nodes))))]
     network = RecomputeNetwork(graph, graph.nodes[-1].operands, prices)
     values = network.cut(save_costs(graph, SavedMemory(graph)), prices)
@@ -54,7 +54,7 @@ def _describe(graph: JointGraph, value: int) -> str:
 
 def test_reinterpreted_memory_is_not_saved():
     """Would catch a saved view of other elements: autograd checks the version of its memory only through the base."""
-    text = """!torch.vtensor<[8],si32>) {
+    text = """!torch.vtensor<[8],si32>) attributes {dovetail.role = "joint"} {
       %int3 = torch.constant.int 3
       %0 = "dovetail.read"(%x) : (!r) -> !v
       %1 = torch.aten.view.dtype %0, %int3 : !v, !torch.int -> !torch.vtensor<[8],si32>

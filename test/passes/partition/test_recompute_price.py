@@ -3,9 +3,9 @@
 import pytest
 
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.reading import Module
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.recompute_price import FLOPS_PER_BYTE, recompute_prices
-from dovetail.passes.rewriting.cloning import function
 
 TENSOR = 8 * 8 * 4  # bytes of %m
 IMAGE = 1 * 8 * 4 * 4 * 4  # of %i
@@ -26,9 +26,10 @@ def price(op: str, in_forward: bool = True) -> int | None:
     !i = !torch.vtensor<[1,8,4,4],f32>
     !w = !torch.vtensor<[8,8,1,1],f32>
     !n = !torch.vtensor<[8,8],si64>
-    func.func @joint(%m: !m, %i: !i, %w: !w, %n: !n) {{ {CONSTANTS} {op} return }}"""
+    func.func @joint(%m: !m, %i: !i, %w: !w, %n: !n)
+        attributes {{dovetail.role = "joint"}} {{ {CONSTANTS} {op} return }}"""
     module = parse_module(text, make_context())
-    graph = JointGraph(function(module, "joint"))
+    graph = JointGraph(Module(module).joint)
     prices = recompute_prices(graph, set(range(len(graph.nodes))) if in_forward else set())
     return prices[-2]
 

@@ -7,7 +7,7 @@
 !v = !torch.vtensor<[],f32>
 !r = !dovetail.ref<!v, strided<[]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> (!r, !r) {
+  func.func @call(%x: !r) -> (!r, !r) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)
     return %0#0, %0#1 : !r, !r
   }
@@ -25,7 +25,7 @@ module attributes {dovetail.level = "split"} {
   // COM: Another number, twice only.
   // CHECK-COUNT-2: torch.aten.pow.Scalar
   // CHECK-NOT: torch.aten.cat
-  func.func @forward(%x: !r) -> (!r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %base = torch.constant.float 9.000000e-01
     %other = torch.constant.float 8.000000e-01
     %one = torch.constant.int 1

@@ -6,7 +6,7 @@
 !v = !torch.vtensor<[],f32>
 !r = !dovetail.ref<!v, strided<[]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> (!r, !r) {
+  func.func @call(%x: !r) -> (!r, !r) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)
     return %0#0, %0#1 : !r, !r
   }
@@ -15,7 +15,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[COS:.*]] = torch.aten.cos %{{.*}} : !torch.vtensor<[6],f32>
   // CHECK-NOT: torch.aten.sin
   // CHECK-NOT: torch.aten.cos
-  func.func @forward(%x: !r) -> (!r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %i0 = torch.aten.add.Scalar %0, %one, %one {dovetail.placement = "region"} : !v, !torch.int, !torch.int -> !v

@@ -11,7 +11,7 @@
 !rflat = !dovetail.ref<!flat, strided<[1]>>
 !rc = !dovetail.ref<!c, strided<[2, 1]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r, %z: !rc) -> (!r, !r, !r, !rflat, !rflat, !rflat, !r, !rc) {
+  func.func @call(%x: !r, %z: !rc) -> (!r, !r, !r, !rflat, !rflat, !rflat, !r, !rc) attributes {dovetail.role = "call"} {
     %0:8 = call @forward(%x, %z) : (!r, !rc) -> (!r, !r, !r, !rflat, !rflat, !rflat, !r, !rc)
     return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6, %0#7 : !r, !r, !r, !rflat, !rflat, !rflat, !r, !rc
   }
@@ -28,7 +28,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK-COUNT-6: torch.aten.exp %
   // CHECK-NOT: torch.aten.cat
   // CHECK: return
-  func.func @forward(%x: !r, %z: !rc) -> (!r, !r, !r, !rflat, !rflat, !rflat, !r, !rc) {
+  func.func @forward(%x: !r, %z: !rc) -> (!r, !r, !r, !rflat, !rflat, !rflat, !r, !rc) attributes {dovetail.role = "forward"} {
     %one = torch.constant.int 1
     %four = torch.constant.int 4
     %none = torch.constant.none

@@ -9,7 +9,7 @@
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 !rbig = !dovetail.ref<!big, strided<[512, 1]>>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !r, %y: !rbig) -> (!r, !rbig, !r, !r) {
+  func.func @call(%x: !r, %y: !rbig) -> (!r, !rbig, !r, !r) attributes {dovetail.role = "call"} {
     %0:4 = call @forward(%x, %y) : (!r, !rbig) -> (!r, !rbig, !r, !r)
     return %0#0, %0#1, %0#2, %0#3 : !r, !rbig, !r, !r
   }
@@ -22,7 +22,7 @@ module attributes {dovetail.level = "program"} {
   // CHECK: call @forward_region_2(
   // CHECK: call @forward_region_3(
   // CHECK: "dovetail.own"(%[[EXP]])
-  func.func @forward(%x: !r, %y: !rbig) -> (!r, !rbig, !r, !r) {
+  func.func @forward(%x: !r, %y: !rbig) -> (!r, !rbig, !r, !r) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!r) -> !v
@@ -41,22 +41,22 @@ module attributes {dovetail.level = "program"} {
     return %o, %p, %q, %s : !r, !rbig, !r, !r
   }
   // CHECK-NOT: @forward_region_0(
-  func.func private @forward_region_0(%x: !v) -> !v attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v) -> !v attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     return %0 : !v
   }
-  func.func private @forward_region_1(%x: !big) -> !big attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !big) -> !big attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !big -> !big
     %1 = torch.aten.neg %0 : !big -> !big
     return %1 : !big
   }
-  func.func private @forward_region_2(%x: !v) -> !v attributes {dovetail.region} {
+  func.func private @forward_region_2(%x: !v) -> !v attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     %1 = torch.aten.neg %0 : !v -> !v
     %2 = torch.aten.abs %1 : !v -> !v
     return %2 : !v
   }
-  func.func private @forward_region_3(%x: !v) -> !v attributes {dovetail.region} {
+  func.func private @forward_region_3(%x: !v) -> !v attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     return %0 : !v
   }

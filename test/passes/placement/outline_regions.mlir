@@ -9,7 +9,7 @@
 module attributes {dovetail.level = "split"} {
   // CHECK: module attributes {dovetail.level = "program"}
   // CHECK-NOT: dovetail.placement
-  func.func @call(%x: !rm, %y: !rm) -> (!rm, !rm) {
+  func.func @call(%x: !rm, %y: !rm) -> (!rm, !rm) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x, %y) : (!rm, !rm) -> (!rm, !rm)
     return %0#0, %0#1 : !rm, !rm
   }
@@ -27,7 +27,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[R:.*]] = call @forward_region_1(%[[MM]])
   // CHECK: %[[S:.*]] = torch.operator "torch.aten.sinc"(%[[R]]) {dovetail.reason = "fallback: no rule"}
   // CHECK: "dovetail.own"(%[[S]])
-  func.func @forward(%x: !rm, %y: !rm) -> (!rm, !rm {dovetail.saved = "private"}) {
+  func.func @forward(%x: !rm, %y: !rm) -> (!rm, !rm {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %half = torch.constant.float 5.000000e-01
@@ -51,7 +51,7 @@ module attributes {dovetail.level = "split"} {
     return %o, %p : !rm, !rm
   }
   // CHECK-LABEL: func.func private @forward_region_0(
-  // CHECK-SAME: attributes {dovetail.region}
+  // CHECK-SAME: attributes {dovetail.role = "region"}
   // CHECK-NEXT: torch.aten.exp %{{.*}} : !torch
   // CHECK-NEXT: torch.aten.neg %{{.*}} : !torch
   // CHECK-NEXT: return

@@ -13,7 +13,7 @@
 !rm = !dovetail.ref<!m, strided<[2, 1]>>
 !rh = !dovetail.ref<!h, strided<[1]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r, %y: !rm) -> (!rh, !rm, !rh) {
+  func.func @call(%x: !r, %y: !rm) -> (!rh, !rm, !rh) attributes {dovetail.role = "call"} {
     %0:3 = call @forward(%x, %y) : (!r, !rm) -> (!rh, !rm, !rh)
     return %0#0, %0#1, %0#2 : !rh, !rm, !rh
   }
@@ -24,7 +24,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK: call @forward_region_1(
   // CHECK-LABEL: func.func private @forward_region_0(
   // CHECK-NOT: torch.aten.diagonal
-  func.func @forward(%x: !r, %y: !rm) -> (!rh, !rm, !rh) {
+  func.func @forward(%x: !r, %y: !rm) -> (!rh, !rm, !rh) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %two = torch.constant.int 2

@@ -10,7 +10,7 @@
 !rb = !dovetail.ref<!b, strided<[2, 1]>>
 
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> !rb {
+  func.func @call(%x: !r) -> !rb attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !rb
     return %0 : !rb
   }
@@ -25,7 +25,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK-NOT: torch.aten.tanh
   // CHECK: torch.aten.transpose
   // CHECK: torch.aten.eq.Tensor
-  func.func @forward(%x: !r) -> !rb {
+  func.func @forward(%x: !r) -> !rb attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %true = torch.constant.bool true

@@ -8,11 +8,11 @@
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "checked"}) {
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "checked"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.mm %0, %0 : !v, !v -> !v
     %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
@@ -25,7 +25,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK-DAG: torch.operator "torch.aten.mm"(%[[A]], %[[X]])
   // CHECK-DAG: %[[SECOND:.*]] = torch.operator "torch.aten.mm"(%[[FIRST]], %[[X]])
   // CHECK: call @backward_region_{{[0-9]+}}({{.*}}%[[SECOND]]
-  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v {
+  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = torch.aten.mm %x, %x : !v, !v -> !v
@@ -37,5 +37,5 @@ module attributes {dovetail.level = "split"} {
     %6 = torch.aten.mul.Tensor %5, %2 : !v, !v -> !v
     return %6 : !v
   }
-  func.func private @apply(!r) -> !r attributes {dovetail.backward = @backward, dovetail.forward = @forward}
+  func.func private @apply(!r) -> !r attributes {dovetail.backward = @backward, dovetail.forward = @forward, dovetail.role = "border"}
 }

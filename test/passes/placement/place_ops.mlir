@@ -13,12 +13,12 @@
 module attributes {dovetail.level = "split"} {
   // CHECK-LABEL: func.func @call(
   // CHECK-NOT: dovetail.placement
-  func.func @call(%x: !rm, %i: !ri) -> !rm {
+  func.func @call(%x: !rm, %i: !ri) -> !rm attributes {dovetail.role = "call"} {
     %0 = call @forward(%x, %i) : (!rm, !ri) -> !rm
     return %0 : !rm
   }
   // CHECK-LABEL: func.func @forward(
-  func.func @forward(%x: !rm, %i: !ri) -> !rm {
+  func.func @forward(%x: !rm, %i: !ri) -> !rm attributes {dovetail.role = "forward"} {
     // CHECK: torch.constant.int 0{{$}}
     %zero = torch.constant.int 0
     %one = torch.constant.int 1

@@ -7,11 +7,11 @@
 !r = !dovetail.ref<!v, strided<[1]>>
 
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func private @forward(%x: !r) -> !r {
+  func.func private @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     // CHECK: torch.operator "torch.mine.exp"
     // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "a custom op"} :

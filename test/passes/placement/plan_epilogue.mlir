@@ -8,12 +8,12 @@
 !rm = !dovetail.ref<!m, strided<[2, 1]>>
 !t = !dovetail.ref<!m, strided<[1, 2]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !rm) -> (!rm, !rm, !t, !rm) {
+  func.func @call(%x: !rm) -> (!rm, !rm, !t, !rm) attributes {dovetail.role = "call"} {
     %0:4 = call @apply(%x) : (!rm) -> (!rm, !rm, !t, !rm)
     return %0#0, %0#1, %0#2, %0#3 : !rm, !rm, !t, !rm
   }
   func.func private @apply(!rm) -> (!rm, !rm, !t, !rm)
-      attributes {dovetail.forward = @forward, dovetail.backward = @backward}
+      attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
 
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[X:.*]] = "dovetail.read"
@@ -28,7 +28,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK-NEXT: "dovetail.own"(%[[FOURTH]])
   // CHECK-NOT: dovetail.copy
   // CHECK: return
-  func.func @forward(%x: !rm) -> (!rm, !rm, !t, !rm, !m {dovetail.saved = "private"}) {
+  func.func @forward(%x: !rm) -> (!rm, !rm, !t, !rm, !m {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = "dovetail.read"(%x) : (!rm) -> !m
@@ -47,7 +47,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[TANGENT:.*]] = "dovetail.read"(%[[T]])
   // CHECK: %[[COPY:.*]] = "dovetail.copy"(%[[TANGENT]])
   // CHECK: return %[[COPY]]
-  func.func @backward(%saved: !m, %t: !rm {dovetail.tangent_of = 0 : i64}) -> !m {
+  func.func @backward(%saved: !m, %t: !rm {dovetail.tangent_of = 0 : i64}) -> !m attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!rm) -> !m
     return %0 : !m
   }

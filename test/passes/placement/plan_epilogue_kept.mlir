@@ -9,7 +9,7 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module {
-  func.func @call(%x: !r) -> (!r, !r, !r) {
+  func.func @call(%x: !r) -> (!r, !r, !r) attributes {dovetail.role = "call"} {
     %0:3 = call @forward(%x) : (!r) -> (!r, !r, !r)
     return %0#0, %0#1, %0#2 : !r, !r, !r
   }
@@ -20,7 +20,7 @@ module {
   // CHECK-NEXT: "dovetail.own"(%[[SECOND]])
   // CHECK-NEXT: %[[THIRD:.*]] = "dovetail.copy"(%[[EXP]])
   // CHECK-NEXT: "dovetail.own"(%[[THIRD]])
-  func.func @forward(%x: !r) -> (!r, !r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r

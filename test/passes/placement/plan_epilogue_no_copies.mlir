@@ -8,12 +8,12 @@
 
 // CHECK-NOT: dovetail.copy
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !r) -> (!r, !r) {
+  func.func @call(%x: !r) -> (!r, !r) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)
     return %0#0, %0#1 : !r, !r
   }
   // CHECK: func.func @forward(
-  func.func @forward(%x: !r) -> (!r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v
     %2 = torch.aten.neg %1 : !v -> !v

@@ -7,8 +7,8 @@ from torch_mlir import ir
 
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.reading import body
 from dovetail.passes.placement.cost_model import COSTS, CostModel
-from dovetail.passes.rewriting.cloning import body
 
 MODULE = """
 func.func @main(%x: !torch.vtensor<[10,10],f32>) -> !torch.vtensor<[10,10],f32> {

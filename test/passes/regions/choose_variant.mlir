@@ -15,11 +15,11 @@
 // VARIANT: pass 'choose-variant': option 'variant' expects one of 'default', 'data-tiling', 'undistributed', 'aggressive-fusion', got 'fast'
 // DRIVER: pass 'choose-variant': option 'driver' expects one of 'plan', 'local-sync', 'local-task', got 'cuda'
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -31,17 +31,17 @@ module attributes {dovetail.level = "regions"} {
     return %o : !r
   }
   // CHECK: func.func private @forward_region_0(
-  // CHECK-SAME: attributes {dovetail.driver = "local-task", dovetail.measured = "undistributed on local-task 3.1 us", dovetail.region, dovetail.variant = "undistributed"}
+  // CHECK-SAME: attributes {dovetail.driver = "local-task", dovetail.measured = "undistributed on local-task 3.1 us", dovetail.role = "region", dovetail.variant = "undistributed"}
   // SIZE: func.func private @forward_region_0(
-  // SIZE-SAME: attributes {dovetail.measured = "split 2.0 us", dovetail.region, dovetail.variant = "default"}
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  // SIZE-SAME: attributes {dovetail.measured = "split 2.0 us", dovetail.role = "region", dovetail.variant = "default"}
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
   // CHECK: func.func private @forward_region_1(
-  // CHECK-SAME: attributes {dovetail.region}
-  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.region} {
+  // CHECK-SAME: attributes {dovetail.role = "region"}
+  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.neg %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

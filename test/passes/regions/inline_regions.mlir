@@ -19,7 +19,7 @@
 // NONE-NOT: fallback
 !m = !torch.tensor<[4],f32>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
@@ -31,7 +31,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: call @forward_region_1(%[[SUM]], %[[B]])
   // CHECK-NEXT: %[[R:.*]] = torch.copy.to_vtensor %[[B]]
   // CHECK-NEXT: "dovetail.own"(%[[R]])
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -45,14 +45,14 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NOT: func.func private @forward_region_0
   // CHECK: func.func private @forward_region_1(
   // CHECK-NEXT: torch.aten.neg
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %0 = torch.aten.exp %x : !v -> !v
     %1 = torch.aten.add.Tensor %0, %x, %one : !v, !v, !torch.int -> !v
     torch.overwrite.tensor.contents %1 overwrites %a : !v, !m
     return
   }
-  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.neg %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

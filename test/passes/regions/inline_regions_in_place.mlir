@@ -14,14 +14,14 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-COUNT-2: dovetail.not_in_place = "a region that updates in place can't be: IREE did not compile the region"
   // LATER-LABEL: func.func @call(
   // LATER-COUNT-2: dovetail.not_in_place = "a region that updates in place can't be: IREE did not compile the region"
-  func.func @call(%p: !r, %m: !r) {
+  func.func @call(%p: !r, %m: !r) attributes {dovetail.role = "call"} {
     call @guard(%p, %m) : (!r, !r) -> ()
     %0:2 = call @forward(%p, %m) : (!r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %m) {mode = "no_grad"} : (!r, !r) -> ()
     "dovetail.write"(%0#1, %p) {mode = "no_grad"} : (!r, !r) -> ()
     return
   }
-  func.func private @guard(!r {dovetail.name = "p"}, !r {dovetail.name = "m"}) attributes {dovetail.mutated = 2 : i64}
+  func.func private @guard(!r {dovetail.name = "p"}, !r {dovetail.name = "m"}) attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[INTO:.*]] = "dovetail.destination"(%{{.*}}) {proof = "none"}
   // CHECK: %[[OLD:.*]] = "dovetail.read"
@@ -32,7 +32,7 @@ module attributes {dovetail.level = "regions"} {
   // LATER-NEXT: call @forward_update_0(%[[INTO]])
   // LATER-NEXT: %[[NEW:.*]] = torch.copy.to_vtensor %[[INTO]]
   // LATER: torch.operator "torch.aten.mul.Tensor"(%{{.*}}, %[[NEW]])
-  func.func @forward(%p: !r, %m: !r) -> (!r, !r) {
+  func.func @forward(%p: !r, %m: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%p) : (!r) -> !v
     %1 = "dovetail.read"(%m) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
@@ -44,7 +44,7 @@ module attributes {dovetail.level = "regions"} {
     %q = "dovetail.own"(%4) {requires_grad = false} : (!v) -> !r
     return %o, %q : !r, !r
   }
-  func.func private @forward_region_0(%p: !v, %m: !v, %a: !m, %b: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%p: !v, %m: !v, %a: !m, %b: !m) attributes {dovetail.role = "region"} {
     %float = torch.constant.float 0.5
     %0 = torch.aten.mul.Scalar %m, %float : !v, !torch.float -> !v
     %1 = torch.aten.mul.Tensor %p, %0 : !v, !v -> !v

@@ -10,7 +10,7 @@
 !m = !torch.tensor<[32,32],f32>
 !r = !dovetail.ref<!v, strided<[32, 1]>>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> !r {
+  func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @forward(%x) : (!r) -> !r
     return %0 : !r
   }
@@ -24,7 +24,7 @@ module attributes {dovetail.level = "regions"} {
   // PLANNED: %[[C:.*]] = "dovetail.reuse"(%[[A]])
   // PLANNED: call @forward_region_2(%[[EXP]], %[[C]])
   // PLANNED: "dovetail.free"(%[[EXP]])
-  func.func @forward(%x: !r) -> !r {
+  func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -38,17 +38,17 @@ module attributes {dovetail.level = "regions"} {
     %o = "dovetail.own"(%3) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.sin %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
-  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
-  func.func private @forward_region_2(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_2(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.cos %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return

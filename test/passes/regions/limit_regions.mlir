@@ -9,7 +9,7 @@
 !r = !dovetail.ref<!v, strided<[3, 1]>>
 !m = !torch.tensor<[2,3],f32>
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> (!r, !r) {
+  func.func @call(%x: !r) -> (!r, !r) attributes {dovetail.role = "call"} {
     %0:2 = call @forward(%x) : (!r) -> (!r, !r)
     return %0#0, %0#1 : !r, !r
   }
@@ -18,7 +18,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: %[[V:.*]] = torch.copy.to_vtensor %[[M]]
   // CHECK-NEXT: call @forward_region_0_1(%[[V]], %{{.*}})
   // CHECK: call @forward_region_1(%[[X]], %{{.*}})
-  func.func @forward(%x: !r) -> (!r, !r) {
+  func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %a) : (!v, !m) -> ()
@@ -38,7 +38,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NOT: torch.aten.amax
   // CHECK-LABEL: func.func private @forward_region_1(
   // CHECK-COUNT-10: torch.aten.amax
-  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
@@ -65,7 +65,7 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %v9 overwrites %a : !v, !m
     return
   }
-  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>

@@ -10,11 +10,11 @@
 !double = !torch.vtensor<[67,3],f64>
 !short = !torch.vtensor<[32,3],f32>
 module attributes {dovetail.level = "program"} {
-  func.func @call(%x: !dovetail.ref<!x, strided<[1]>>, %r: !dovetail.ref<!rows, strided<[3, 1]>>, %w: !dovetail.ref<!wide, strided<[1040, 1]>>, %d: !dovetail.ref<!double, strided<[3, 1]>>, %s: !dovetail.ref<!short, strided<[3, 1]>>) -> (!dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>) {
+  func.func @call(%x: !dovetail.ref<!x, strided<[1]>>, %r: !dovetail.ref<!rows, strided<[3, 1]>>, %w: !dovetail.ref<!wide, strided<[1040, 1]>>, %d: !dovetail.ref<!double, strided<[3, 1]>>, %s: !dovetail.ref<!short, strided<[3, 1]>>) -> (!dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>) attributes {dovetail.role = "call"} {
     %0:5 = call @forward(%x, %r, %w, %d, %s) : (!dovetail.ref<!x, strided<[1]>>, !dovetail.ref<!rows, strided<[3, 1]>>, !dovetail.ref<!wide, strided<[1040, 1]>>, !dovetail.ref<!double, strided<[3, 1]>>, !dovetail.ref<!short, strided<[3, 1]>>) -> (!dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>)
     return %0#0, %0#1, %0#2, %0#3, %0#4 : !dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>
   }
-  func.func @forward(%x: !dovetail.ref<!x, strided<[1]>>, %r: !dovetail.ref<!rows, strided<[3, 1]>>, %w: !dovetail.ref<!wide, strided<[1040, 1]>>, %d: !dovetail.ref<!double, strided<[3, 1]>>, %s: !dovetail.ref<!short, strided<[3, 1]>>) -> (!dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>) {
+  func.func @forward(%x: !dovetail.ref<!x, strided<[1]>>, %r: !dovetail.ref<!rows, strided<[3, 1]>>, %w: !dovetail.ref<!wide, strided<[1040, 1]>>, %d: !dovetail.ref<!double, strided<[3, 1]>>, %s: !dovetail.ref<!short, strided<[3, 1]>>) -> (!dovetail.ref<!torch.vtensor<[],f32>, strided<[]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[2,1],f32>, strided<[1, 1]>>, !dovetail.ref<!torch.vtensor<[3],f64>, strided<[1]>>, !dovetail.ref<!torch.vtensor<[3],f32>, strided<[1]>>) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!dovetail.ref<!x, strided<[1]>>) -> !x
     %1 = "dovetail.read"(%r) : (!dovetail.ref<!rows, strided<[3, 1]>>) -> !rows
     %2 = "dovetail.read"(%w) : (!dovetail.ref<!wide, strided<[1040, 1]>>) -> !wide
@@ -30,7 +30,7 @@ module attributes {dovetail.level = "program"} {
   }
   // CHECK-LABEL: func.func private @forward_region_0(
   // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[4096],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[100,3],f32>, %[[W:[a-z0-9]+]]: !torch.vtensor<[2,1040],f32>, %[[D:[a-z0-9]+]]: !torch.vtensor<[67,3],f64>, %[[S:[a-z0-9]+]]: !torch.vtensor<[32,3],f32>
-  func.func private @forward_region_0(%x: !x, %r: !rows, %w: !wide, %d: !double, %s: !short) -> (!torch.vtensor<[],f32>, !torch.vtensor<[3],f32>, !torch.vtensor<[2,1],f32>, !torch.vtensor<[3],f64>, !torch.vtensor<[3],f32>) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !x, %r: !rows, %w: !wide, %d: !double, %s: !short) -> (!torch.vtensor<[],f32>, !torch.vtensor<[3],f32>, !torch.vtensor<[2,1],f32>, !torch.vtensor<[3],f64>, !torch.vtensor<[3],f32>) attributes {dovetail.role = "region"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true

@@ -17,7 +17,7 @@
 // ONE: 'func.func' op '@forward_region_1' can't be split: it is one piece of work (in pass 'split-region')
 // MISSING: 'builtin.module' op has no region '@backward_region_0', it has @forward_region_0, @forward_region_1 (in pass 'split-region')
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%x: !r) -> (!r, !s, !s) {
+  func.func @call(%x: !r) -> (!r, !s, !s) attributes {dovetail.role = "call"} {
     %0:3 = call @forward(%x) : (!r) -> (!r, !s, !s)
     return %0#0, %0#1, %0#2 : !r, !s, !s
   }
@@ -32,7 +32,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: %[[V:.*]] = torch.copy.to_vtensor %[[M]]
   // CHECK-NEXT: call @forward_region_0_1(%[[V]], %[[X]], %[[B]])
   // CHECK: call @forward_region_1(
-  func.func @forward(%x: !r) -> (!r, !s, !s) {
+  func.func @forward(%x: !r) -> (!r, !s, !s) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %a = "dovetail.alloc"() : () -> !m
     %b = "dovetail.alloc"() : () -> !n
@@ -51,7 +51,7 @@ module attributes {dovetail.level = "regions"} {
   }
   // CHECK-NOT: func.func private @forward_region_0(
   // CHECK-LABEL: func.func private @forward_region_0_0(
-  // CHECK-SAME: %[[X0:.*]]: !torch.vtensor<[2,3],f32>, %[[A0:.*]]: !torch.tensor<[2,3],f32>, %[[C0:.*]]: !torch.tensor<[3,2],f32>, %[[M0:.*]]: !torch.tensor<[2,3],f32>) attributes {dovetail.region}
+  // CHECK-SAME: %[[X0:.*]]: !torch.vtensor<[2,3],f32>, %[[A0:.*]]: !torch.tensor<[2,3],f32>, %[[C0:.*]]: !torch.tensor<[3,2],f32>, %[[M0:.*]]: !torch.tensor<[2,3],f32>) attributes {dovetail.role = "region"}
   // CHECK: %[[EXP:.*]] = torch.aten.exp %[[X0]]
   // CHECK-NEXT: %[[NEG:.*]] = torch.aten.neg %[[EXP]]
   // COM: A view of an argument is stored by whoever; here the first part.
@@ -70,7 +70,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: torch.overwrite.tensor.contents %{{.*}} overwrites %[[B1]]
   // CHECK-NEXT: return
   // CHECK-LABEL: func.func private @forward_region_1(
-  func.func private @forward_region_0(%x: !v, %a: !m, %b: !n, %c: !n) attributes {dovetail.region} {
+  func.func private @forward_region_0(%x: !v, %a: !m, %b: !n, %c: !n) attributes {dovetail.role = "region"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %0 = torch.aten.exp %x : !v -> !v
@@ -84,7 +84,7 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %3 overwrites %c : !w, !n
     return
   }
-  func.func private @forward_region_1(%x: !w, %a: !n) attributes {dovetail.region} {
+  func.func private @forward_region_1(%x: !w, %a: !n) attributes {dovetail.role = "region"} {
     %0 = torch.aten.neg %x : !w -> !w
     torch.overwrite.tensor.contents %0 overwrites %a : !w, !n
     return

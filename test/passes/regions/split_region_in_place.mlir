@@ -11,7 +11,7 @@
 
 // ONE: '@forward_update_0_0' can't be split: it is one piece of work
 module attributes {dovetail.level = "regions"} {
-  func.func @call(%p: !r, %q: !r, %g: !r) {
+  func.func @call(%p: !r, %q: !r, %g: !r) attributes {dovetail.role = "call"} {
     call @guard(%p, %q, %g) : (!r, !r, !r) -> ()
     %0:2 = call @forward(%p, %q, %g) : (!r, !r, !r) -> (!r, !r)
     "dovetail.write"(%0#0, %p) {mode = "no_grad"} : (!r, !r) -> ()
@@ -19,14 +19,14 @@ module attributes {dovetail.level = "regions"} {
     return
   }
   func.func private @guard(!r {dovetail.name = "p"}, !r {dovetail.name = "q"}, !r {dovetail.name = "g"})
-      attributes {dovetail.mutated = 2 : i64}
+      attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
   // CHECK-LABEL: func.func @forward(
   // CHECK: %[[P:.*]] = "dovetail.destination"(%{{.*}}) {proof = "pointwise"}
   // CHECK: %[[Q:.*]] = "dovetail.destination"(%{{.*}}) {proof = "pointwise"}
   // CHECK-NEXT: call @forward_update_0_0(%[[G:.*]], %[[P]])
   // CHECK-NEXT: call @forward_update_0_1(%[[G]], %[[Q]])
   // CHECK-NOT: dovetail.alloc
-  func.func @forward(%p: !r, %q: !r, %g: !r) -> (!r, !r) {
+  func.func @forward(%p: !r, %q: !r, %g: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%p) : (!r) -> !v
     %1 = "dovetail.read"(%q) : (!r) -> !v
     %2 = "dovetail.read"(%g) : (!r) -> !v
@@ -44,7 +44,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: torch.aten.mul.Scalar
   // CHECK-LABEL: func.func private @forward_update_0_1(
   // CHECK: torch.aten.mul.Scalar
-  func.func private @forward_region_0(%p: !v, %q: !v, %g: !v, %a: !m, %b: !m) attributes {dovetail.region} {
+  func.func private @forward_region_0(%p: !v, %q: !v, %g: !v, %a: !m, %b: !m) attributes {dovetail.role = "region"} {
     %half = torch.constant.float 0.5
     %one = torch.constant.int 1
     %0 = torch.aten.mul.Scalar %g, %half : !v, !torch.float -> !v

@@ -3,10 +3,10 @@
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.regions import regions
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
-from dovetail.passes.rewriting.cloning import body, calls
 
 COUNT = COSTS["llvm-cpu"].results + 2
 
@@ -21,12 +21,12 @@ def _limited(ops: list[str], shape: str = "[4]") -> ir.Module:
     !v = !torch.vtensor<{shape},f32>
     !m = !torch.tensor<{shape},f32>
     module attributes {{dovetail.level = "regions"}} {{
-      func.func @forward(%x: !v) {{
+      func.func @forward(%x: !v) attributes {{dovetail.role = "forward"}} {{
         {" ".join(allocs)}
         call @forward_region_0(%x, {given}) : (!v, {types}) -> ()
         return
       }}
-      func.func private @forward_region_0(%x: !v, {outputs}) attributes {{dovetail.region}} {{
+      func.func private @forward_region_0(%x: !v, {outputs}) attributes {{dovetail.role = "region"}} {{
         %one = torch.constant.int 1
         {" ".join(ops)} {" ".join(stores)}
         return
@@ -45,7 +45,7 @@ def test_many_independent_results_are_halved():
     module = _limited(first + [f"%r{index} = torch.aten.neg %t{index} : !v -> !v" for index in range(COUNT)])
     # By results, and not by the order of the ops: else all would cross from one region to the other.
     assert [len(body(region)) for region in regions(module).values()] == [3 * COUNT // 2 + 1] * 2
-    assert list(calls(module)) == ["forward_region_0_0", "forward_region_0_1"]
+    assert list(Module(module).calls()) == ["forward_region_0_0", "forward_region_0_1"]
 
 
 def test_results_that_share_their_work_stay_together():

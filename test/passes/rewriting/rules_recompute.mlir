@@ -15,7 +15,7 @@ module attributes {dovetail.level = "joint"} {
   // CHECK-NEXT: %[[PREFER:.*]] = torch.aten.mul.Scalar %[[MUST]], %{{.*}} {dovetail.recompute = "prefer_save"}
   // CHECK-NEXT: %[[SQUARE:.*]] = torch.aten.mul.Tensor %[[PREFER]], %[[PREFER]] {dovetail.recompute = "prefer_recompute"}
   // CHECK-NEXT: "dovetail.own"(%[[SQUARE]])
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %one = torch.constant.int 1
     %two = torch.constant.int 2
     %0 = "dovetail.read"(%x) : (!r) -> !v

@@ -14,10 +14,10 @@ module attributes {dovetail.level = "joint"} {
   // MODULE-NOT: "dovetail.read"
   // NESTED-COUNT-1: "dovetail.read"
   // NESTED-NOT: "dovetail.read"
-  func.func private @unused() attributes {dovetail.region} {
+  func.func private @unused() attributes {dovetail.role = "region"} {
     return
   }
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = "dovetail.read"(%x) : (!r) -> !v
     %2 = torch.aten.mul.Tensor %0, %1 : !v, !v -> !v

@@ -20,7 +20,7 @@ MODULE = """
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
-  func.func @joint(%x: !r) -> !r {
+  func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.exp %0 : !v -> !v loc("model.py":7:0)
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r

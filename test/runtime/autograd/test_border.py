@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dovetail.dialects.calls import symbol
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.reading import symbol
 from dovetail.passes.border.state_border import StateBorderPass
 from dovetail.runtime.autograd.border import Border, read_border
 

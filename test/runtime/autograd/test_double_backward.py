@@ -319,11 +319,13 @@ def program(*, once: str = "", forward: str = "", backward: str = "") -> Callabl
     ref, tensor = "!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>", "!torch.vtensor<[4],f32>"
     text = f"""
 module attributes {{dovetail.level = "split"}} {{
-  func.func @call(%x: {ref} {{dovetail.name = "x", dovetail.requires_grad}}) -> {ref} {{
+  func.func @call(%x: {ref} {{dovetail.name = "x", dovetail.requires_grad}}) -> {ref}
+      attributes {{dovetail.role = "call"}} {{
     %0 = call @apply(%x) : ({ref}) -> {ref}
     return %0 : {ref}
   }}
-  func.func @forward(%x: {ref}) -> ({ref}, {tensor} {{dovetail.saved = "private"}}) {{
+  func.func @forward(%x: {ref}) -> ({ref}, {tensor} {{dovetail.saved = "private"}})
+      attributes {{dovetail.role = "forward"}} {{
     %value = "dovetail.read"(%x) : ({ref}) -> {tensor}
     %1 = torch.aten.mul.Tensor %value, %value : {tensor}, {tensor} -> {tensor}
     %2 = torch.aten.sin %1 : {tensor} -> {tensor}
@@ -332,14 +334,15 @@ module attributes {{dovetail.level = "split"}} {{
     %o = "dovetail.own"(%2) {{requires_grad = true}} : ({tensor}) -> {ref}
     return %o, %3 : {ref}, {tensor}
   }}
-  func.func @backward(%saved: {tensor}, %t: {ref} {{dovetail.tangent_of = 0 : i64}}) -> {tensor} {{
+  func.func @backward(%saved: {tensor}, %t: {ref} {{dovetail.tangent_of = 0 : i64}}) -> {tensor}
+      attributes {{dovetail.role = "backward"}} {{
     %value = "dovetail.read"(%t) : ({ref}) -> {tensor}
     {backward}
     %1 = torch.aten.mul.Tensor %saved, %value : {tensor}, {tensor} -> {tensor}
     return %1 : {tensor}
   }}
   func.func private @apply({ref}) -> {ref}
-      attributes {{dovetail.forward = @forward, dovetail.backward = @backward{once}}}
+      attributes {{dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"{once}}}
 }}"""
     call, _ = load_program(ir.Module.parse(text, make_context()), {})
     return lambda x: call([x])[0]

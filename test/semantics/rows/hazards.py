@@ -101,7 +101,7 @@ ROWS = [
             CHECK: call @forward_region_0
         """,
         Malformed(
-            r"(func.func private @forward_region_0.*) attributes {dovetail.region}",
+            r'(func.func private @forward_region_0.*) attributes {dovetail.role = "region"}',
             r"\1",
             "'@forward_region_0' has no place at level 'regions'",
         ),

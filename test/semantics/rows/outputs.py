@@ -258,7 +258,7 @@ ROWS = [
         nested,
         lambda: [vector()],
         """
-            CHECK: func.func @joint({{.*}}) -> !ref4 {
+            CHECK: func.func @joint({{.*}}) -> !ref4 attributes {dovetail.role = "joint"} {
             CHECK: [[OWN:%.*]] = "dovetail.own"
             CHECK: return [[OWN]] : !ref4
         """,

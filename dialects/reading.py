@@ -1,0 +1,226 @@
+"""How a module is read: its functions by role, a function's operations, and what is said of arguments and results.
+
+Names of functions are for readers; nothing depends on them. What a function is for, its `dovetail.role` says.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import ROLE
+from dovetail.errors import ModuleError
+
+
+class Role(Enum):
+    """What a function of the IR is for; the values are the words of `dovetail.role`."""
+
+    JOINT = "joint"  # forward and backward as one, what the frontend makes
+    CALL = "call"  # what the user calls: all that touches the user's memory
+    FORWARD = "forward"  # computes what the call hands out, then what is saved
+    BACKWARD = "backward"  # from saved values and tangents to one gradient, or none, for each argument of the forward
+    BORDER = "border"  # declares a call of forward and backward that is one node of autograd's graph
+    GUARD = "guard"  # declares a check, before anything else runs, that arguments lie in memory as is assumed
+    REGION = "region"  # compiled as one unit
+    SUBGRAPH = "subgraph"  # a branch, a condition or a loop's body, which control flow runs
+    PLAN = "plan"  # what a region launches
+
+
+SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD)
+"""Roles that one function of a module can have."""
+COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
+"""Roles of functions that compute: their ops are placed, and from then on the host schedules them."""
+
+_ROLES = {each.value: each for each in Role}
+
+
+class Module:
+    """The functions of a module when this was made; what a pass adds or erases later is not seen.
+
+    Attributes:
+        functions: all of them, by symbol, in order.
+    """
+
+    def __init__(self, module: ir.Module | ir.Operation):
+        body = module.body if isinstance(module, ir.Module) else module.opview.body
+        self.functions: dict[str, func.FuncOp] = {
+            symbol(op): op for op in body.operations if isinstance(op, func.FuncOp)
+        }
+        self._by_role: dict[Role, dict[str, func.FuncOp]] = {each: {} for each in Role}
+        for name, op in self.functions.items():
+            stated = role(op)
+            if stated is not None:
+                self._by_role[stated][name] = op
+
+    def __contains__(self, wanted: Role) -> bool:
+        """Whether some function has this role."""
+        return bool(self._by_role[wanted])
+
+    def of(self, *roles: Role) -> dict[str, func.FuncOp]:
+        """The functions that have one of `roles`, by symbol, in the order of the module."""
+        if len(roles) == 1:
+            return dict(self._by_role[roles[0]])
+        return {name: op for name, op in self.functions.items() if role(op) in roles}
+
+    def the(self, wanted: Role) -> func.FuncOp:
+        """The first function that has this role.
+
+        Raises:
+            ModuleError: if there is none, naming the functions that exist.
+        """
+        if wanted not in self:
+            names = ", ".join(f"@{each}" for each in self.functions) or "none"
+            raise ModuleError(f"expected a function of '{ROLE}' \"{wanted.value}\", the module has {names}")
+        return next(iter(self._by_role[wanted].values()))
+
+    @property
+    def joint(self) -> func.FuncOp:
+        return self.the(Role.JOINT)
+
+    @property
+    def call(self) -> func.FuncOp:
+        return self.the(Role.CALL)
+
+    @property
+    def forward(self) -> func.FuncOp:
+        return self.the(Role.FORWARD)
+
+    @property
+    def backward(self) -> func.FuncOp:
+        return self.the(Role.BACKWARD)
+
+    @property
+    def borders(self) -> dict[str, func.FuncOp]:
+        return self.of(Role.BORDER)
+
+    @property
+    def guards(self) -> dict[str, func.FuncOp]:
+        return self.of(Role.GUARD)
+
+    @property
+    def regions(self) -> dict[str, func.FuncOp]:
+        return self.of(Role.REGION)
+
+    def callee(self, call: ir.OpView | ir.Operation) -> func.FuncOp:
+        """The function that a `func.call` calls."""
+        return self.functions[referred(call, "callee")]
+
+    @cached_property
+    def bodies(self) -> dict[str, list[ir.Operation]]:
+        """The operations of each function, by symbol; a declaration has none."""
+        return {name: body(op) for name, op in self.functions.items()}
+
+    def ops(self, function_op: func.FuncOp) -> list[ir.Operation]:
+        """The operations of one of the functions."""
+        return self.bodies[symbol(function_op)]
+
+    def calls(self) -> dict[str, list[func.CallOp]]:
+        """The calls in all functions by the function that they call, in order."""
+        found: dict[str, list[func.CallOp]] = {}
+        for ops in self.bodies.values():
+            for op in of_class(ops, func.CallOp):
+                found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
+        return found
+
+
+def module_of(function_op: func.FuncOp) -> Module | None:
+    """The module that `function_op` stands in, if it stands in one."""
+    parent = function_op.operation.parent
+    return None if parent is None else Module(parent)
+
+
+def forward_of(function_op: func.FuncOp) -> func.FuncOp | None:
+    """The forward whose saved values the backward `function_op` takes; None for any other function, or without one."""
+    module = module_of(function_op) if role(function_op) is Role.BACKWARD else None
+    return module.forward if module is not None and Role.FORWARD in module else None
+
+
+def role(op: ir.OpView) -> Role | None:
+    """What `op` is for; None if it does not say, or is no function."""
+    if not isinstance(op, func.FuncOp) or ROLE not in op.attributes:
+        return None
+    stated = op.attributes[ROLE]
+    return _ROLES.get(stated.value) if isinstance(stated, ir.StringAttr) else None
+
+
+def set_role(function_op: func.FuncOp, stated: Role) -> None:
+    """Says what `function_op` is for."""
+    function_op.attributes[ROLE] = ir.StringAttr.get(stated.value, function_op.operation.context)
+
+
+def symbol(op: ir.OpView) -> str:
+    """The symbol that `op` defines."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def referred(op: ir.OpView | ir.Operation, attribute: str) -> str:
+    """The symbol that `attribute` of `op` refers to."""
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def body(function_op: func.FuncOp) -> list[ir.Operation]:
+    """The operations of a one-block function, in order, as a list that survives rewriting; a declaration has none."""
+    return [op.operation for block in list(function_op.body.blocks)[:1] for op in block.operations]
+
+
+def returned(function_op: func.FuncOp) -> list[ir.Value]:
+    """What a one-block function returns."""
+    return list(body(function_op)[-1].operands)
+
+
+def arguments(function_op: func.FuncOp) -> list[ir.Value]:
+    """What a one-block function takes."""
+    return list(function_op.body.blocks[0].arguments)
+
+
+def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.Operation]:
+    """Those of `ops` that are of one of `classes`. Goes by name: making an op's view costs ten times as much."""
+    names = {each.OPERATION_NAME for each in classes}
+    return [op for op in ops if op.name in names]
+
+
+def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations that compute `op`'s operands; block arguments have none."""
+    for value in op.operands:
+        owner = value.owner
+        if not isinstance(owner, ir.Block):
+            yield owner.operation
+
+
+def argument_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
+    """The attributes of each argument, of which there may be none at all."""
+    return _facts(function_op, "arg_attrs")
+
+
+def result_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
+    """The attributes of each result, of which there may be none at all."""
+    return _facts(function_op, "res_attrs")
+
+
+def argument_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute | None:
+    """The attribute `name` of argument `index`, None without."""
+    return _fact(function_op, "arg_attrs", index, name)
+
+
+def result_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute | None:
+    """The attribute `name` of result `index`, None without."""
+    return _fact(function_op, "res_attrs", index, name)
+
+
+def numbers(attributes: Mapping[str, ir.Attribute] | ir.DictAttr, name: str) -> tuple[int, ...] | None:
+    """The array of numbers `name` among `attributes`, None where it is not there."""
+    return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
+
+
+def _facts(function_op: func.FuncOp, where: str) -> list[ir.DictAttr]:
+    attributes = function_op.attributes
+    return [ir.DictAttr(each) for each in attributes[where]] if where in attributes else []
+
+
+def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
+    if where not in function_op.attributes:
+        return None
+    stated = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
+    return stated[name] if name in stated else None  # noqa: SIM401 (not a Python dict)
