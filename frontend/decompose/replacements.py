@@ -1,7 +1,7 @@
 """Ops that IREE gets wrong or does not know, said in others that it gets right; docs/op-sweep.md holds the evidence.
 
 Each function takes an overload's arguments. It returns `NotImplemented` where the op may stay as it is, or where
-`passes/placement/iree_support.py` leaves it to ATen.
+its row leaves it to ATen.
 """
 
 import math

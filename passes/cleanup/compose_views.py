@@ -9,8 +9,9 @@ from dovetail.passes.rewriting.constants import constant, integer, integer_list,
 from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
-# The same elements row by row, in other sizes.
-_RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
+RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
+"""Of values: the same elements row by row, in other sizes."""
+
 _PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int", "torch.aten.expand"
 
 
@@ -25,13 +26,13 @@ class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        rules = dict.fromkeys(_RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
+        rules = dict.fromkeys(RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
         apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice})
 
 
 def _reshape(op: ir.Operation) -> ir.Value | None:
     source, result = op.operands[0], op.results[0]
-    inner = made_by(source, *_RESHAPES)
+    inner = made_by(source, *RESHAPES)
     if inner is not None:
         source = inner.operands[0]
     if source.type == result.type:

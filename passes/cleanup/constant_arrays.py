@@ -12,6 +12,7 @@ import numpy
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.types import TensorInfo
+from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.rewriting.constants import integer, integers, number, uniform
 from dovetail.passes.rewriting.rules import shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
@@ -35,8 +36,7 @@ _COMPARISONS: dict[str, Callable] = {
 _LOGIC: dict[str, Callable] = {
     f"torch.aten.{name}": getattr(numpy, name) for name in ("logical_not", "logical_and", "logical_or")
 }
-_RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze.dim"))
-_VIEWS = (*_RESHAPES, "torch.aten.permute", "torch.aten.expand", "torch.aten.select.int", SLICE)
+_VIEWS = (*RESHAPES, "torch.aten.permute", "torch.aten.expand", "torch.aten.select.int", SLICE)
 _CASTS, _WHERE = ("torch.aten._to_copy", "torch.prims.convert_element_type"), "torch.aten.where.self"
 _REMAINDER, _TRUNC = "torch.aten.remainder.Scalar", "torch.aten.trunc"
 _LITERAL, _ARANGE = "torch.vtensor.literal", "torch.aten.arange.start_step"
@@ -142,7 +142,7 @@ def _viewed(op: ir.Operation, info: TensorInfo, array: numpy.ndarray, elements: 
     whole = numpy.broadcast_to(array, shape(op.operands[0]))
     if max(info.numel, whole.size) > elements:
         return None
-    if op.name in _RESHAPES:
+    if op.name in RESHAPES:
         return whole.reshape(info.shape)
     if op.name == "torch.aten.expand":
         return numpy.broadcast_to(whole, info.shape)

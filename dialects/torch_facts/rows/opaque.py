@@ -49,4 +49,5 @@ OPAQUE = (
     opaque("_unique", decides_by=None),
     opaque("_unique2", decides_by=None),
     opaque("unique_consecutive", decides_by=None),
+    opaque("where.default"),  # the places of what is true
 )

@@ -70,7 +70,7 @@ POINTWISE = (
     ),
     pointwise("convert_element_type", memory=ResultMemory.BY_STRIDES, rounding=Rounding.NEVER, knows_uint8=True),
     pointwise("copy", is_by_place=True, rounding=Rounding.NEVER, knows_uint8=True),
-    pointwise("copysign", decides_by=(0, 1), rounding=Rounding.NEVER, refused=(_FAILS,)),
+    pointwise("copysign", decides_by=(0, 1), rounding=Rounding.NEVER, tells_subnormals=True, refused=(_FAILS,)),
     pointwise("cos", refused=(_SHORT_RANGE,)),
     pointwise("cosh", refused=(_OVERFLOWS,)),
     pointwise("deg2rad"),

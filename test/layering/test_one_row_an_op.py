@@ -1,0 +1,66 @@
+"""What is known of ops stands in their rows: passes ask them, and keep no sets of ops' names."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from dovetail.dialects.torch_facts.rows import OPS
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("dialects", "passes", "backends", "frontend", "runtime", "dovetail")
+NAMES = {row.name.partition(".")[0] for row in OPS}
+
+# Where several ops are named: what a pass does with each, by its own rules.
+OWN_RULES = {
+    "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
+    "frontend/decompose/foreach.py": "decompositions",
+    "passes/cleanup/compose_views.py": "a rule for each view",
+    "passes/cleanup/constant_arrays.py": "numpy's function for each op",
+    "passes/cleanup/fold_concatenations.py": "a rule for each op",
+    "passes/cleanup/fold_scatters.py": "each view with its scatter",
+    "passes/cleanup/simplify_algebra.py": "a rule for each op",
+    "passes/placement/place_ops.py": "ops that take lists",
+    "passes/regions/split_reductions.py": "reductions that can be split",
+}
+
+
+def ops_named_in(source: Path) -> Iterator[tuple[int, list[str]]]:
+    """The collections and split texts of a file that name more than one op, by line."""
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        texts: list[ast.expr | None] = []
+        if isinstance(node, ast.Tuple | ast.Set | ast.List):
+            texts = [*node.elts]
+        elif isinstance(node, ast.Dict):
+            texts = node.keys
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+            texts = [node.func.value]
+        words = [text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)]
+        if isinstance(node, ast.Call):
+            words = [word for text in words for word in text.split()]
+        found = [name for word in words if (name := _op(word)) in NAMES]
+        if len(set(found)) > 1:
+            yield node.lineno, found
+
+
+def _op(word: str) -> str:
+    """The op's name in "torch.aten.add.Tensor", "aten.add.Tensor" or "add"; "" if it can't be one."""
+    parts = word.removeprefix("torch.").removeprefix("aten.").removeprefix("prims.").split(".")
+    return parts[0] if len(parts) < 3 else ""
+
+
+def test_no_sets_of_ops():
+    """Would catch a table beside the rows, which an op that is added later is not in."""
+    sources = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        str(path.relative_to(ROOT)): found
+        for path in sources
+        if "torch_facts/rows" not in str(path) and (found := list(ops_named_in(path)))
+    }
+    assert {path: found for path, found in named.items() if path not in OWN_RULES} == {}
+    assert set(OWN_RULES) == set(named), "an exception without a user"
+
+
+def test_sets_are_found(tmp_path):
+    """A search that finds nothing would prove nothing."""
+    (tmp_path / "a.py").write_text('A = {"aten.add.Tensor", "mul"}\nB = "cat stack".split()\nC = {"add": 1, "x": 2}\n')
+    assert list(ops_named_in(tmp_path / "a.py")) == [(1, ["add", "mul"]), (2, ["cat", "stack"])]
