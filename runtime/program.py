@@ -5,16 +5,17 @@ from collections.abc import Callable, Mapping
 import torch
 from torch_mlir import ir
 
-from dovetail.backends.python.aten import WRITES, in_rows, laid_out, with_strides
 from dovetail.backends.python.emitter import Emitter, Source
+from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
-from dovetail.runtime.autograd.border import Border, read_border
+from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
 from dovetail.runtime.autograd.partial_backward import PartialBackward
+from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.guard import make_guard
 from dovetail.runtime.launch import prepare
@@ -58,7 +59,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         facts = read_border(op, *halves)
         [call] = found.calls()[name]
         replay = Replay(call, *halves, found.functions)
-        partial = PartialBackward(halves[1], len(facts.saved), found.functions)
+        partial = PartialBackward(module, halves[1], len(facts.saved), found.functions)
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), _HELPERS)

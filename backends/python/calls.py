@@ -8,7 +8,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.backends.python import aten
+from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
 from dovetail.backends.python.operators import overload
@@ -83,13 +83,13 @@ def _laid_out(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -
     if isinstance(strides, ir.ArrayAttr):
         parts = zip(value.owner.operation.operands, strides, strict=True)
         return f"[{', '.join(_laid_out(emitter, *each) for each in parts)}]"
-    return f"{emitter.bound('laid_out', aten.laid_out)}({emitter.name(value)}, {tuple(strides)})"
+    return f"{emitter.bound('laid_out', tensors.laid_out)}({emitter.name(value)}, {tuple(strides)})"
 
 
 def _in_rows(emitter: Emitter, value: ir.Value) -> str:
     """An operand whose last dimension is contiguous."""
     name = emitter.name(value)
-    return name if tensor_info(value.type) is None else f"{emitter.bound('in_rows', aten.in_rows)}({name})"
+    return name if tensor_info(value.type) is None else f"{emitter.bound('in_rows', tensors.in_rows)}({name})"
 
 
 def as_tuple(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_mlir import ir
 
-from dovetail.backends.python import aten
+from dovetail.backends.python import aten, tensors
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,
@@ -36,8 +36,8 @@ def _read(emitter: Emitter, op: ReadOp) -> None:
 
 def _write(emitter: Emitter, op: WriteOp) -> None:
     """A value in place already is written only where its region could not take the memory itself."""
-    write = emitter.bound(f"write_{op.mode_name}", aten.WRITES[op.mode_name])
-    move = emitter.bind("increment_version", aten.increment_version)
+    write = emitter.bound(f"write_{op.mode_name}", tensors.WRITES[op.mode_name])
+    move = emitter.bind("increment_version", tensors.increment_version)
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
     is_in_place = IN_PLACE in op.attributes
     if is_in_place:
@@ -60,7 +60,7 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
 
     And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
     """
-    owned = emitter.bound("with_strides", aten.with_strides)
+    owned = emitter.bound("with_strides", tensors.with_strides)
     value = f"{emitter.name(op.value)}.clone()" if _is_read(op.value) else emitter.name(op.value)
     emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, {op.ref.type.strides})")
 
@@ -98,12 +98,12 @@ def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
     offset = f"{ref}.storage_offset() + {ir.IntegerAttr(op.attributes['offset']).value}"
     emitter.line(f"{ref}.as_strided_({size}, {stride}, {offset})")
     if op.version_count > 1:
-        move = emitter.bind("increment_version", aten.increment_version)
+        move = emitter.bind("increment_version", tensors.increment_version)
         emitter.line(f"{move}({ref}, {op.version_count - 1})")
 
 
 def _touch(emitter: Emitter, op: TouchOp) -> None:
-    move = emitter.bind("increment_version", aten.increment_version)
+    move = emitter.bind("increment_version", tensors.increment_version)
     emitter.line(f"{move}({emitter.name(op.ref)}, {op.version_count})")
 
 

@@ -1,20 +1,11 @@
-"""What the IR says of a differentiable call: the border between a compiled program and PyTorch's autograd."""
+"""A differentiable call, as its node needs to know it: the border between a program and PyTorch's autograd."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from torch_mlir import ir
-from torch_mlir.dialects import func
 
-from dovetail.backends.python.aten import with_strides
-from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, WRITTEN_LAST
-from dovetail.dialects.calls import donated
-from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.reading import argument_facts, numbers
-from dovetail.dialects.saved import SavedValue, checked_results, saved_values
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
-from dovetail.runtime.autograd.version_checks import Watch, read_moves, read_watches
+from dovetail.backends.python.tensors import with_strides
+from dovetail.runtime.autograd.version_checks import Watch
 from dovetail.runtime.stats import count_copy
 
 
@@ -67,73 +58,5 @@ class Border:
     frees: tuple[tuple[int, frozenset[int]], ...]
     bases: tuple[tuple[int, tuple[int, ...]], ...]
     checks: tuple[Watch, ...] | None
-    saved_types: tuple[TensorInfo, ...]
+    saved_types: tuple[tuple[tuple[int, ...], torch.dtype], ...]
     used: tuple[frozenset[int], ...]
-
-
-def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
-    """Reads a border's facts from its three functions."""
-    owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
-    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in _returned(forward)]
-    owns = {index: op for index, op in enumerate(owners[:owned]) if isinstance(op, OwnOp)}
-    inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
-    tangents = tuple(
-        _tangent(RefType(type_), ir.IntegerAttr(each[TANGENT_OF]).value)
-        for type_, each in zip(inputs[len(saved) :], facts, strict=True)
-    )
-    stated, moves = read_watches(border, owns), read_moves(border)
-    checks = [_check(each, moves) for each in saved if each.is_checked]
-    checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
-    known = tuple(each for each in checks if each is not None)
-    covered = {(each.is_argument, each.place) for each in known}
-    return Border(
-        owned=owned,
-        non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
-        saved=tuple(each.saved for each in saved),
-        places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
-        watched=tuple(watched),
-        watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
-        tangents=tangents,
-        once=_words(border, ONCE),
-        written_last=_words(border, WRITTEN_LAST),
-        donated=donated(backward),
-        reached=tuple(
-            (index, flowing)
-            for index, each in enumerate(argument_facts(border))
-            if (flowing := numbers(each, REACHED)) is not None
-        ),
-        frees=tuple((each.result, _freed(owns[each.result])) for each in tangents),
-        bases=tuple(
-            (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
-        ),
-        checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
-        saved_types=tuple(require_tensor_info(each) for each in inputs[: len(saved)]),
-        used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
-    )
-
-
-def _returned(forward: func.FuncOp) -> list[ir.Value]:
-    return list(list(forward.body.blocks[0].operations)[-1].operation.operands)
-
-
-def _check(value: SavedValue, moves: Mapping[int, int]) -> Watch | None:
-    """What must be unchanged for a checked saved value; None where that is not said."""
-    result = value.in_result if value.result is None else value.result
-    if value.checked_for is None:
-        return None
-    if value.in_argument is not None:
-        return Watch(True, value.in_argument, tuple(value.checked_for), moves)
-    return None if result is None else Watch(False, result, tuple(value.checked_for), {})
-
-
-def _words(border: func.FuncOp, name: str) -> str | None:
-    return ir.StringAttr(border.attributes[name]).value if name in border.attributes else None
-
-
-def _freed(op: OwnOp) -> frozenset[int]:
-    stated = numbers(op.attributes, FREES)
-    return frozenset((0,) if stated is None else stated)
-
-
-def _tangent(type_: RefType, result: int) -> Tangent:
-    return Tangent(result, type_.info.shape, type_.strides, getattr(torch, type_.info.dtype))

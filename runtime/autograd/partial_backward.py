@@ -23,25 +23,17 @@ _REASON = "a backward from some results met infinite values, and ran again op by
 
 
 class PartialBackward:
-    """`@backward`, of which the arguments from number `saved` on are tangents, for any of them absent.
+    """`@backward` of `module`, of which the arguments from number `saved` on are tangents, for any of them absent.
 
     `is_possible` says whether there may be one: several tangents, and nothing that has an effect, a branch or a loop.
     """
 
-    def __init__(self, backward: func.FuncOp, saved: int, functions: Functions):
-        self._saved = saved
+    def __init__(self, module: ir.Module, backward: func.FuncOp, saved: int, functions: Functions):
+        self._module = module  # its functions are gone where nobody holds it
+        self._backward, self._saved, self._functions = backward, saved, functions
         self._loaded: dict[frozenset[int], tuple[Callable, list[TensorInfo]]] = {}
         effects = any(is_extern(op) and has_effect(op) for op in ops_of(backward))
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
-        if not self.is_possible:
-            return
-        with backward.context, ir.Location.unknown():
-            self._module = ir.Module.create()
-            with ir.InsertionPoint(self._module.body):
-                self._function = func.FuncOp("gradient", ir.FunctionType.get(list(backward.type.inputs), []))
-            block = self._function.add_entry_block()
-            with ir.InsertionPoint(block):
-                func.ReturnOp(inlined(backward, list(block.arguments), functions))
 
     def __call__(self, values: list, absent: frozenset[int]) -> tuple:
         """The gradients, None where only tangents that are `absent` (by number) give one."""
@@ -55,8 +47,13 @@ class PartialBackward:
             return function([*values, *made])
 
     def _load(self, absent: frozenset[int]) -> tuple[Callable, list[TensorInfo]]:
-        with self._function.context, ir.Location.unknown(), ir.InsertionPoint(self._module.body):
-            made = self._function.operation.clone().opview
+        with self._backward.context, ir.Location.unknown():
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                made = func.FuncOp("gradient", ir.FunctionType.get(list(self._backward.type.inputs), []))
+            block = made.add_entry_block()
+            with ir.InsertionPoint(block):
+                func.ReturnOp(inlined(self._backward, list(block.arguments), self._functions))
             zeros = _leave_out(made, self._saved, {self._saved + number for number in absent})
             return Emitter(made, {}).emit().load(), zeros
 

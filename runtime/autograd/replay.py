@@ -4,7 +4,9 @@
 no gradient depends on. It runs op by op through ATen under autograd, so its results have a history like any other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 import torch
@@ -13,7 +15,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.python.operators import overload
-from dovetail.dialects.attributes import NAME, SAVED
+from dovetail.dialects.attributes import NAME
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import (
@@ -26,9 +28,22 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.regions import is_copy
+from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.runtime.autograd.history import AtPlace, Place
 from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a replay must know of a call: the state of the CPU's generator before it, None where nothing is drawn.
+
+    `places` are those that arguments had in autograd's graph before they were mutated.
+    """
+
+    random_state: torch.Tensor | None
+    places: list[torch.Tensor]
 
 
 class Replay:
@@ -70,23 +85,48 @@ class Replay:
                 return f"'{aten_name(op)}' in the backward has an effect ({op.location})"
         return None
 
-    def __call__(self, arguments: list, tangents: list, saved: list, random_state: torch.Tensor | None) -> tuple:
+    def start(self, arguments: Sequence) -> "Start":
+        """What must be noted before a call runs."""
+        with torch.enable_grad():
+            places = [Place.apply(arguments[index]) for index in self.histories.values()]
+        return Start(torch.get_rng_state() if self.draws else None, places)
+
+    def __call__(self, start: "Start", arguments: list, tangents: list, saved: Mapping[int, torch.Tensor]) -> tuple:
         """Returns a gradient (or None) for each argument, differentiable in arguments and tangents.
 
-        `arguments` holds None for those that are not in `self.arguments`, `saved` what `self.saved` names;
-        `random_state` is that of the CPU's generator before the forward, None where nothing is drawn.
+        `arguments` holds None for those that are not in `self.arguments`, `saved` has what `self.saved` names.
         """
-        everything = [*arguments, *tangents, *saved]
+        values = dict(saved)
+        for number, place in zip(self.histories, start.places, strict=True):
+            values[number] = AtPlace.apply(place, values[number])
+        everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
-            if random_state is None:
+            if start.random_state is None:
                 return self._gradient(everything)
             with torch.random.fork_rng(devices=()):
-                torch.set_rng_state(random_state)
+                torch.set_rng_state(start.random_state)
                 return self._gradient(everything)
 
     @cached_property
     def _gradient(self) -> Callable:
         return Emitter(self._joined.function(self.saved), {}).emit().load()
+
+
+class Source(Enum):
+    """Where the joined function has a value from that the program saves."""
+
+    COMPUTED = "computed again, which gives it its history"
+    SAVED = "as it was saved: it has a history of its own, or needs none"
+    SAVED_AT_PLACE = "as it was saved, with the history that the argument had which it is a copy of"
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """A saved value in the joined function, and the argument that it was read from, if it is one's value."""
+
+    value: ir.Value
+    source: Source
+    read_from: ir.BlockArgument | None
 
 
 class _Joined:
@@ -99,10 +139,8 @@ class _Joined:
     """
 
     def __init__(self, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
-        checks = [ir.DictAttr(each) for each in forward.attributes["res_attrs"]]
-        owned = next((index for index, each in enumerate(checks) if SAVED in each), len(checks))
-        saved, count = len(checks) - owned, len(forward.type.inputs)
-        tangents = list(backward.type.inputs)[saved:]
+        stated, count = saved_values(forward, backward), len(forward.type.inputs)
+        owned, tangents = len(forward.type.results) - len(stated), list(backward.type.inputs)[len(stated) :]
         with forward.context, ir.Location.unknown():
             self._module = ir.Module.create()
             with ir.InsertionPoint(self._module.body):
@@ -110,15 +148,18 @@ class _Joined:
             self._block = self._function.add_entry_block()
             parameters = list(self._block.arguments)
             self.arguments = parameters[:count]
-            self.taken: dict[int, ir.Value] = {}
-            self.copied: dict[int, int] = {}
             with ir.InsertionPoint(self._block):
                 values = inlined(forward, self.arguments, functions)[owned:]
                 results = _differentiable_results(forward, owned)
-                for number, value in enumerate(values):
-                    is_checked = ir.StringAttr(checks[owned + number][SAVED]).value == "checked"
-                    values[number] = self._take(number, value, number in results, is_checked)
+                saved = [
+                    _placed(value, number in results, each.is_checked)
+                    for number, (value, each) in enumerate(zip(values, stated, strict=True))
+                ]
+                self.taken = self._take(saved)
+                values = [self.taken.get(number, each.value) for number, each in enumerate(saved)]
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
+        copies = ((number, each) for number, each in enumerate(saved) if each.source is Source.SAVED_AT_PLACE)
+        self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
         _prune(list(self.ops()))
 
     def ops(self) -> Iterator[ir.Operation]:
@@ -131,20 +172,26 @@ class _Joined:
                 self._block.erase_argument(self.taken.pop(number).arg_number)
         return self._function
 
-    def _take(self, number: int, value: ir.Value, is_result: bool, is_checked: bool) -> ir.Value:
-        """A parameter in place of a saved value where its history is known without computing it."""
-        read = _read_through_copies(value)
-        if read is None and not is_result and _is_differentiable(value):
-            return value
-        parameter = self.taken[number] = self._block.add_argument(value.type, ir.Location.unknown())
-        value.replace_all_uses_with(parameter)
-        if read is not None:
-            ref = read.owner.operation.operands[0]
-            for use in list(ref.uses):
-                use.owner.operation.results[0].replace_all_uses_with(parameter)
-            if not is_checked:
-                self.copied[number] = ref.arg_number
-        return parameter
+    def _take(self, saved: Sequence[_Saved]) -> dict[int, ir.BlockArgument]:
+        """Puts parameters, by number, in place of what is not computed, and of other reads of such an argument."""
+        taken: dict[int, ir.BlockArgument] = {}
+        for number, each in enumerate(saved):
+            if each.source is Source.COMPUTED:
+                continue
+            taken[number] = self._block.add_argument(each.value.type, ir.Location.unknown())
+            each.value.replace_all_uses_with(taken[number])
+            for use in list(each.read_from.uses) if each.read_from is not None else ():
+                use.owner.operation.results[0].replace_all_uses_with(taken[number])
+        return taken
+
+
+def _placed(value: ir.Value, is_result: bool, is_checked: bool) -> _Saved:
+    """Decides where a saved value comes from; one that `is_result` can be differentiated where it was handed out."""
+    read_from = _read_through_copies(value)
+    if read_from is not None:
+        return _Saved(value, Source.SAVED if is_checked else Source.SAVED_AT_PLACE, read_from)
+    has_history = is_result or not _is_differentiable(value)
+    return _Saved(value, Source.SAVED if has_history else Source.COMPUTED, None)
 
 
 def _prune(ops: list[ir.Operation]) -> None:
@@ -165,12 +212,12 @@ def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
     return {number for number, value in enumerate(returned[owned:]) if value in handed_out}
 
 
-def _read_through_copies(value: ir.Value) -> ir.Value | None:
-    """The read of an argument that `value` is a copy of, or is itself."""
+def _read_through_copies(value: ir.Value) -> ir.BlockArgument | None:
+    """The argument that `value` is a read of, or a copy of one."""
     while not isinstance(value.owner, ir.Block) and is_copy(value.owner.operation):
         value = value.owner.operation.operands[0]
     is_read = not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ReadOp)
-    return value if is_read else None
+    return ir.BlockArgument(value.owner.operation.operands[0]) if is_read else None
 
 
 def _is_differentiable(value: ir.Value) -> bool:

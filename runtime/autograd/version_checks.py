@@ -4,12 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch_mlir import ir
-from torch_mlir.dialects import func
-
-from dovetail.dialects.attributes import VERSIONS, WATCHED
-from dovetail.dialects.dovetail import OwnOp
-from dovetail.dialects.reading import argument_facts, numbers
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.
 Counter = tuple[torch.Tensor, tuple[int, ...]]
@@ -27,20 +21,6 @@ class Watch:
     place: int
     results: tuple[int, ...]
     moves: Mapping[int, int]
-
-
-def read_watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
-    """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
-    facts, moves = argument_facts(border), read_moves(border)
-    arguments = [Watch(True, index, numbers(each, WATCHED) or (), moves) for index, each in enumerate(facts)]
-    results = [Watch(False, index, numbers(op.attributes, WATCHED) or (), {}) for index, op in owns.items()]
-    return [each for each in [*arguments, *results] if each.results]
-
-
-def read_moves(border: func.FuncOp) -> dict[int, int]:
-    """How far a call moves the version counters of its arguments after the forward, by number, where it does."""
-    facts = enumerate(argument_facts(border))
-    return {index: ir.IntegerAttr(each[VERSIONS]).value for index, each in facts if VERSIONS in each}
 
 
 def counters(watches: Sequence[Watch], arguments: Sequence, results: Sequence) -> list[Counter | None]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dovetail.backends.python.aten import laid_out
+from dovetail.backends.python.tensors import laid_out
 
 CASES = {
     "transposed": ((3, 4), (1, 3)),

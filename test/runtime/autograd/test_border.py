@@ -5,7 +5,8 @@ from pathlib import Path
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import symbol
 from dovetail.passes.border.state_border import StateBorderPass
-from dovetail.runtime.autograd.border import Border, read_border
+from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.read_border import read_border
 
 TEXT = Path(__file__).parents[2] / "passes" / "border" / "state_border.mlir"
 

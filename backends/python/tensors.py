@@ -1,0 +1,61 @@
+"""What generated Python does to tensors besides calling ATen: writes to the user's, and how an operand lies."""
+
+from collections.abc import Callable
+
+import torch
+
+
+def increment_version(tensor: torch.Tensor, count: int) -> None:
+    """Moves a version counter on, as `count` more in-place ops would."""
+    for _ in range(count):
+        torch.autograd.graph.increment_version(tensor)
+
+
+def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` itself if it has `strides` (in elements), else a copy that has them."""
+    if tensor.stride() == strides:
+        return tensor
+    laid_out = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
+    return laid_out.copy_(tensor)
+
+
+def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` with `strides` (in elements), in which elements may share memory: itself, a view of it or a copy."""
+    if tensor.stride() == strides:
+        return tensor
+    steps = [each for each in zip(tensor.shape, strides, tensor.stride(), strict=True) if each[0] != 1]
+    if not tensor.numel() or all(wanted == given for _, wanted, given in steps):
+        return tensor.as_strided(tensor.shape, strides)
+    reach = 1
+    for size, stride, _ in sorted(steps, key=lambda each: each[1]):
+        if stride < reach:
+            return _overlapping(tensor, strides)
+        reach += (size - 1) * stride
+    return with_strides(tensor, strides)
+
+
+def in_rows(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, or a copy of it, its last dimension contiguous."""
+    is_in_rows = not tensor.dim() or tensor.size(-1) == 1 or tensor.stride(-1) == 1
+    return tensor if is_in_rows else tensor.contiguous()
+
+
+def _overlapping(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """A copy of `tensor` in which several elements, equal ones, lie in one place: expanded, or windows."""
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
+    places = torch.arange(last + 1, device=tensor.device).as_strided(tensor.shape, strides)
+    memory = tensor.new_zeros(last + 1).index_put((places,), tensor)
+    return memory.as_strided(tensor.shape, strides)
+
+
+def _write_no_grad(ref: torch.Tensor, value: torch.Tensor) -> None:
+    with torch.no_grad():
+        ref.copy_(value)
+
+
+def _write_hidden(ref: torch.Tensor, value: torch.Tensor) -> None:
+    # Unlike `detach()`, which shares the version counter.
+    ref.data.copy_(value)
+
+
+WRITES: dict[str, Callable] = {"tracked": torch.Tensor.copy_, "no_grad": _write_no_grad, "hidden": _write_hidden}

@@ -1,0 +1,216 @@
+"""What one compiled call leaves for its backward: saved values, version counters, and what was freed already."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.version_checks import changed, counters, expected
+
+_default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+_keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
+# In eager's words.
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been"
+    " freed). Specify retain_graph=True if you need to backward through the graph a second time"
+)
+
+
+def has_hooks() -> bool:
+    """Whether the caller wants to see what is saved, by hooks for saved tensors."""
+    return _default_hooks(True) is not None
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where each thing lies that a call leaves: checked results of the forward, private ones, then arguments.
+
+    `arguments` are the numbers of those that are kept, `names` the user's for all arguments.
+    """
+
+    border: Border
+    arguments: tuple[int, ...]
+    names: Sequence[str]
+
+    @cached_property
+    def results(self) -> tuple[int, ...]:
+        """The forward's result in each slot that has one."""
+        kinds = list(zip(self.border.places, self.border.saved, strict=True))
+        checked, private = ([place for place, kind in kinds if kind == each] for each in ("checked", "private"))
+        return (*checked, *self.border.watched, *private)
+
+    @cached_property
+    def checked(self) -> int:
+        """How many slots the user can reach the memory of."""
+        return self.border.saved.count("checked") + len(self.border.watched)
+
+    @cached_property
+    def of_saved(self) -> tuple[int, ...]:
+        """The slot of each saved value."""
+        return tuple(map(self.results.index, self.border.places))
+
+    @cached_property
+    def frees(self) -> tuple[tuple[int, frozenset[int]], ...]:
+        """By result, the groups that its backward frees; none where autograd frees all at once, and notices itself."""
+        is_noticed = self.border.checks is None and len(self.results) + len(self.arguments) > 0
+        return () if is_noticed else self.border.frees
+
+    def filled(self, results: Sequence, arguments: Sequence) -> list[torch.Tensor]:
+        """The tensors that a call leaves, by slot."""
+        return [*map(results.__getitem__, self.results), *map(arguments.__getitem__, self.arguments)]
+
+    def zeros(self) -> list[torch.Tensor | None]:
+        """Stand-ins for saved values that are multiplied only with gradients that are absent."""
+        made = [torch.zeros(shape, dtype=dtype) for shape, dtype in self.border.saved_types]
+        of = self.of_saved
+        return [made[of.index(slot)] if slot in of else None for slot in range(len(self.results))]
+
+
+def keep(ctx, slots: Slots, results: Sequence, arguments: Sequence) -> "Kept":
+    """Keeps what a call leaves. Its node, `ctx`, gets what autograd checks itself, or the user's hooks are to see."""
+    if has_hooks():
+        return KeptByHooks(ctx, slots, results, arguments)
+    return (Kept if slots.border.checks is None else KeptForSeveral)(ctx, slots, results, arguments)
+
+
+class Kept:
+    """What a call leaves whose results are differentiated together: after one backward, autograd frees all.
+
+    `held` is what autograd does not hold, None once it is released.
+    """
+
+    def __init__(self, ctx, slots: Slots, results: Sequence, arguments: Sequence):
+        left = slots.filled(results, arguments)
+        self._slots = slots
+        self._freed: set[int] = set()
+        self._versions = _versions(left[len(slots.results) :])
+        self.held: list | None = self._save(ctx, left, results, arguments)
+
+    def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
+        """Saves what is left; returns what autograd does not hold."""
+        self._counters = counters(self._slots.border.watches, arguments, results)
+        ctx.save_for_backward(*left[: self._slots.checked])
+        return left[self._slots.checked :]
+
+    def check(self, gradients: Sequence) -> None:
+        """Notes what a backward from `gradients` frees.
+
+        Raises:
+            RuntimeError: in eager's words, where something that one of them needs was modified, or is freed.
+        """
+        _refuse(self._modified(gradients))
+        groups = {group for index, each in self._slots.frees if gradients[index] is not None for group in each}
+        _refuse(None if self._freed.isdisjoint(groups) else _FREED)
+        if groups and not _keeps_graph():
+            self._freed |= groups
+
+    def _modified(self, gradients: Sequence) -> str | None:
+        """What a given gradient needs, autograd does not check and was modified, in words."""
+        return changed(self._slots.border.watches, self._counters, gradients, self._slots.names)
+
+    def take(self, ctx, gradients: Sequence) -> list:
+        """What was left, by slot. What is freed and no given gradient needs is zeros.
+
+        Raises:
+            RuntimeError: in eager's words, where something that one needs was modified, or is freed.
+        """
+        if self.held is not None:
+            return [*(ctx.saved_tensors if self._slots.checked else ()), *self.held]
+        given = {index for index, each in enumerate(gradients) if each is not None}
+        needed = any(not given.isdisjoint(each) for each in self._slots.border.used)
+        _refuse(_FREED if needed or torch.is_grad_enabled() else None)
+        return self._slots.zeros()
+
+    def is_last(self) -> bool:
+        """Whether nobody needs what was left after the present backward."""
+        return not _keeps_graph()
+
+    def release(self) -> None:
+        """Lets go of what was left."""
+        if self.held:
+            self.held = None
+
+    def argument_changes(self, left: list) -> str | None:
+        """How kept arguments, which autograd does not check, may differ from what they were; None if they don't."""
+        kept = zip(self._slots.arguments, left[len(self._slots.results) :], self._versions, strict=True)
+        for index, tensor, version in kept:
+            if version is None:
+                return f"argument {self._slots.names[index]} is an inference tensor, whose changes can't be seen"
+            if tensor._version != version:
+                return f"argument {self._slots.names[index]} was modified in place after the call"
+        return None
+
+
+class KeptForSeveral(Kept):
+    """What a call leaves whose results may be differentiated one by one: all must be there until none needs it.
+
+    Autograd lets go of what it saved after the first backward, and each time checks all of it.
+    """
+
+    def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
+        others = super()._save(ctx, left, results, arguments)
+        shared = [each.detach() for each in left[: self._slots.checked]]
+        pairs = zip(self._slots.border.checks or (), shared, strict=True)
+        self._expected = [expected(watch, each, arguments) for watch, each in pairs]
+        return [*shared, *others]
+
+    def _modified(self, gradients: Sequence) -> str | None:
+        reason = super()._modified(gradients)
+        if reason is not None or self.held is None:
+            return reason
+        return changed(self._slots.border.checks or (), self._expected, gradients, self._slots.names)
+
+    def take(self, ctx, gradients: Sequence) -> list:
+        if self.held is None:
+            return super().take(ctx, gradients)
+        if not torch.is_grad_enabled():
+            return list(self.held)
+        return [*(ctx.saved_tensors if self._slots.checked else ()), *self.held[self._slots.checked :]]
+
+    def is_last(self) -> bool:
+        is_done = not any(groups and self._freed.isdisjoint(groups) for _, groups in self._slots.frees)
+        return super().is_last() and is_done
+
+    def release(self) -> None:
+        super().release()
+        self._expected = []
+
+
+class KeptByHooks(Kept):
+    """What a call leaves whose caller has hooks for saved tensors: they see all of it, and may give back other types.
+
+    Eager saves no masks, so they may take all for floats; and it checks no version of what they have packed.
+    """
+
+    def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
+        self._types = [each.dtype for each in left]
+        ctx.save_for_backward(*left)
+        return []
+
+    def _modified(self, gradients: Sequence) -> str | None:
+        return None
+
+    def take(self, ctx, gradients: Sequence) -> list:
+        saved = ctx.saved_tensors if self._types else ()
+        return [each.to(dtype) for each, dtype in zip(saved, self._types, strict=True)]
+
+    def is_last(self) -> bool:
+        """What went through hooks may be the user's."""
+        return False
+
+    def argument_changes(self, left: list) -> str | None:
+        return None
+
+
+def _refuse(reason: str | None) -> None:
+    if reason is not None:
+        raise RuntimeError(reason)
+
+
+def _versions(tensors: Sequence[torch.Tensor]) -> list[int | None]:
+    try:
+        return [each._version for each in tensors]
+    except RuntimeError:  # an inference tensor has none; asking each first would cost every call
+        return [None if each.is_inference() else each._version for each in tensors]

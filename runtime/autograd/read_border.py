@@ -1,0 +1,100 @@
+"""Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
+
+from collections.abc import Mapping
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, VERSIONS, WATCHED, WRITTEN_LAST
+from dovetail.dialects.calls import donated
+from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.reading import argument_facts, numbers
+from dovetail.dialects.saved import SavedValue, checked_results, saved_values
+from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.runtime.autograd.border import Border, Tangent
+from dovetail.runtime.autograd.version_checks import Watch
+
+
+def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
+    """Reads a border's facts from its three functions."""
+    owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
+    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in _returned(forward)]
+    owns = {index: op for index, op in enumerate(owners[:owned]) if isinstance(op, OwnOp)}
+    inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
+    tangents = tuple(
+        _tangent(RefType(type_), ir.IntegerAttr(each[TANGENT_OF]).value)
+        for type_, each in zip(inputs[len(saved) :], facts, strict=True)
+    )
+    stated, moves = _watches(border, owns), _moves(border)
+    checks = [_check(each, moves) for each in saved if each.is_checked]
+    checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
+    known = tuple(each for each in checks if each is not None)
+    covered = {(each.is_argument, each.place) for each in known}
+    return Border(
+        owned=owned,
+        non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
+        saved=tuple(each.saved for each in saved),
+        places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
+        watched=tuple(watched),
+        watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
+        tangents=tangents,
+        once=_words(border, ONCE),
+        written_last=_words(border, WRITTEN_LAST),
+        donated=donated(backward),
+        reached=tuple(
+            (index, flowing)
+            for index, each in enumerate(argument_facts(border))
+            if (flowing := numbers(each, REACHED)) is not None
+        ),
+        frees=tuple((each.result, _freed(owns[each.result])) for each in tangents),
+        bases=tuple(
+            (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
+        ),
+        checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
+        saved_types=tuple(
+            (each.shape, getattr(torch, each.dtype)) for each in map(require_tensor_info, inputs[: len(saved)])
+        ),
+        used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
+    )
+
+
+def _returned(forward: func.FuncOp) -> list[ir.Value]:
+    return list(list(forward.body.blocks[0].operations)[-1].operation.operands)
+
+
+def _check(value: SavedValue, moves: Mapping[int, int]) -> Watch | None:
+    """What must be unchanged for a checked saved value; None where that is not said."""
+    result = value.in_result if value.result is None else value.result
+    if value.checked_for is None:
+        return None
+    if value.in_argument is not None:
+        return Watch(True, value.in_argument, tuple(value.checked_for), moves)
+    return None if result is None else Watch(False, result, tuple(value.checked_for), {})
+
+
+def _words(border: func.FuncOp, name: str) -> str | None:
+    return ir.StringAttr(border.attributes[name]).value if name in border.attributes else None
+
+
+def _freed(op: OwnOp) -> frozenset[int]:
+    stated = numbers(op.attributes, FREES)
+    return frozenset((0,) if stated is None else stated)
+
+
+def _tangent(type_: RefType, result: int) -> Tangent:
+    return Tangent(result, type_.info.shape, type_.strides, getattr(torch, type_.info.dtype))
+
+
+def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
+    """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
+    facts, moves = argument_facts(border), _moves(border)
+    arguments = [Watch(True, index, numbers(each, WATCHED) or (), moves) for index, each in enumerate(facts)]
+    results = [Watch(False, index, numbers(op.attributes, WATCHED) or (), {}) for index, op in owns.items()]
+    return [each for each in [*arguments, *results] if each.results]
+
+
+def _moves(border: func.FuncOp) -> dict[int, int]:
+    """How far a call moves the version counters of its arguments after the forward, by number, where it does."""
+    facts = enumerate(argument_facts(border))
+    return {index: ir.IntegerAttr(each[VERSIONS]).value for index, each in facts if VERSIONS in each}
