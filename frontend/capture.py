@@ -179,8 +179,6 @@ def _describe(
         )
         for index, each in enumerate(seen.owned)
     )
-    mutated = [index for index, mutation in enumerate(seen.mutations) if mutation is not None]
-    places = {argument: len(owned) + place for place, argument in enumerate(mutated)}
     inputs = tuple(
         Input(
             name=name,
@@ -188,8 +186,9 @@ def _describe(
             requires_grad=isinstance(values[index], torch.Tensor) and values[index].requires_grad,
             static=index in static,
             mutation=seen.mutations[index],
-            mutated_value=returned.get(places.get(index, -1)),
-            tangent=tangents.get(places.get(index, -1)),
+            place=seen.written.get(index),
+            mutated_value=returned.get(seen.written.get(index, -1)),
+            tangent=tangents.get(seen.written.get(index, -1)),
             layout=seen.layouts[index],
             touches=seen.touches[index],
             gradient=gradients.get(index),

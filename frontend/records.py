@@ -1,7 +1,7 @@
 """What a capture says: the joint graph of one Dynamo graph, and everything about it that the user may observe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -14,13 +14,21 @@ from dovetail.frontend.observe.alias_groups import AliasGroup
 class ViewStep:
     """One view function of a replay chain: `callee` such as "aten.slice.Tensor", and its arguments after the tensor.
 
-    `grad_mode` is autograd's mode in which the user called it, None for that of the whole call.
+    `size`, `stride` (in elements) and `dtype` are those of what it makes. `grad_mode` is autograd's mode in which the
+    user called it, None for that of the whole call.
     """
 
     callee: str
     args: tuple
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
     output_index: int = -1
     grad_mode: bool | None = None
+
+    def making(self, tensor: torch.Tensor) -> "ViewStep":
+        """The same step, where it makes what looks like `tensor`."""
+        return replace(self, size=tuple(tensor.size()), stride=tuple(tensor.stride()), dtype=tensor.dtype)
 
 
 @dataclass(frozen=True)
@@ -68,14 +76,13 @@ class Input:
     """One argument of the captured graph.
 
     Attributes:
-        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, and
-            `tangent` the placeholder of that value's gradient.
+        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, `place` that
+            value's number among the tensors that leave the call, and `tangent` the placeholder of its gradient.
         layout: what its sizes and strides become, None where they stay.
         gradient: what the backward computes for it.
         touches: by how much its version counter moves besides.
         number: set where it is no tensor: the graph holds for that one only.
-        watched: for the gradients of which of the call's tensors (the owned ones, then the mutated arguments) eager
-            needs it unchanged.
+        watched: for the gradients of which of the tensors that leave the call eager needs it unchanged, by number.
         reached: from which of them a gradient flows to it, None where it is not known.
     """
 
@@ -84,6 +91,7 @@ class Input:
     requires_grad: bool
     static: bool
     mutation: Mutation | None
+    place: int | None
     mutated_value: torch.fx.Node | None
     tangent: torch.fx.Node | None
     layout: Layout | None
@@ -122,7 +130,7 @@ class Capture:
         once: why the gradient can't be differentiated again, None where nothing is known against it.
         written_last: where an argument is written after autograd saved the last value, None where that is not so.
         convention: the wrapper subclasses around inputs and results.
-        frees: for each of the call's tensors, the groups of what eager's autograd saved that a backward from it frees.
+        frees: for each tensor that leaves the call, the groups of what eager saved that a backward from it frees.
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
         operand_strides: by the name of a node whose op may see them, those of its arguments in eager, in the order of
             the schema.

@@ -7,6 +7,7 @@ import torch
 
 from dovetail.frontend.observe.alias_groups import AliasGroup
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
+from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.records import Result
 
@@ -15,11 +16,11 @@ Node = torch.autograd.graph.Node
 
 @dataclass(frozen=True)
 class BackwardFacts:
-    """By the call's tensors as the capture returns them: the owned ones, then the mutated arguments.
+    """What is said of the tensors that leave the call, by their numbers.
 
     Attributes:
-        watched_arguments, watched_owned: on the way of which of them autograd saved each argument's, each owned
-            tensor's memory.
+        watched_arguments, watched_owned: on the way of which of them autograd saved each argument's memory, and that of
+            each tensor that the call makes.
         reached: from which of them a gradient flows to each argument, None where it is not known.
         frees: the groups of saved values that a backward from each frees, by number; equal numbers are freed together.
         written_last: the source line that writes an argument after autograd saved the last value, None where none does.
@@ -33,16 +34,19 @@ class BackwardFacts:
 
 
 def backward_facts(
-    run: EagerRun, results: Sequence[Result], owned: Sequence[torch.Tensor], groups: Sequence[AliasGroup]
+    run: EagerRun, results: Sequence[Result], leaving: Sequence[Leaving], groups: Sequence[AliasGroup]
 ) -> BackwardFacts:
-    """Reads the facts off autograd's graph of a run; `owned` are its owned tensors.
+    """Reads the facts off autograd's graph of a run.
 
     Raises:
         UnsupportedError: where something saved was written later, so that eager's backward always raises.
     """
     differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]
-    mutated = enumerate(sorted(run.written), start=len(owned))
-    differentiated += [(place, run.arguments[index]) for place, index in mutated if index in run.tracked]
+    differentiated += [
+        (place, each.tensor)
+        for place, each in enumerate(leaving)
+        if isinstance(each, WrittenArgument) and each.argument in run.tracked
+    ]
     tensors: dict[int, list[torch.Tensor]] = {}
     for place, value in differentiated:
         if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
@@ -54,13 +58,13 @@ def backward_facts(
     reached = _reached(run, tensors, nodes, groups)
     # The last one asked: it moves version counters.
     saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
+    owned = [each.tensor for each in leaving if isinstance(each, OwnedTensor)]
     places = sharing([*arguments, *owned], saved)
-    count = len(owned) + len(run.written)
     return BackwardFacts(
         tuple(places[: len(arguments)]),
         tuple(places[len(arguments) :]),
         tuple(reached),
-        tuple(freed.get(place, ()) for place in range(count)),
+        tuple(freed.get(place, ()) for place in range(len(leaving))),
         written_last,
     )
 

@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.autograd_graph import edges, reachable
-from dovetail.frontend.observe.dispatch_log import Calls
+from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
 from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
 from dovetail.frontend.observe.stand_ins import stand_ins
@@ -33,14 +33,14 @@ def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tu
     run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
     before = [version(each) for each in arguments]
     ambient = torch.is_grad_enabled()
-    calls = Calls(arguments)
-    with mode, calls, torch.set_grad_enabled(ambient):
+    log = DispatchLog(arguments)
+    with mode, log, torch.set_grad_enabled(ambient):
         given = rebuilt(inputs.passed, arguments)
-        results = tree_leaves(Recorder(gm, run, calls, ambient).run(*given), is_leaf=lambda each: each is None)
+        results = tree_leaves(Recorder(gm, run, log, ambient).run(*given), is_leaf=lambda each: each is None)
         run.grad_mode = None if torch.is_grad_enabled() == ambient else not ambient
         passed = count_versions(inputs, arguments, given, run.memories, run.tracked)
         returned = flatten_results(results, given)
-    run.fixes_offsets = calls.addresses_storage
+    run.fixes_offsets = log.addresses_storage
     _note_aliases(run, gm.graph.output_node(), returned)
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
     run.versions = [version(each) - old for each, old in zip(arguments, before, strict=True)]

@@ -20,15 +20,14 @@ def check_histories(
             frees what that does not.
     """
     reached, frees = seen.backward.reached, seen.backward.frees
-    mutated = [index for index, mutation in enumerate(seen.mutations) if mutation is not None]
-    tracked = [index for index in mutated if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
+    tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
     sources = {
         place: {index for index, places in enumerate(reached) if places is not None and place in places}
-        for place in range(len(seen.owned) + len(mutated))
+        for place in range(len(seen.leaving))
     }
     together = {index: set(group.members) for group in groups for index in group.members}
     for index in tracked:
-        place = len(seen.owned) + mutated.index(index)
+        place = seen.written[index]
         is_kept = sources[place] and not together.get(index, {index}).isdisjoint(static)
         is_apart = any(not sources[place].issuperset(each) for each in sources.values())
         if is_kept and (is_apart or any(not set(frees[place]).issuperset(each) for each in frees)):

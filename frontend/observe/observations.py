@@ -2,46 +2,46 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
-from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
-from dovetail.frontend.observe.view_chains import as_strided, key, replay
-from dovetail.frontend.records import Layout, Mutation, Result, ViewStep
-
-_DETACH = ViewStep("aten.detach.default", ())
-
-
-@dataclass(frozen=True)
-class OwnedTensor:
-    """Memory that the call makes and hands out: where the run first saw it, how it ends.
-
-    `base` are the sizes of what a custom autograd function has made it a view of.
-    """
-
-    origin: Origin
-    layout: Layout
-    requires_grad: bool
-    base: tuple[int, ...] | None = None
+from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
+from dovetail.frontend.observe.results import Results
+from dovetail.frontend.observe.run_facts import EagerRun, version
+from dovetail.frontend.records import Layout, Mutation, Result
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Results, memory made for them, and for each argument its mutation and its new layout (None where it has none).
+    """What a call leaves behind; by argument: its mutation and its new layout, None where it has none.
 
-    `touches` is by how much the arguments' version counters move without a write.
+    Attributes:
+        leaving: the tensors that the call makes for its `results`, or writes.
+        touches: by how much the arguments' version counters move without a write.
     """
 
-    owned: tuple[OwnedTensor, ...]
+    leaving: tuple[Leaving, ...]
     results: tuple[Result, ...]
     mutations: tuple[Mutation | None, ...]
     touches: tuple[int, ...]
     layouts: tuple[Layout | None, ...]
     grad_mode: bool | None
     backward: BackwardFacts
+
+    @cached_property
+    def owned(self) -> tuple[OwnedTensor, ...]:
+        """What the call makes: the first of those that leave."""
+        return tuple(each for each in self.leaving if isinstance(each, OwnedTensor))
+
+    @cached_property
+    def written(self) -> dict[int, int]:
+        """The number among those that leave of what the call writes, by argument."""
+        written = ((place, each) for place, each in enumerate(self.leaving) if isinstance(each, WrittenArgument))
+        return {each.argument: place for place, each in written}
 
 
 def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -> Observations:
@@ -51,13 +51,15 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
         UnsupportedError: for what neither writes nor replayed views can reproduce, naming the argument or the result.
     """
     _check_memory(run, names)
-    sorted_results = _Results(run, names)
-    owned, results = sorted_results.build()
+    found = Results(run, names)
     layouts = tuple(_layout(run, index) for index in range(len(run.arguments)))
-    backward = backward_facts(run, results, sorted_results.tensors, groups)
+    written = [WrittenArgument(run.arguments[index], index) for index in sorted(run.written)]
+    leaving: tuple[Leaving, ...] = (*found.owned, *written)
+    backward = backward_facts(run, found.sorted, leaving, groups)
+    # The last one asked: it moves version counters.
     mutations, touches = _mutations(run, groups)
     return Observations(
-        tuple(owned), tuple(results), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward
+        leaving, tuple(found.sorted), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward
     )
 
 
@@ -121,152 +123,3 @@ def _sharing(run: EagerRun, members: Sequence[int]) -> list[list[int]]:
         else:
             clusters.append([index])
     return clusters
-
-
-class _Results:
-    """Sorts the results by the memory that they lie in."""
-
-    def __init__(self, run: EagerRun, names: Sequence[str]):
-        self.run, self.names = run, names
-        self.argument_memories = {memory(each) for each in run.arguments if isinstance(each, torch.Tensor)}
-        self.owned: list[OwnedTensor] = []
-        self.tensors: list[torch.Tensor] = []
-        self.roots: dict[int, int] = {}
-
-    def build(self) -> tuple[list[OwnedTensor], list[Result]]:
-        results: list[Result] = []
-        first: dict[int, int] = {}
-        for index, value in enumerate(self.run.results):
-            if not isinstance(value, torch.Tensor):
-                results.append(Result(value=value))
-            elif id(value) in first:
-                results.append(Result(same_as=first[id(value)]))
-            else:
-                first[id(value)] = index
-                results.append(self._result(index, value))
-        return self.owned, results
-
-    def _result(self, index: int, value: torch.Tensor) -> Result:
-        for number, argument in enumerate(self.run.arguments):
-            if argument is value:
-                return Result(argument=number)
-        _check_history(index, value)
-        detached = self._detached_base(value)
-        if detached is not None:
-            base, chain = self.run.path(value, self.run.results[detached])
-            return Result(of=detached, chain=self._checked(index, value, base, chain))
-        if memory(value) in self.argument_memories:
-            return self._view_of_argument(index, value)
-        root, chain = self.run.path(value)
-        is_detached = value._base is None and not value.is_inference() and self._is_alone(value)
-        if root is value or (is_detached and _is_whole(value)):
-            return Result(owned=self._own(value))
-        if self._passes_barrier(value):
-            if self._is_alone(value) and id(value) in self.run.barriers and _is_row_by_row(value, root):
-                # Its gradient is the custom function's, not its base's.
-                return Result(owned=self._own(value, tuple(root.size()) if value.requires_grad else None))
-            raise UnsupportedError(f"result {index} shares memory through a custom autograd.Function")
-        number = self._own(root)
-        seen = root if self.owned[number].requires_grad else root.detach()
-        return Result(owned=number, chain=self._checked(index, value, seen, chain))
-
-    def _detached_base(self, value: torch.Tensor) -> int | None:
-        """The result that is the base of `value` though it is detached from another tensor itself."""
-        base = value._base
-        if base is None or id(base) not in self.run.parents or self.run.path(value, base)[0] is not base:
-            return None
-        is_argument = any(base is argument for argument in self.run.arguments)
-        places = (place for place, each in enumerate(self.run.results) if each is base)
-        return None if is_argument else next(places, None)
-
-    def _view_of_argument(self, index: int, value: torch.Tensor) -> Result:
-        root, chain = self.run.path(value)
-        for number, argument in enumerate(self.run.arguments):
-            if argument is root and not self._passes_barrier(value):
-                return Result(argument=number, chain=self._checked(index, value, argument, chain))
-        name = next(
-            name
-            for name, each in zip(self.names, self.run.arguments, strict=True)
-            if isinstance(each, torch.Tensor) and memory(each) == memory(value)
-        )
-        raise UnsupportedError(f"result {index} shares memory with argument {name} in a way that can't be replayed")
-
-    def _is_alone(self, value: torch.Tensor) -> bool:
-        """Whether no other result lies in the same memory."""
-        tensors = (each for each in self.run.results if isinstance(each, torch.Tensor))
-        return not any(each is not value and memory(each) == memory(value) for each in tensors)
-
-    def _passes_barrier(self, value: torch.Tensor) -> bool:
-        while id(value) in self.run.parents:
-            if id(value) in self.run.barriers:
-                return True
-            value, _ = self.run.parents[id(value)]
-        return False
-
-    def _own(self, tensor: torch.Tensor, base: tuple[int, ...] | None = None) -> int:
-        if id(tensor) not in self.roots:
-            self.roots[id(tensor)] = len(self.owned)
-            self.tensors.append(tensor)
-            layout = Layout(tuple(tensor.size()), tuple(tensor.stride()))
-            tensors = [each for each in self.run.results if isinstance(each, torch.Tensor)]
-            requires_grad = any(each.requires_grad for each in tensors if memory(each) == memory(tensor))
-            requires_grad = requires_grad and tensor.requires_grad
-            self.owned.append(OwnedTensor(self.run.origins[id(tensor)], layout, requires_grad, base))
-        return self.roots[id(tensor)]
-
-    def _is_regenerated(self, value: torch.Tensor) -> bool:
-        """Whether autograd makes an empty view's node anew, since its base was written: that one ends double backward.
-
-        On tensors without memory it is another one.
-        """
-        return not value.numel() and value.requires_grad and version(value) > self.run.born.get(id(value), 0)
-
-    def _checked(self, index: int, value, root, chain: tuple[ViewStep, ...]) -> tuple[ViewStep, ...]:
-        """`chain` if replaying it on how its root ends gives a tensor like `value`; else the nearest that does."""
-        with self.run.mode:
-            if not _fits(value, root, chain) or self._is_regenerated(value):
-                if value.dtype != root.dtype:
-                    raise UnsupportedError(f"result {index}: its view functions can't be replayed")
-                chain = (as_strided(key(root), value, None),)
-            replayed = _replayed(root, chain)
-            requires_grad, base = replayed.requires_grad, replayed._base
-        if requires_grad and not value.requires_grad:
-            if value._base is not None:
-                raise UnsupportedError(f"result {index}: sizes were changed in place after a tensor was detached")
-            return (*chain, _DETACH)
-        if base is not None and not requires_grad and (value._base is None or value._base.size() != base.size()):
-            raise UnsupportedError(f"result {index}: sizes were changed in place after a tensor was detached")
-        if value.requires_grad and not requires_grad:
-            raise UnsupportedError(f"result {index} requires grad, what it is a view of does not")
-        return chain
-
-
-def _check_history(index: int, value: torch.Tensor) -> None:
-    """Raises for a part of a tensor that was then written: autograd does not follow views that were made together."""
-    try:
-        value.grad_fn  # noqa: B018 (asking raises)
-    except RuntimeError as error:
-        raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
-
-
-def _is_whole(value: torch.Tensor) -> bool:
-    """Whether `value` shows all of its memory, each element once."""
-    return value.untyped_storage().nbytes() == value.numel() * value.itemsize
-
-
-def _is_row_by_row(value: torch.Tensor, root: torch.Tensor) -> bool:
-    """Whether `value` and what it is a view of both show all of its memory in order."""
-    return all(_is_whole(each) and each.is_contiguous() for each in (value, root))
-
-
-def _fits(value: torch.Tensor, root: torch.Tensor, chain: tuple[ViewStep, ...]) -> bool:
-    try:
-        return key(_replayed(root, chain)) == key(value)
-    except (RuntimeError, IndexError, ValueError):  # the root's sizes have changed since the view was made
-        return False
-
-
-def _replayed(root: torch.Tensor, chain: tuple[ViewStep, ...]) -> torch.Tensor:
-    for step in chain:
-        root = replay(step, root)
-    return root

@@ -16,11 +16,10 @@ from dovetail.dialects.torch_facts.ops import row_of_name
 OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
 
 
-def call_layout(func: object, args: Sequence, kwargs: Mapping) -> tuple[str, tuple[Stated, ...]] | None:
-    """The name of the op `func`, and the strides of its arguments in a call; None if it can't tell them."""
+def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[Stated, ...]] | None:
+    """The name of the op `func`, and the strides of its arguments `given` by name; None if it can't tell them."""
     if not isinstance(func, torch._ops.OpOverload) or not row_of_name(op_name(func)).sees_strides:
         return None
-    given = {each.name: value for each, value in zip(func._schema.arguments, args, strict=False)} | dict(kwargs)
     return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -67,19 +68,26 @@ class EagerRun:
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
     last_write: tuple[int, str] = (-1, "")
     fixes_offsets: bool = False
-
     operands: dict[tuple[str, str], list[tuple[Stated, ...]]] = field(default_factory=dict)
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """The arguments' positions, by identity."""
+        return {id(argument): number for number, argument in reversed(list(enumerate(self.arguments)))}
 
     def path(
         self, tensor: torch.Tensor, until: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, tuple[ViewStep, ...]]:
         """The argument or first tensor that `tensor` is a view of, or `until` before it, and the steps from there."""
         chain: tuple[ViewStep, ...] = ()
-        arguments = {id(each) for each in self.arguments}
-        while id(tensor) in self.parents and id(tensor) not in arguments and tensor is not until:
+        while id(tensor) in self.parents and id(tensor) not in self.numbers and tensor is not until:
             tensor, steps = self.parents[id(tensor)]
             chain = (*steps, *chain)
         return tensor, chain
+
+    def is_known(self, tensor: torch.Tensor) -> bool:
+        """Whether `tensor` is an argument, or was seen before."""
+        return id(tensor) in self.numbers or id(tensor) in self.origins
 
 
 def version(value) -> int:

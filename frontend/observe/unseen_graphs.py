@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.dispatch_log import Calls
+from dovetail.frontend.observe.dispatch_log import DispatchLog
 
 _APPLY = torch.ops.higher_order.autograd_function_apply
 
@@ -20,7 +20,7 @@ def check_unseen(node: torch.fx.Node, args: tuple) -> bool:
     """Runs the graphs that `node`, called with `args`, hides; returns whether one relies on storage offsets.
 
     Raises:
-        UnsupportedError: for an op that can't be traced, as `Calls` does.
+        UnsupportedError: for an op that can't be traced, as `DispatchLog` does.
     """
     relying = [_relies_on_offsets(*each) for each in _graphs(node, args)]
     if node.target is _APPLY and relying[1]:
@@ -53,21 +53,21 @@ def _stand_in(example):
 
 
 def _relies_on_offsets(graph: torch.fx.GraphModule, operands: tuple) -> bool:
-    calls = Calls()
+    log = DispatchLog()
     with torch.no_grad():
         operands = tree_map_only(torch.Tensor, torch.Tensor.detach, operands)
-        with calls:
-            _Unseen(graph, calls).run(*operands)
-    return calls.addresses_storage
+        with log:
+            _Unseen(graph, log).run(*operands)
+    return log.addresses_storage
 
 
 class _Unseen(torch.fx.Interpreter):
-    def __init__(self, graph: torch.fx.GraphModule, calls: Calls):
+    def __init__(self, graph: torch.fx.GraphModule, log: DispatchLog):
         super().__init__(graph, garbage_collect_values=False)
-        self.calls = calls
+        self.log = log
 
     def run_node(self, node: torch.fx.Node):
-        self.calls.begin(node)
+        self.log.begin(node)
         args, _ = self.fetch_args_kwargs_from_env(node)
-        self.calls.addresses_storage |= check_unseen(node, args)
+        self.log.addresses_storage |= check_unseen(node, args)
         return super().run_node(node)

@@ -18,14 +18,19 @@ class Key(NamedTuple):
     dtype: torch.dtype
 
 
-class ViewCall(NamedTuple):
-    """One call of an ATen view function: the tensor that it was given, the part of its result, its other arguments."""
+class Viewed(NamedTuple):
+    """The ATen view function `callee` made `made` of what lay at `source`.
+
+    It lies at `view`, and is part `output_index` of the result, -1 where that is one tensor; `args` are the function's
+    other arguments.
+    """
 
     callee: torch._ops.OpOverload
     source: Key
     view: Key
     args: tuple
     output_index: int
+    made: torch.Tensor
 
 
 def key(tensor: torch.Tensor) -> Key:
@@ -35,7 +40,7 @@ def key(tensor: torch.Tensor) -> Key:
 
 
 def chain_of_calls(
-    calls: Sequence[ViewCall], source: Key, tensor: torch.Tensor, place: int, grad_mode: bool | None
+    calls: Sequence[Viewed], source: Key, tensor: torch.Tensor, place: int, grad_mode: bool | None
 ) -> tuple[ViewStep, ...]:
     """The steps from `source` to `tensor` among the `calls` that one line of the user's program made.
 
@@ -51,7 +56,7 @@ def chain_of_calls(
         if not leading:
             break
         chosen = next((index for index in leading if left[index].output_index == place), leading[0])
-        found.insert(0, _step(left[chosen], grad_mode))
+        found.insert(0, _called(left[chosen], grad_mode))
         wanted = left[chosen].source
         left = left[chosen + 1 :]
     if wanted != source:
@@ -60,26 +65,38 @@ def chain_of_calls(
         return tuple(found)
     unchanged = [call for call in calls if call.view == call.source == source]
     views = [call for call in unchanged if call.callee is not torch.ops.aten.detach.default]
-    return (_step((views or unchanged)[-1], grad_mode),) if unchanged else (as_strided(source, tensor, grad_mode),)
+    return (_called((views or unchanged)[-1], grad_mode),) if unchanged else (as_strided(source, tensor, grad_mode),)
 
 
 def as_strided(source: Key, tensor: torch.Tensor, grad_mode: bool | None) -> ViewStep:
     """The step that shows the memory of `source` as `tensor`; the offset is relative to that of `source`."""
     offset = int(tensor.storage_offset()) - source.offset
-    return ViewStep("aten.as_strided.default", ([*tensor.size()], [*tensor.stride()], offset), -1, grad_mode)
+    return view_step("aten.as_strided.default", ([*tensor.size()], [*tensor.stride()], offset), key(tensor), grad_mode)
 
 
-def _step(call: ViewCall, grad_mode: bool | None) -> ViewStep:
+def view_step(callee: str, args: tuple, made: Key, grad_mode: bool | None = None, output_index: int = -1) -> ViewStep:
+    """The step that makes, by the view function `callee`, what lies as `made` does."""
+    return ViewStep(callee, args, made.size, made.stride, made.dtype, output_index, grad_mode)
+
+
+def _called(call: Viewed, grad_mode: bool | None) -> ViewStep:
     callee = call.callee
     name = f"{callee.namespace}.{callee._opname}.{callee._overloadname}"
     args = tuple(_plain(value) for value in call.args)
     if callee is torch.ops.aten.as_strided.default:
         args = (args[0], args[1], call.view.offset - call.source.offset)
-    return ViewStep(name, args, call.output_index, grad_mode)
+    return view_step(name, args, call.view, grad_mode, call.output_index)
 
 
-def replay(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
-    """What `step` makes of `tensor`."""
+def replay(chain: Sequence[ViewStep], root: torch.Tensor) -> list[torch.Tensor]:
+    """What each step of `chain` makes, from `root` on."""
+    made: list[torch.Tensor] = []
+    for each in chain:
+        made.append(_replayed(each, made[-1] if made else root))
+    return made
+
+
+def _replayed(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
     namespace, name, overload = step.callee.split(".")
     args = list(step.args)
     if step.callee == "aten.as_strided.default":

@@ -26,7 +26,6 @@ from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.view_chains import replay
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import guarded, integer, reached, stated, watched
 from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -67,7 +66,7 @@ class _Joint:
         self.block = block
         self.arguments = list(block.arguments)
         self.tangents: list[tuple[torch.fx.Node, ir.Value]] = []
-        # By the place that the capture gives them: the owned tensors, then the mutated arguments.
+        # By the number of what they hand out among the tensors that leave the call.
         self.owns: dict[int, OwnOp] = {}
 
     def build(self) -> None:
@@ -151,18 +150,18 @@ class _Joint:
 
     def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
         value = self.nodes.resolve_node_value(node)
-        if argument.tangent is not None:
-            mutated = [each for each in self.capture.inputs if each.mutation is not None]
-            place = len(self.capture.owned) + mutated.index(argument)
-            value = self._own_value(place, node, argument.layout or _layout_of(argument.node), argument.tangent, True)
+        if argument.tangent is not None and argument.place is not None:
+            value = self._own_value(
+                argument.place, node, argument.layout or _layout_of(argument.node), argument.tangent, True
+            )
         with self.types.get_node_location(node) or ir.Location.unknown():
             if argument.layout is not None:
-                ref = self._view(ref, _as_strided(argument.layout), _meta(argument.node.meta["val"], None))[0]
+                ref = self._view(ref, _as_strided(argument.layout, argument.node.meta["val"].dtype))
             write(value, ref, mutation.mode, mutation.versions)
 
     def _results(self) -> list[ir.Value]:
         owned = [self._own(each, place) for place, each in enumerate(self.capture.owned)]
-        results: dict[int, tuple[ir.Value, torch.Tensor | None]] = {}
+        results: dict[int, ir.Value] = {}
         # First what others are views of, last what is the same object as others.
         numbered = sorted(
             enumerate(self.capture.results), key=lambda each: (each[1].same_as is not None, each[1].of is not None)
@@ -171,7 +170,7 @@ class _Joint:
             results[index] = self._result(result, index, owned, results)
         if self.capture.grad_mode is not None:
             set_grad_mode(self.capture.grad_mode)
-        return [results[index][0] for index in range(len(results))]
+        return [results[index] for index in range(len(results))]
 
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
@@ -192,37 +191,29 @@ class _Joint:
             if owned.base is not None:
                 self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
 
-    def _result(self, result: Result, index: int, owned: list[ir.Value], results: dict) -> tuple:
-        """The result, and a tensor without memory that looks like it."""
+    def _result(self, result: Result, index: int, owned: list[ir.Value], results: dict[int, ir.Value]) -> ir.Value:
         if result.same_as is not None:
             return results[result.same_as]
         if result.of is not None:
-            ref, seen = results[result.of]
-            return self._replay(ref, seen, result)
+            return self._replay(results[result.of], result)
         if result.argument is not None:
-            argument = self.capture.inputs[result.argument]
-            return self._replay(
-                self.arguments[result.argument], _meta(argument.node.meta["val"], argument.layout), result
-            )
+            return self._replay(self.arguments[result.argument], result)
         if result.owned is not None:
-            own_layout = self.capture.owned[result.owned]
-            return self._replay(owned[result.owned], _meta(own_layout.node.meta["val"], own_layout.layout), result)
+            return self._replay(owned[result.owned], result)
         if not isinstance(result.value, bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
-        return self.nodes._import_argument(ir.Location.unknown(), result.value), None
+        return self.nodes._import_argument(ir.Location.unknown(), result.value)
 
-    def _replay(self, ref: ir.Value, seen: torch.Tensor, result: Result) -> tuple[ir.Value, torch.Tensor]:
+    def _replay(self, ref: ir.Value, result: Result) -> ir.Value:
         for step in result.chain:
-            ref, seen = self._view(ref, step, seen)
-        return ref, seen
+            ref = self._view(ref, step)
+        return ref
 
-    def _view(self, ref: ir.Value, step: ViewStep, seen: torch.Tensor) -> tuple[ir.Value, torch.Tensor]:
-        """One replayed view of what looks like `seen`, a tensor without memory."""
-        value = replay(step, seen)
-        tensor = self.types.create_vtensor_type(value.dtype, value.size())
+    def _view(self, ref: ir.Value, step: ViewStep) -> ir.Value:
+        tensor = self.types.create_vtensor_type(step.dtype, torch.Size(step.size))
         args = [_attribute(arg) for arg in step.args]
-        view_type = RefType.of(tensor, tuple(value.stride()))
-        return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode).view, value
+        view_type = RefType.of(tensor, step.stride)
+        return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode).view
 
     def _bind_tangents(self) -> None:
         for node, ref in self.tangents:
@@ -235,18 +226,13 @@ class _Joint:
                 gradient(self.nodes.resolve_node_value(argument.gradient), ref)
 
 
-def _meta(tensor: torch.Tensor, layout: Layout | None) -> torch.Tensor:
-    """A tensor without memory that looks like `tensor`, laid out as `layout` says if it is given."""
-    size, stride = (layout.size, layout.stride) if layout else (tensor.size(), tensor.stride())
-    return torch.empty_strided(size, stride, dtype=tensor.dtype, device="meta")
-
-
 def _layout_of(node: torch.fx.Node) -> Layout:
     return Layout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
 
 
-def _as_strided(layout: Layout) -> ViewStep:
-    return ViewStep("aten.as_strided.default", ([*layout.size], [*layout.stride], layout.offset))
+def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
+    place = ([*layout.size], [*layout.stride], layout.offset)
+    return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
 
 
 def _dependents(roots: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:

@@ -13,6 +13,7 @@ from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import tree_leaves
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
+from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, Origin
 from dovetail.frontend.observe.transforms import unwrapped
@@ -22,7 +23,7 @@ from dovetail.frontend.trace.traced_memory import differing_node
 
 
 class AliasFree(torch.nn.Module):
-    """Calls the graph; returns a copy of each owned tensor, then of each mutated argument.
+    """Calls the graph; returns a copy of each tensor that leaves it.
 
     Args:
         gm: the graph.
@@ -67,12 +68,14 @@ class AliasFree(torch.nn.Module):
         if differing is not None:
             self.refusals.append(f"node {differing}: PyTorch's tracing gives its result other memory than eager")
         with torch.set_grad_enabled(self.ambient):
-            owned = [_copy(_find(each.origin, values), each.requires_grad) for each in self.seen.owned]
-            return owned + [
-                _copy(argument, mutation.mode == "tracked")
-                for argument, mutation in zip(arguments, self.seen.mutations, strict=True)
-                if mutation is not None
-            ]
+            return [self._leaving(each, values, arguments) for each in self.seen.leaving]
+
+    def _leaving(self, leaving: Leaving, values: dict[str, object], arguments: Sequence) -> torch.Tensor:
+        """A copy of a tensor that leaves the call."""
+        if isinstance(leaving, OwnedTensor):
+            return _copy(_find(leaving.origin, values), leaving.requires_grad)
+        mutation = self.seen.mutations[leaving.argument]
+        return _copy(arguments[leaving.argument], mutation is not None and mutation.mode == "tracked")
 
     def _arguments(self, primals: Sequence) -> list:
         found = list(primals)

@@ -1,0 +1,109 @@
+"""What each step of an eager run adds to the facts of it: a function for each fact, in the order of `NOTES`."""
+
+from collections.abc import Callable
+
+import torch
+
+from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
+from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
+from dovetail.frontend.observe.step import Given, Step
+from dovetail.frontend.observe.view_chains import Key, Viewed, chain_of_calls, key, view_step
+from dovetail.frontend.records import ViewStep
+
+_APPLY = torch.ops.higher_order.autograd_function_apply
+
+
+def refuse_repeated_writes(step: Step) -> str | None:
+    """A `_foreach` op that writes memory twice: eager's result depends on the order of its loop."""
+    repeats = len(step.written) < len(step.of(Wrote))
+    return "writes the same memory more than once" if step.name.startswith("_foreach") and repeats else None
+
+
+def note_memory(step: Step, run: EagerRun) -> None:
+    """Keeps what the node returned, so that identities stay, and in whose memory that lies."""
+    run.kept.append(step.returned)
+    run.memories_of[step.node.name] = tuple(map(memory, step.returned))
+    run.memories |= step.written
+
+
+def note_operands(step: Step, run: EagerRun) -> None:
+    """How the operands of opaque ops lie."""
+    for op, strides in step.of(Took):
+        run.operands.setdefault((step.node.name, op), []).append(strides)
+
+
+def note_constants(step: Step, run: EagerRun) -> None:
+    """What a second differentiation of the traced operations would get wrong: a gradient that they don't show."""
+    if step.node.target is _APPLY:
+        run.once.append(f"{step.line}: a custom autograd.Function has a gradient of its own")
+    if step.name.endswith("_like") or step.name.startswith("new_"):
+        return  # only sizes and types of what they are given count
+    floats = [each for each in step.returned if each.is_floating_point()]
+    required = any(each.tensor.requires_grad for each in step.given)
+    if floats and required and not any(each.requires_grad for each in floats):
+        run.once.append(f"{step.line}: autograd does not follow it")
+
+
+def note_changed_arguments(step: Step, run: EagerRun) -> None:
+    """How often arguments were given other sizes, and when one was last written or given such."""
+    for event in step.of(Reshaped):
+        run.reshaped.update(number for number, each in enumerate(run.arguments) if each is event.tensor)
+    if any(isinstance(each, torch.Tensor) and memory(each) in step.changed for each in run.arguments):
+        changes = [event for event in step.events if isinstance(event, Wrote | Reshaped)]
+        run.last_write = changes[-1].when, step.line
+
+
+def note_targets(step: Step, run: EagerRun) -> None:
+    """Which arguments were written, by themselves or through views, and whether autograd followed that."""
+    for target in step.targets:
+        origin, _ = run.path(target)
+        is_followed = step.grad_mode and target.requires_grad
+        argument = run.numbers.get(id(origin))
+        if argument is not None:
+            run.written.add(argument)
+            is_followed = is_followed and root(target) is root(origin)
+            if is_followed:
+                run.tracked.add(argument)
+        if origin.requires_grad and not is_followed:
+            run.once.append(f"{step.line}: autograd does not follow what it writes")
+
+
+def note_origins(step: Step, run: EagerRun) -> None:
+    """Where tensors come from that were not there before, and what they are views of."""
+    for index, tensor in enumerate(step.returned):
+        if run.is_known(tensor):
+            continue
+        run.origins[id(tensor)], run.born[id(tensor)] = Origin(step.node.name, index, False), version(tensor)
+        if step.node.target is _APPLY:
+            run.barriers.add(id(tensor))
+        source = next((each for each in step.given if memory(each.tensor) == memory(tensor)), None)
+        if source is None and tensor._base is not None:
+            source = Given.of(tensor._base)
+            _note_base(step, tensor._base, index, run)
+        if source is not None:
+            run.parents[id(tensor)] = source.tensor, _steps(step, source.key, tensor, index)
+
+
+def _note_base(step: Step, base: torch.Tensor, index: int, run: EagerRun) -> None:
+    """Notes a tensor that was made inside of the node, as the base of what it returned."""
+    if not run.is_known(base):
+        run.kept.append(base)
+        run.origins[id(base)] = Origin(step.node.name, index, True)
+
+
+def _steps(step: Step, source: Key, tensor: torch.Tensor, index: int) -> tuple[ViewStep, ...]:
+    mode = None if step.grad_mode == step.ambient else step.grad_mode
+    if step.node.target is torch._C._autograd._get_data_attr:  # type: ignore[attr-defined]  # the stubs lack it
+        return (view_step("aten.data.default", (), key(tensor), mode),)
+    return chain_of_calls(step.of(Viewed), source, tensor, index, mode)
+
+
+NOTES: tuple[Callable[[Step, EagerRun], None], ...] = (
+    note_memory,
+    note_operands,
+    note_constants,
+    note_changed_arguments,
+    note_targets,
+    note_origins,
+)
