@@ -21,16 +21,15 @@ from dovetail.backends.python.refs import REFS
 from dovetail.dialects.dovetail import (
     AllocOp,
     DestinationOp,
-    DetachOp,
     FreeOp,
     ReadOp,
     ReuseOp,
     TangentOp,
-    ViewOp,
     WriteOp,
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, module_of, role, symbol
 from dovetail.errors import ModuleError
 
@@ -95,7 +94,7 @@ class Emitter:
         check_body(self.function)
         name = made_name(symbol(self.function))
         block = self.function.body.blocks[0]
-        written = {_memory(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
+        written = {memory_root(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
         self.written = with_aliases(self.function, written)
         self.arguments = list(block.arguments)
         self.aliases = self._aliases()
@@ -180,7 +179,7 @@ class Emitter:
         """Values that are their memory: reads of what this function does not write, and destinations read back."""
         found: dict[ir.Value, ir.Value] = {}
         for op in self._operations():
-            is_read = isinstance(op.opview, ReadOp) and _memory(op.opview.ref) not in self.written
+            is_read = isinstance(op.opview, ReadOp) and memory_root(op.opview.ref) not in self.written
             if is_read or op.name == "torch.copy.to_vtensor":
                 found[op.results[0]] = found.get(op.operands[0], op.operands[0])
         return found
@@ -215,10 +214,3 @@ def check_body(function: func.FuncOp) -> None:
     if not isinstance(last, func.ReturnOp):
         expected = f"expected '@{symbol(function)}' to have one block, which returns, got {len(blocks)} blocks"
         raise ModuleError(f"{function.location}: {expected}")
-
-
-def _memory(ref: ir.Value) -> ir.Value:
-    """The ref that `ref` is a view of, through any number of views."""
-    while isinstance(ref.owner, ir.OpView | ir.Operation) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
-        ref = ref.owner.operation.opview.ref
-    return ref

@@ -16,6 +16,7 @@ from dovetail.dialects.dovetail import (
     GradientOp,
     OwnOp,
     ReadOp,
+    RefType,
     SetGradModeOp,
     SetMetadataOp,
     TangentOp,
@@ -23,7 +24,7 @@ from dovetail.dialects.dovetail import (
     ViewOp,
     WriteOp,
 )
-from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.memory.roots import memory_root
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -61,20 +62,9 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
     And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
     """
     owned = emitter.bound("with_strides", tensors.with_strides)
-    value = f"{emitter.name(op.value)}.clone()" if _is_read(op.value) else emitter.name(op.value)
+    is_held = isinstance(memory_root(op.value).type, RefType)
+    value = f"{emitter.name(op.value)}.clone()" if is_held else emitter.name(op.value)
     emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, {op.ref.type.strides})")
-
-
-def _is_read(value: ir.Value) -> bool:
-    """Whether `value` is what an argument holds, or a view of it."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        if isinstance(op.opview, ReadOp):
-            return True
-        if kind(op) is not Kind.VIEW or not op.operands:
-            return False
-        value = op.operands[0]
-    return False
 
 
 def _view(emitter: Emitter, op: ViewOp) -> None:

@@ -7,11 +7,11 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Role, body, of_class, returned, role
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
-from dovetail.passes.rewriting.cloning import alias_root
 from dovetail.runtime.guard import Guard as Check
 from dovetail.runtime.guard import Member, read_guard
 
@@ -41,7 +41,7 @@ def inputs(origins: Origins) -> tuple[Input, ...]:
     gradients = _gradients(origins, facts)
     found = []
     for index, argument in enumerate(arguments):
-        of_it = [op.opview for op in body(caller) if len(op.operands) and alias_root(op.operands[-1]) == argument]
+        of_it = [op.opview for op in body(caller) if len(op.operands) and memory_root(op.operands[-1]) == argument]
         changes = [op for op in of_it if isinstance(op, SetMetadataOp)]
         found.append(
             Input(

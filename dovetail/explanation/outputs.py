@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType, ViewOp
+from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType
+from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import returned
 from dovetail.dialects.regions import is_copy
 from dovetail.explanation.inputs import tensor_type
@@ -40,11 +41,8 @@ class _Result:
     def __init__(self, returned: list[ir.Value], index: int, origins: Origins, names: list[str]):
         self.returned, self.index, self.origins, self.names = returned, index, origins, names
         self.value = returned[index]
-        self.views: list[str] = []
-        self.root = self.value
-        while not isinstance(self.root.owner, ir.Block) and isinstance(self.root.owner.opview, ViewOp | DetachOp):
-            self.views.insert(0, _step(self.root.owner.opview))
-            self.root = self.root.owner.operation.operands[0]
+        self.views = [_step(op.opview) for op in memory_path(self.value)][::-1]
+        self.root = memory_root(self.value)
 
     def output(self) -> Output:
         base = Output("fresh", "", tuple(self.views), tensor_type(self.value.type), None, "", "")

@@ -9,8 +9,8 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, returned, role, symbol
-from dovetail.passes.rewriting.cloning import alias_root
 
 _TORCH = Path(torch.__file__).parent
 
@@ -46,7 +46,7 @@ class Origins:
 
     def argument(self, value: ir.Value) -> int | None:
         """The number of the host function's argument in whose memory `value` lies, None if in none's."""
-        root = alias_root(value)
+        root = memory_root(value)
         if not isinstance(root.owner, ir.Block):
             return None
         number = ir.BlockArgument(root).arg_number

@@ -9,6 +9,7 @@ from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
 from dovetail.dialects.calls import FALLBACK, is_extern, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Role, body, role
 from dovetail.dialects.regions import choice
 from dovetail.dialects.saved import saved_values
@@ -17,7 +18,6 @@ from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of
 from dovetail.explanation.records import Input, Op, Region, Saved
 from dovetail.explanation.value_origins import Origins, line
-from dovetail.passes.rewriting.cloning import alias_root
 
 
 def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
@@ -51,7 +51,7 @@ def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, name
     if of_input:
         return of_input
     for handed, name in handed_out(origins, returned, names):
-        if alias_root(handed.owner.opview.value) == alias_root(value):
+        if memory_root(handed.owner.opview.value) == memory_root(value):
             return name
     copied = copy_of(value, origins, names)
     op = origins.producer(value)

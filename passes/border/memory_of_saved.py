@@ -9,10 +9,10 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Role, argument_facts, body, numbers, of_class, referred, role, symbol
 from dovetail.dialects.saved import SavedValue, tangent_results
 from dovetail.passes.border.saved_uses import saved_uses
-from dovetail.passes.rewriting.cloning import alias_root
 
 
 class MemoryOfSaved:
@@ -34,11 +34,11 @@ class MemoryOfSaved:
         self._numbers = {op.value: number for number, op in self.owns.items()}
         # Of two results of one value, the one that can be differentiated has its history.
         self._numbers |= {op.value: number for number, op in self.owns.items() if op.is_differentiable}
-        self._roots = {alias_root(op.value): number for number, op in self.owns.items()}
+        self._roots = {memory_root(op.value): number for number, op in self.owns.items()}
 
     def place(self, value: ir.Value) -> SavedValue:
         """Where `value` lies, as a checked saved value says it; a private one where the user can't reach it."""
-        root = alias_root(value)
+        root = memory_root(value)
         if isinstance(root.type, RefType):
             return SavedValue("checked", in_argument=ir.BlockArgument(root).arg_number)
         if value in self._numbers:
@@ -54,15 +54,15 @@ class MemoryOfSaved:
         needed: dict[ir.Value, frozenset[int]] = {}
         for value, each in zip(self._values, saved, strict=True):
             if each.is_checked and each.uses is not None:
-                root = alias_root(value)
+                root = memory_root(value)
                 needed[root] = needed.get(root, self._watched(root)) | each.uses
         handed_out = {each.result for each in saved}
         found = {
-            number: SavedValue(checked_for=None if number in handed_out else needed.get(alias_root(op.value)))
+            number: SavedValue(checked_for=None if number in handed_out else needed.get(memory_root(op.value)))
             for number, op in self.owns.items()
         }
         for number, (value, each) in enumerate(zip(self._values, saved, strict=True), self.owned):
-            found[number] = replace(each, checked_for=needed.get(alias_root(value)) if each.is_checked else None)
+            found[number] = replace(each, checked_for=needed.get(memory_root(value)) if each.is_checked else None)
         return found
 
     @property

@@ -5,7 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.memory.aliases import memory_groups
-from dovetail.passes.rewriting.cloning import alias_root
+from dovetail.dialects.memory.roots import memory_root
 
 
 class HeldValues:
@@ -27,7 +27,7 @@ class HeldValues:
 
     def memory(self, ref: ir.Value) -> ir.Value | int:
         """What is equal for refs that may share memory."""
-        root = alias_root(ref)
+        root = memory_root(ref)
         return self._groups.get(root, root)
 
     def pass_by(self, op: ir.Operation) -> None:

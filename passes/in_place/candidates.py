@@ -5,16 +5,12 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.memory.roots import may_share, memory_root
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, Role, of_class, role
-from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.in_place.refusals import Refusals
-from dovetail.passes.rewriting.cloning import alias_root, is_view
-
-_FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +44,7 @@ class Candidates:
         host = module.ops(module.forward)
         seen = [value for value in host[-1].operands if not isinstance(value.type, RefType)]
         seen += [op.operands[0] for op in of_class(host, OwnOp)]
-        self.seen = {alias_root(value) for value in seen}.union(*map(may_share, seen))
+        self.seen = {memory_root(value) for value in seen}.union(*map(may_share, seen))
         self.region_calls = of_class(host, func.CallOp)
         self.writers = {
             each: (op, place)
@@ -83,30 +79,6 @@ class Candidates:
         if not isinstance(stored.owner, ir.Block) and is_pinned(stored.owner.operation):
             return "its new value is compared with what comes from it, so it is computed once"
         return Update(write, argument, own, call, region, place, stored, value)
-
-
-def may_share(value: ir.Value) -> set[ir.Value]:
-    """The arguments of the function in whose memory `value` may lie."""
-    found: set[ir.Value] = set()
-    seen, pending = {value}, [value]
-    while pending:
-        each = pending.pop()
-        owner = each.owner
-        if isinstance(owner, ir.Block):
-            found |= {each} if isinstance(each.type, RefType) else set()
-        elif not _is_fresh(owner.operation):
-            operands = set(owner.operation.operands) - seen
-            seen |= operands
-            pending.extend(operands)
-    return found
-
-
-def _is_fresh(op: ir.Operation) -> bool:
-    """Whether the results of `op` lie in no operand's memory."""
-    if op.name == LOAD or op.name in _FRESH:
-        return True
-    may_be_view = op.name.startswith("dovetail.") or is_view(op) or kind(op) in (Kind.VIEW, Kind.UNKNOWN)
-    return not may_be_view or control_flow_name(op) is not None
 
 
 def _is_allocated(value: ir.Value) -> bool:

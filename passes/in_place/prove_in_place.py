@@ -10,13 +10,13 @@ from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, of_class
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
 from dovetail.passes.in_place.cones import Cone, is_own
 from dovetail.passes.in_place.plan import Plan, plan_updates
 from dovetail.passes.in_place.update_regions import Source, UpdateBuilder, build_rest
-from dovetail.passes.rewriting.cloning import alias_root
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
 
 
 def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
-    number = ir.BlockArgument(alias_root(write.opview.ref)).arg_number
+    number = ir.BlockArgument(memory_root(write.opview.ref)).arg_number
     facts = ir.DictAttr(caller.attributes["arg_attrs"][number]) if "arg_attrs" in caller.attributes else {}
     name = ir.StringAttr(facts[NAME]).value if NAME in facts else f"%arg{number}"
     return f"{write.location}: remark: {name} {what}"

@@ -7,8 +7,8 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, referred, returned, role
-from dovetail.passes.rewriting.cloning import alias_root
 
 
 class Refusals:
@@ -25,7 +25,7 @@ class Refusals:
         self.numbers = {each: number for number, each in enumerate(self.caller.body.blocks[0].arguments)}
         self.refs = {each for each in self.numbers if isinstance(each.type, RefType)}
         changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
-        self.changes = Counter(alias_root(view.ref) for view in changing)
+        self.changes = Counter(memory_root(view.ref) for view in changing)
         calls = of_class(ops, func.CallOp)
         self.places = {op: _places(op) for op in calls}
         callees = ((module.callee(op), op) for op in calls)

@@ -8,11 +8,11 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
+from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.passes.rewriting.cloning import clone, is_view
+from dovetail.passes.rewriting.cloning import clone
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,7 @@ class JointGraph:
         """By value: whose memory it lies in. Views share their operand's, reads the argument's."""
         roots = list(range(len(self.values)))
         for node in self.nodes:
-            shares = node.is_view or isinstance(node.view, ReadOp | ViewOp | DetachOp)
-            if shares and node.operands:
+            if shows_operand(node.op):
                 for result in node.results:
                     roots[result] = roots[node.operands[0]]
         return roots

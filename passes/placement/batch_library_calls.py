@@ -10,13 +10,13 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.memory.roots import is_view
 from dovetail.dialects.reading import Module, Role, body, operand_ops
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
 from dovetail.passes.placement.iree_support import refusal
-from dovetail.passes.rewriting.cloning import is_view
 from dovetail.passes.rewriting.constants import constant, integer_list
 
 _MOST = MOST_BINDINGS // 2 - 4

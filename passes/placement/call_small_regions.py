@@ -9,12 +9,12 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
+from dovetail.dialects.memory.roots import is_view, memory_root
 from dovetail.dialects.reading import Module, Role, body, of_class, operand_ops, returned, role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, CostModel, require_target
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.cloning import alias_root, is_view
 
 _MARGIN = 2
 """How many times cheaper the library calls must be: that much the launch varies with how often memory comes again."""
@@ -54,7 +54,7 @@ def _written(found: Module) -> Iterator[ir.Value]:
     """The values of `@forward` that `@call` writes to its arguments."""
     handed_over = returned(found.forward) if Role.FORWARD in found else []
     for op in body(found.call) if Role.CALL in found else ():
-        root = alias_root(op.opview.value) if isinstance(op.opview, WriteOp) else None
+        root = memory_root(op.opview.value) if isinstance(op.opview, WriteOp) else None
         if root is None or isinstance(root.owner, ir.Block):
             continue
         handed_out = handed_over[ir.OpResult(root).result_number].owner

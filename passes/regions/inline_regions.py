@@ -11,12 +11,12 @@ from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.contents import LOAD, STORE
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
-from dovetail.passes.rewriting.cloning import alias_root
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
@@ -69,7 +69,7 @@ def _is_destination(value: ir.Value) -> bool:
 def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
     arguments = list(region.body.blocks[0].arguments)
     values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
-    taken = set(map(alias_root, call.operands))
+    taken = set(map(memory_root, call.operands))
     with ir.InsertionPoint(call):
         for op in body(region)[:-1]:
             with op.location:

@@ -1,22 +1,16 @@
-"""What several passes need to move IR around: walking functions, cloning with a value map, alias roots."""
+"""What several passes need to move IR around: cloning with a value map, types of functions, facts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import DetachOp, ReadOp, ViewOp
 from dovetail.dialects.reading import operand_ops
-from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
-from dovetail.dialects.torch_facts.row import ResultMemory
+from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
 FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
-
-
-# Ops of ours whose result lies in the memory of their operand.
-_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
 
 
 def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
@@ -51,22 +45,6 @@ def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
             found.add(op)
             pending.extend(operand_ops(op))
     return found
-
-
-def is_view(op: ir.Operation) -> bool:
-    """Whether the result of a torch op lies in its operand's memory."""
-    facts = row(op)
-    return facts.kind is Kind.VIEW or facts.memory is ResultMemory.OPERAND
-
-
-def alias_root(value: ir.Value) -> ir.Value:
-    """The value whose memory `value` shares: views share their operand's, reads the argument's."""
-    while not isinstance(owner := value.owner, ir.Block):
-        op = owner.operation
-        if op.name not in _ALIASES and not (is_view(op) and len(op.operands) > 0):
-            return value
-        value = op.operands[0]
-    return value
 
 
 def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mapping[str, ir.Attribute | None]]) -> None:

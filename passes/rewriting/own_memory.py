@@ -3,13 +3,13 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.rewriting.cloning import alias_root
 
 
 def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
     """Whose memory `value` lies in, "" if it is its own, which is then among the `taken` roots."""
-    root = alias_root(value)
+    root = memory_root(value)
     if isinstance(root.type, RefType):
         return "the caller's memory"
     if root in taken:

@@ -19,14 +19,13 @@ from dovetail.dialects.attributes import NAME
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import (
-    DetachOp,
     OwnOp,
     ReadOp,
     SetMetadataOp,
-    ViewOp,
     WriteOp,
 )
 from dovetail.dialects.memory.aliases import with_aliases
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
@@ -244,8 +243,8 @@ def _written(call: func.CallOp) -> set[int]:
     """Positions of the call's arguments whose memory or sizes the caller changes."""
     caller = call.operation.block.operations
     changing = (op.operation.opview for op in caller if isinstance(op.operation.opview, WriteOp | SetMetadataOp))
-    changed = with_aliases(call.operation.parent.opview, {_root(view.ref) for view in changing})
-    return {index for index, value in enumerate(call.operands) if _root(value) in changed}
+    changed = with_aliases(call.operation.parent.opview, {memory_root(view.ref) for view in changing})
+    return {index for index, value in enumerate(call.operands) if memory_root(value) in changed}
 
 
 def _names(call: func.CallOp) -> list[str]:
@@ -256,11 +255,4 @@ def _names(call: func.CallOp) -> list[str]:
         for value, each in zip(caller.body.blocks[0].arguments, given, strict=False)
         if NAME in each
     }
-    return [names.get(_root(value), str(index)) for index, value in enumerate(call.operands)]
-
-
-def _root(ref: ir.Value) -> ir.Value:
-    """The ref that `ref` is a view of, through any number of views."""
-    while not isinstance(ref.owner, ir.Block) and isinstance(ref.owner.operation.opview, ViewOp | DetachOp):
-        ref = ref.owner.operation.opview.ref
-    return ref
+    return [names.get(memory_root(value), str(index)) for index, value in enumerate(call.operands)]

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
-from dovetail.dialects.dovetail import DetachOp, ViewOp
+from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, referred, returned
 from dovetail.dialects.saved import checked_results, saved_values
 from dovetail.dialects.subclasses import Convention, Wrapped
@@ -97,9 +97,8 @@ def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
     """Positions of what `call` returns that lies in the memory of these results of its call of `border`."""
     found: set[int] = set()
     for index, value in enumerate(returned(call)):
-        while not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ViewOp | DetachOp):
-            value = value.owner.operation.opview.ref
-        owner = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
-        if isinstance(owner, func.CallOp) and referred(owner, "callee") == border and value.result_number in numbers:
+        root = memory_root(value)
+        owner = None if isinstance(root.owner, ir.Block) else root.owner.operation.opview
+        if isinstance(owner, func.CallOp) and referred(owner, "callee") == border and root.result_number in numbers:
             found.add(index)
     return found

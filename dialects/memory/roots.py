@@ -1,0 +1,81 @@
+"""Whose memory a value lies in: one answer, for all who ask.
+
+What an op's result lies in, its row says (`result_memory`), or the meaning of an op of ours. Of values in regions it is
+said as if ATen ran them: what a kernel computes is in memory of its own.
+"""
+
+from collections.abc import Iterator
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, ReadOp, RefType, ReuseOp, ViewOp
+from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.torch_facts.ops import Kind, row
+from dovetail.dialects.torch_facts.result_memory import result_memory
+from dovetail.dialects.torch_facts.row import ResultMemory
+from dovetail.dialects.torch_facts.types import tensor_info
+
+_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
+_FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp, ReuseOp)) | {LOAD}
+
+
+def is_view(op: ir.Operation) -> bool:
+    """Whether a torch op does no work: its result shows its first operand's memory."""
+    facts = row(op)
+    return facts.kind is Kind.VIEW or facts.memory is ResultMemory.OPERAND
+
+
+def memory_path(value: ir.Value) -> Iterator[ir.Operation]:
+    """The ops through which `value` shows the memory of its root, from the last one to the first."""
+    while not isinstance(owner := value.owner, ir.Block) and shows_operand(owner.operation):
+        yield owner.operation
+        value = owner.operation.operands[0]
+
+
+def memory_root(value: ir.Value) -> ir.Value:
+    """The value whose memory `value` lies in, or may lie in where strides allow a view; itself, if it is fresh.
+
+    Views and reads lie in their operand's memory. Of what nobody knows, it is the result itself: see `may_share`.
+    """
+    for op in memory_path(value):
+        value = op.operands[0]
+    return value
+
+
+def may_share(value: ir.Value) -> set[ir.Value]:
+    """The arguments of the function in whose memory `value` may lie, by any op that does not surely make its own."""
+    found: set[ir.Value] = set()
+    seen, pending = {value}, [value]
+    while pending:
+        each = pending.pop()
+        owner = each.owner
+        if isinstance(owner, ir.Block):
+            found |= {each} if isinstance(each.type, RefType) else set()
+        elif not _is_fresh(owner.operation):
+            operands = set(owner.operation.operands) - seen
+            seen |= operands
+            pending.extend(operands)
+    return found
+
+
+def shows_operand(op: ir.Operation) -> bool:
+    """Whether the results of `op` lie in its first operand's memory, or may where strides allow a view."""
+    if op.name in _ALIASES:
+        return True
+    if not op.name.startswith("torch.") or not len(op.operands):
+        return False
+    memory = result_memory(op)
+    return memory is ResultMemory.OPERAND or (memory is ResultMemory.BY_STRIDES and _keeps_dtype(op))
+
+
+def _keeps_dtype(op: ir.Operation) -> bool:
+    """Whether the result has the operand's elements; where it has others, the op converts and so copies."""
+    given, made = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    return given is None or made is None or given.dtype == made.dtype
+
+
+def _is_fresh(op: ir.Operation) -> bool:
+    """Whether the results of `op` lie in no operand's memory."""
+    if op.name in _FRESH:
+        return True
+    return op.name.startswith("torch.") and result_memory(op) in (ResultMemory.OWN, ResultMemory.EXACT)
