@@ -1,12 +1,13 @@
 """What the final IR says of dataflow: what forward and backward compute from what, through regions and their memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import TANGENT_OF
-from dovetail.dialects.reading import Role, argument_fact, body, returned, role, symbol
+from dovetail.dialects.dataflow import follow
+from dovetail.dialects.reading import Role, arguments, returned
+from dovetail.dialects.saved import tangent_results
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.picture_records import Node
@@ -30,12 +31,13 @@ def recomputed(found: Iterable[Node]) -> tuple[Op, ...]:
 
 
 class _Dataflow:
-    """Collects nodes in the order of the ops; `of` are the nodes that a value is computed from."""
+    """Collects nodes in the order of the ops."""
 
     def __init__(self, origins: Origins, names: list[str]):
         self.origins, self.names = origins, names
         self.nodes: list[Node] = []
-        self.of: dict[ir.Value, tuple[int, ...]] = {}
+        bodies = origins.module.bodies.items()
+        self.places = {op: (name, index) for name, ops in bodies for index, op in enumerate(ops)}
         self.returned = returned(origins.module.forward)
         self.results: dict[ir.Value, str] = {}
         for value, name in handed_out(origins, self.returned, names):
@@ -44,64 +46,47 @@ class _Dataflow:
         self.half = "forward"
 
     def forward(self, saved: tuple[Saved, ...]) -> None:
-        function_op = self.origins.module.forward
-        for name, argument in zip(self.names, function_op.body.blocks[0].arguments, strict=True):
-            self.of[argument] = self._add(Node(name, "input", (), _type(argument), ""))
-        self._run(function_op)
-        kept = len(self.returned) - len(saved)
-        for value in self.returned[:kept]:
-            self._add(Node(self.results[value], "result", self.of[value], _type(value), self.origins.line(value)))
-        for value, each in zip(self.returned[kept:], saved, strict=True):
-            self.saved += self._add(Node(each.value, "saved", self.of[value], _type(value), each.line))
+        forward = self.origins.module.forward
+        given = [
+            self._add(Node(name, "input", (), _type(argument), ""))
+            for name, argument in zip(self.names, arguments(forward), strict=True)
+        ]
+        sources, kept = self._follow(forward, given), len(self.returned) - len(saved)
+        for value, of in zip(self.returned[:kept], sources[:kept], strict=True):
+            self._add(Node(self.results[value], "result", of, _type(value), self.origins.line(value)))
+        for value, of, each in zip(self.returned[kept:], sources[kept:], saved, strict=True):
+            self.saved += self._add(Node(each.value, "saved", of, _type(value), each.line))
 
     def backward(self) -> None:
         self.half = "backward"
-        function_op = self.origins.module.backward
-        for number, argument in enumerate(function_op.body.blocks[0].arguments):
-            if argument_fact(function_op, number, TANGENT_OF) is None:
-                self.of[argument] = (self.saved[number],)
-                continue
-            facts = ir.DictAttr(function_op.attributes["arg_attrs"][number])
-            result = self.returned[ir.IntegerAttr(facts[TANGENT_OF]).value]
-            self.of[argument] = self._add(Node(self.results[result], "tangent", (), _type(argument), ""))
-        self._run(function_op)
-        for name, value in zip(self.names, body(function_op)[-1].operands, strict=True):
+        backward = self.origins.module.backward
+        given: list[tuple[int, ...]] = [(number,) for number in self.saved]
+        for argument, result in zip(arguments(backward)[len(given) :], tangent_results(backward), strict=True):
+            given.append(self._add(Node(self.results[self.returned[result]], "tangent", (), _type(argument), "")))
+        for name, value, of in zip(self.names, returned(backward), self._follow(backward, given), strict=True):
             if tensor_info(value.type) is not None:
-                self._add(Node(name, "gradient", self.of[value], _type(value), self.origins.line(value)))
+                self._add(Node(name, "gradient", of, _type(value), self.origins.line(value)))
 
-    def _run(self, function_op: func.FuncOp) -> None:
-        name = symbol(function_op)
-        for index, op in enumerate(body(function_op)):
-            if isinstance(op.opview, func.CallOp):
-                self._call(op)
-            elif op.name == "torch.overwrite.tensor.contents":
-                self.of[op.operands[1]] = self.of[op.operands[0]]
-            else:
-                sources = self._sources(op)
-                if is_work(op):
-                    sources = self._add(self._op(op, sources, f"{name}:{index}", function_op))
-                self.of.update(dict.fromkeys(op.results, sources))
+    def _follow(self, function_op: func.FuncOp, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """The nodes that each of a function's results is computed from."""
+        return [each or () for each in follow(function_op, given, self.origins.module.regions, self._compute)]
 
-    def _call(self, op: ir.Operation) -> None:
-        """A region reads its operands, and overwrites some of them."""
-        region = self.origins.module.callee(op)
-        arguments = list(region.body.blocks[0].arguments)
-        self.of.update({inner: self.of[given] for inner, given in zip(arguments, op.operands, strict=True)})
-        self._run(region)
-        self.of.update({given: self.of[inner] for inner, given in zip(arguments, op.operands, strict=True)})
+    def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
+        sources = tuple(dict.fromkeys(number for each in operands for number in each or ()))
+        if is_work(op):
+            sources = self._add(self._op(op, sources))
+        return [sources] * len(op.results)
 
-    def _op(self, op: ir.Operation, sources: tuple[int, ...], at: str, function_op: func.FuncOp) -> Node:
-        place = symbol(function_op) if role(function_op) is Role.REGION else "library call"
+    def _op(self, op: ir.Operation, sources: tuple[int, ...]) -> Node:
+        name, index = self.places[op]
+        place = name if name in self.origins.module.regions else "library call"
         type_ = _type(op.results[0]) if len(op.results) else ""
-        return Node(name_of(op), self._role(sources), sources, type_, line(op.location), place, at)
+        return Node(name_of(op), self._role(sources), sources, type_, line(op.location), place, f"{name}:{index}")
 
     def _role(self, sources: tuple[int, ...]) -> str:
         roles = {self.nodes[each].role for each in sources}
         is_early = self.half == "backward" and roles and roles <= {"saved", "recomputed"}
         return "recomputed" if is_early else self.half
-
-    def _sources(self, op: ir.Operation) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(number for value in op.operands for number in self.of[value]))
 
     def _add(self, node: Node) -> tuple[int]:
         self.nodes.append(node)

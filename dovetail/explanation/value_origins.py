@@ -1,6 +1,6 @@
 """Where a value of a host function comes from: the op that computes it, in a region too, and its source line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -8,9 +8,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD
+from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, body, of_class, referred, returned, role, symbol
+from dovetail.dialects.reading import COMPUTING, Module, Role, body, of_class, referred, returned, role, symbol
 
 _TORCH = Path(torch.__file__).parent
 
@@ -21,6 +22,10 @@ class Origins:
     def __init__(self, module: ir.Module):
         self.module = Module(module)
         self._calls = self.module.calls()
+        self._producers: dict[ir.Value, ir.Operation | None] = {}
+        for host in self.module.of(Role.CALL, *COMPUTING).values():
+            given = [None] * len(host.type.inputs)
+            follow(host, given, self.module.regions, _producers, self._producers)
 
     def forward_call(self) -> func.CallOp:
         """The call in `@call` that computes: of `@apply`, or of `@forward` where there is no backward."""
@@ -34,15 +39,8 @@ class Origins:
         return returned(forward)[ir.OpResult(value).result_number]
 
     def producer(self, value: ir.Value) -> ir.Operation | None:
-        """The op that computes `value`, None if it is a function's argument."""
-        if isinstance(value.owner, ir.Block):
-            return None
-        op = value.owner.operation
-        if isinstance(op.opview, OwnOp):
-            return self.producer(op.opview.value)
-        if op.name == "torch.copy.to_vtensor":
-            return self._writer(op.operands[0])
-        return op
+        """The op that computes `value`, of a host function or of a region; None if it is given to the program."""
+        return self._producers.get(value)
 
     def argument(self, value: ir.Value) -> int | None:
         """The number of the host function's argument in whose memory `value` lies, None if in none's."""
@@ -51,11 +49,9 @@ class Origins:
             return None
         number = ir.BlockArgument(root).arg_number
         function_op = root.owner.owner.opview
-        return (
-            self.argument(self._calls[symbol(function_op)][0].operands[number])
-            if role(function_op) is Role.REGION
-            else number
-        )
+        if role(function_op) is not Role.REGION:
+            return number
+        return self.argument(self._calls[symbol(function_op)][0].operands[number])
 
     def line(self, value: ir.Value) -> str:
         """The user's line that computes `value`, as "file.py:12", "" if the IR does not say."""
@@ -67,22 +63,10 @@ class Origins:
             op = self.producer(op.operands[0])
         return ""
 
-    def _writer(self, memory: ir.Value) -> ir.Operation | None:
-        """The op whose value the region that is given `memory` leaves there."""
-        for use in memory.uses:
-            call = use.owner.operation
-            if not isinstance(call.opview, func.CallOp):
-                continue
-            region = self.module.callee(call)
-            for inner in region.body.blocks[0].arguments[use.operand_number].uses:
-                op = inner.owner.operation
-                if op.name != "torch.overwrite.tensor.contents" or inner.operand_number != 1:
-                    continue
-                value = op.operands[0]
-                if isinstance(value.owner, ir.Block):
-                    return self.producer(call.operands[ir.BlockArgument(value).arg_number])
-                return value.owner.operation
-        return None
+
+def _producers(op: ir.Operation, operands: Sequence[ir.Operation | None]) -> Sequence[ir.Operation | None]:
+    """Who computes the results of `op`: what is owned was computed before."""
+    return operands if op.name == OwnOp.OPERATION_NAME else [op] * len(op.results)
 
 
 def line(location: ir.Location) -> str:

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp
-from dovetail.dialects.reading import referred
-from dovetail.dialects.torch_facts.types import is_memory
 
 # The numbers of tangents that a value depends on; where these are none, those of the saved values.
 _Sources = tuple[frozenset[int], frozenset[int]]
-_NOTHING: _Sources = (frozenset(), frozenset())
 
 
 def saved_uses(
@@ -25,37 +24,15 @@ def saved_uses(
     uses = [set[int]() for _ in range(saved)]
     arguments = [(frozenset[int](), frozenset((number,))) for number in range(saved)]
     arguments += [(frozenset((each,)), frozenset()) for each in tangents]
-    _follow(backward, arguments, functions, uses)
+    follow(backward, arguments, functions, lambda op, given: _combined(op, given, uses))
     return [*map(frozenset, uses)]
 
 
-def _follow(
-    function_op: func.FuncOp, arguments: Sequence[_Sources], functions: Mapping[str, func.FuncOp], uses: list[set[int]]
-) -> list[_Sources]:
-    """What the results of a function depend on, after what it leaves in memory that it was given."""
-    parameters = list(function_op.body.blocks[0].arguments)
-    sources = dict(zip(parameters, arguments, strict=True))
-    for each in function_op.body.blocks[0].operations:
-        op = each.operation
-        given = [sources.get(operand, _NOTHING) for operand in op.operands]
-        if isinstance(op.opview, func.ReturnOp):
-            return [*(sources[each] for each in parameters if is_memory(each)), *given]
-        if isinstance(op.opview, func.CallOp):
-            made = _follow(functions[referred(op.opview, "callee")], given, functions, uses)
-            into = [*(each for each in op.operands if is_memory(each)), *op.results]
-            sources.update(zip(into, made, strict=True))
-        elif op.name == "torch.overwrite.tensor.contents":
-            sources[op.operands[1]] = given[0]
-        elif not isinstance(op.opview, DestinationOp):
-            sources.update(dict.fromkeys(op.results, _combined(given, uses)))
-    return []
-
-
-def _combined(given: Sequence[_Sources], uses: list[set[int]]) -> _Sources:
-    tangents = frozenset[int]().union(*(each for each, _ in given))
-    saved = frozenset[int]().union(*(each for _, each in given))
-    if not tangents:
-        return tangents, saved
-    for number in saved:
+def _combined(op: ir.Operation, given: Sequence[_Sources | None], uses: list[set[int]]) -> list[_Sources]:
+    """What the results of `op` depend on, which is noted where it is both a tangent and a saved value."""
+    known = [each for each in given if each is not None and not isinstance(op.opview, DestinationOp)]
+    tangents = frozenset[int]().union(*(each for each, _ in known))
+    saved = frozenset[int]().union(*(each for _, each in known))
+    for number in saved if tangents else ():
         uses[number] |= tangents
-    return tangents, frozenset()
+    return [(tangents, frozenset() if tangents else saved)] * len(op.results)

@@ -13,9 +13,10 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
 from dovetail.errors import EagerWarning
-from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
+from dovetail.runtime.autograd.inlining import Functions, inlined
 from dovetail.runtime.autograd.replay import has_effect
 from dovetail.runtime.stats import current
 
@@ -32,7 +33,7 @@ class PartialBackward:
         self._module = module  # its functions are gone where nobody holds it
         self._backward, self._saved, self._functions = backward, saved, functions
         self._loaded: dict[frozenset[int], tuple[Callable, list[TensorInfo]]] = {}
-        effects = any(is_extern(op) and has_effect(op) for op in ops_of(backward))
+        effects = any(is_extern(op) and has_effect(op) for op in body(backward))
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
 
     def __call__(self, values: list, absent: frozenset[int]) -> tuple:
@@ -69,7 +70,7 @@ def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[T
     tangents, gone = set(parameters[saved:]), {parameters[index] for index in absent}
     idle: list[ir.Operation] = []
     zeros: dict[ir.Value, ir.Value] = {}
-    for op in ops_of(function_op):
+    for op in body(function_op):
         depends = [each for each in op.operands if each in tangents]
         tangents.update(op.results if depends else ())
         is_end = isinstance(op.opview, func.ReturnOp)

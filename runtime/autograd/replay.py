@@ -4,7 +4,7 @@
 no gradient depends on. It runs op by op through ATen under autograd, so its results have a history like any other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -26,12 +26,13 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.reading import body, returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.history import AtPlace, Place
-from dovetail.runtime.autograd.inlining import Functions, inlined, ops_of
+from dovetail.runtime.autograd.inlining import Functions, inlined
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Replay:
                 return f"'{control_flow_name(op)}' runs a branch or a loop ({op.location}), not supported there"
             if is_extern(op) and overload(aten_name(op))._schema.is_mutable:
                 return f"'{aten_name(op)}' mutates memory ({op.location}), so it can't run again"
-        for op in ops_of(backward):
+        for op in body(backward):
             if is_extern(op) and has_effect(op):
                 return f"'{aten_name(op)}' in the backward has an effect ({op.location})"
         return None
@@ -159,10 +160,10 @@ class _Joined:
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
         copies = ((number, each) for number, each in enumerate(saved) if each.source is Source.SAVED_AT_PLACE)
         self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
-        _prune(list(self.ops()))
+        _prune(self.ops())
 
-    def ops(self) -> Iterator[ir.Operation]:
-        return ops_of(self._function)
+    def ops(self) -> list[ir.Operation]:
+        return body(self._function)
 
     def function(self, saved: tuple[int, ...]) -> func.FuncOp:
         """The function, its parameters for saved values being those of `saved`."""
@@ -205,10 +206,10 @@ def _prune(ops: list[ir.Operation]) -> None:
 
 def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
     """Numbers of the saved values that the program hands out as differentiable results."""
-    returned = list(list(ops_of(forward))[-1].operands)
-    owns = [value.owner.operation.opview for value in returned[:owned] if not isinstance(value.owner, ir.Block)]
+    handed_over = returned(forward)
+    owns = [value.owner.operation.opview for value in handed_over[:owned] if not isinstance(value.owner, ir.Block)]
     handed_out = [op.value for op in owns if isinstance(op, OwnOp) and op.is_differentiable]
-    return {number for number, value in enumerate(returned[owned:]) if value in handed_out}
+    return {number for number, value in enumerate(handed_over[owned:]) if value in handed_out}
 
 
 def _read_through_copies(value: ir.Value) -> ir.BlockArgument | None:
