@@ -118,6 +118,7 @@ def _serve(pipe: Connection) -> None:
     torch.set_num_threads(1)
     gc.freeze()  # tracing makes so many objects that collecting takes an eighth of the time
     gc.set_threshold(100_000, 50, 100)
+    torch._dynamo.config.run_gc_after_compile = False
     logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
     torch._dynamo.guards.profile_guard_manager = lambda *_: 0.0  # empties the processor's caches to time guards
     while True:
