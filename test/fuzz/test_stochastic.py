@@ -96,6 +96,6 @@ def test_what_cancels_in_a_kernel_counts() -> None:
     """Catches a bound that takes a kernel for exact but for its result's rounding, which is tiny near a root."""
     x = torch.linspace(-0.7525, -0.7510, 4096)
     right = torch.ops.aten.gelu_backward(torch.ones_like(x).double(), x.double())
-    with RandomRounding(0):
+    with RandomRounding(1):
         noisy = torch.ops.aten.gelu_backward(torch.ones_like(x), x)
     assert 7e-8 < (noisy.double() - right).abs().max() < 4e-7

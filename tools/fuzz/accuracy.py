@@ -81,7 +81,8 @@ class Judge:
             # Each run explains some of what is rounding: where most is left of many elements, no further one will.
             if not left or seed == _RUNS or (seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4)):
                 break
-            ran = self._run(call, RandomRounding(seed, "float64" in self.source), left, wide=False)
+            has_doubles = any(eager.values[key].dtype == torch.float64 for key in left)
+            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False)
             if ran.raised is not None:
                 raise ran.raised
             for key in left:

@@ -64,7 +64,7 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
         # A defect of the compiler's own takes the eager path for the user; here it is a difference.
         patches.enter_context(catch_warnings())
         simplefilter("error", DefectWarning)
-        # One compiler for all regions of a graph: half of its time is its start, and other programs have the other cores.
+        # One compiler for all regions of a graph: its start is half of its time, and other programs have the cores.
         patches.enter_context(patch("dovetail.loading.compile_regions", partial(compile_regions, jobs=1)))
         if not iree:
             patches.enter_context(patch("dovetail.compiler.build", lambda *_: {}))

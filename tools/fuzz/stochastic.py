@@ -1,10 +1,11 @@
 """Runs every op in double precision and rounds its results at random, to learn what rounding does to a program.
 
-Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997): operands are up to half a unit in the last place off, and
-each result is rounded up or down. To that comes what ATen's kernel is off at operands nearby: numbers cancel and are
-rounded inside of a kernel, too (the gradient of gelu is nearly zero at -0.75), and at the operands themselves it may be
-right by luck. What an op computes exactly stays exact, so comparisons and roundings of exact numbers are decided as
-ever. A sum is exact if its result needs a few bits less than there are: it may fit by luck, and be rounded on the way.
+Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997): operands are up to half a unit in the last place off,
+every other run by just that much, and each result is rounded up or down. To that comes, every other run, what ATen's
+kernel is off at operands nearby: numbers cancel and are rounded inside of a kernel, too (the gradient of gelu is
+nearly zero at -0.75), and at the operands themselves it may be right by luck. What an op computes exactly stays
+exact, so comparisons and roundings of exact numbers are decided as ever. A sum is exact if its result needs a few
+bits less than there are: it may fit by luck, and be rounded on the way.
 """
 
 import math
@@ -39,6 +40,7 @@ class RandomRounding(TorchDispatchMode):
     def __init__(self, seed: int, double: bool = False):
         super().__init__()
         self.random = torch.Generator().manual_seed(seed)
+        self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
         self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -64,8 +66,10 @@ class RandomRounding(TorchDispatchMode):
                 is_exact |= _is_size_of_one(right, args)
             if not is_exact.all():
                 off = off or self._in_double_precision(func, args, kwargs, noise=True)
-                errors = errors or self._kernel_errors(func, args, kwargs)
-                noisy = self._with_noise(off[index], rounded.dtype) + errors[index]
+                noisy = self._with_noise(off[index], rounded.dtype)
+                if self.is_extreme:
+                    errors = errors or self._kernel_errors(func, args, kwargs)
+                    noisy += errors[index]
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             rounded.copy_(nearest)
         return result
@@ -105,8 +109,9 @@ class RandomRounding(TorchDispatchMode):
         ]
 
     def _with_noise(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        """Numbers in double precision, up to half a unit in the last place of `dtype` off."""
-        return self._unit(wide).mul(_EPSILONS[dtype] / 2).add_(1).mul_(wide)
+        """Numbers in double precision, up to half a unit in the last place of `dtype` off, or just that much."""
+        unit = self._unit(wide)
+        return (unit.sign() if self.is_extreme else unit).mul(_EPSILONS[dtype] / 2).add_(1).mul_(wide)
 
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
