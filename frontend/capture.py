@@ -73,12 +73,12 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
         with _refusing("PyTorch can't trace it"):
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
-        for reason in function.refusals:
-            raise UnsupportedError(reason)
+        if function.refusals:
+            raise UnsupportedError(function.refusals[0])
         graph = exported.graph_module.graph
         check_metadata(exported._aot_state.fw_metadata, names)
         check_nodes(graph, inputs)
-        return _describe(gm, graph, names, inputs, static, run, seen, groups)
+        return _describe(graph, names, inputs, static, run, seen, groups)
 
 
 @contextmanager
@@ -132,7 +132,6 @@ def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
 
 
 def _describe(
-    gm: torch.fx.GraphModule,
     graph: torch.fx.Graph,
     names: list[str],
     values: list,

@@ -46,8 +46,9 @@ def check_metadata(metadata, names: list[str]) -> None:
     for name, info in zip(names, metadata.input_info, strict=True):
         if info.mutates_data or info.mutates_metadata:
             raise UnsupportedError(f"argument {name}: is mutated by an op that doesn't say so in its schema")
-    for index in metadata.indices_of_inputs_that_requires_grad_with_mutations_in_bw:
-        raise UnsupportedError(f"argument {names[index]}: mutation in the backward is not supported yet")
+    written = metadata.indices_of_inputs_that_requires_grad_with_mutations_in_bw
+    if written:
+        raise UnsupportedError(f"argument {names[written[0]]}: mutation in the backward is not supported yet")
 
 
 def check_nodes(graph: torch.fx.Graph, inputs: list) -> None:

@@ -66,7 +66,7 @@ def _measure(found: dict[str, Alternative]) -> dict[str, float]:
     for name, alternative in found.items():
         if expected is None or name == LIBRARY or is_right(alternative.results(), expected):
             current().measurements += 1
-            figures[name] = round(seconds_per_call(name, alternative.call) * 1e6, 2)
+            figures[name] = round(seconds_per_call(alternative) * 1e6, 2)
     return figures
 
 

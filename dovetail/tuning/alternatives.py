@@ -29,13 +29,17 @@ LIBRARY, SPLIT = "library", "split"
 
 @dataclass(frozen=True)
 class Alternative:
-    """A way to run a region: `call` runs it on inputs of its own and returns the results."""
+    """A way to run a region: a call of it runs the region on inputs of its own and returns the results."""
 
-    call: Callable[[], Sequence[torch.Tensor]]
+    name: str
+    run: Callable[[], Sequence[torch.Tensor]]
+
+    def __call__(self) -> Sequence[torch.Tensor]:
+        return self.run()
 
     def results(self) -> list[torch.Tensor]:
         """Copies of what one call computes."""
-        return [each.clone() for each in self.call()]
+        return [result.clone() for result in self()]
 
 
 def alternatives_of(
@@ -50,15 +54,16 @@ def alternatives_of(
     generator = torch.Generator().manual_seed(0)
     run = _Runs([_random(info, generator) for info in infos], timeout, cache)
     updates = any(op.name == LOAD for op in body(region))
-    found: dict[str, Alternative | None] = {}
+    found: list[Alternative | None] = []
     for variant in VARIANTS if not updates else ("default",):
         for driver in DRIVERS:
-            found[f"{variant} on {driver}"] = run.compiled(_alone(region), target.variant(variant), driver)
+            name = f"{variant} on {driver}"
+            found.append(run.compiled(name, _alone(region), target.variant(variant), driver))
     if not updates and halves(region) is not None:
-        found[SPLIT] = run.compiled(_after(SplitRegionPass("region"), _alone(region)), target, None)
+        found.append(run.compiled(SPLIT, _after(SplitRegionPass("region"), _alone(region)), target))
     if not updates:
-        found[LIBRARY] = run.compiled(_after(InlineRegionsPass("region"), _alone(region)), target, None)
-    return {name: each for name, each in found.items() if each is not None}
+        found.append(run.compiled(LIBRARY, _after(InlineRegionsPass("region"), _alone(region)), target))
+    return {alternative.name: alternative for alternative in found if alternative is not None}
 
 
 def is_right(actual: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> bool:
@@ -107,7 +112,7 @@ class _Runs:
     timeout: float
     cache: RegionCache | None
 
-    def compiled(self, module: ir.Module, target: Target, driver: str | None) -> Alternative | None:
+    def compiled(self, name: str, module: ir.Module, target: Target, driver: str | None = None) -> Alternative | None:
         """`@host` with its regions compiled for `target` and launched by `driver`, or as they would be without tuning.
 
         None if one does not compile, or `driver` would not launch it: plans are used wherever there are any.
@@ -115,13 +120,13 @@ class _Runs:
         texts, moved = region_texts(module), region_bytes(module)
         outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache, plans=not unavailable())
         made: dict[str, Loaded] = {}
-        for name, outcome in outcomes.items():
-            each = loaded(outcome, driver if driver not in (None, "plan") else choose_driver(moved[name]), name)
-            is_plan = isinstance(each, LaunchPlan)
-            if isinstance(each, CompileFailure) or (driver is not None and is_plan != (driver == "plan")):
+        for region, outcome in outcomes.items():
+            code = loaded(outcome, driver if driver not in (None, "plan") else choose_driver(moved[region]), region)
+            is_plan = isinstance(code, LaunchPlan)
+            if isinstance(code, CompileFailure) or (driver is not None and is_plan != (driver == "plan")):
                 return None
-            made[name] = each
+            made[region] = code
         write_plans(module, made)
         bindings = launchers(module, made)
         run = Emitter(Module(module).functions["host"], bindings, {"ready": prepare}).emit().load()
-        return Alternative(lambda: run(list(self.inputs)))
+        return Alternative(name, lambda: run(list(self.inputs)))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 _ROUNDS, _ROUND_SECONDS = 5, 0.01
 
 
-def seconds_per_call(name: str, call: Callable[[], object]) -> float:
-    """The fastest of a few rounds, in seconds of wall-clock time for one `call`; `name` is the alternative's.
+def seconds_per_call(call: Callable[[], object]) -> float:
+    """The fastest of a few rounds, in seconds of wall-clock time for one `call`.
 
     Wall-clock, since alternatives differ in how many threads they use; the fastest, since other work only ever adds.
     """

@@ -56,7 +56,7 @@ def backward_facts(
     freed = _freed(nodes)
     written_last = _written_last(run, {node for each in nodes.values() for node in each})
     reached = _reached(run, tensors, nodes, groups)
-    # The last one asked: it moves version counters.
+    # Asked last, since it moves version counters.
     saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
     owned = [each.tensor for each in leaving if isinstance(each, OwnedTensor)]
     places = sharing([*arguments, *owned], saved)

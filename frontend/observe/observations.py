@@ -56,7 +56,7 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
     written = [WrittenArgument(run.arguments[index], index) for index in sorted(run.written)]
     leaving: tuple[Leaving, ...] = (*found.owned, *written)
     backward = backward_facts(run, found.sorted, leaving, groups)
-    # The last one asked: it moves version counters.
+    # Asked last, since it moves version counters.
     mutations, touches = _mutations(run, groups)
     return Observations(
         leaving, tuple(found.sorted), tuple(mutations), tuple(touches), layouts, run.grad_mode, backward

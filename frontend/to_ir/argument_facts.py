@@ -36,7 +36,7 @@ def watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attrib
 
 
 def reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    """The owned results whose gradients flow to an argument; nothing where that are all `differentiated` ones."""
+    """The owned results whose gradients flow to an argument; nothing if all `differentiated` ones do."""
     if argument.gradient is None or argument.reached is None or set(differentiated) <= set(argument.reached):
         return {}
     found = sorted(numbers[place] for place in differentiated if place in argument.reached)

@@ -1,8 +1,8 @@
 """Custom ops that write their arguments: `auto_functionalized` nodes.
 
 Tracing makes such an op a function: it returns its own results, then what it left in each tensor that it wrote. In the
-IR the tensors are copied to memory (`!torch.tensor`), the op runs on that memory or on views of it, and the values that
-the memory then holds are what follows. All are library calls, which keep their order; an error in the op finds nothing
+IR the tensors are copied to memory (`!torch.tensor`), and the op runs on that memory or on views of it. Later ops use
+the values that the memory then holds. All are library calls, which keep their order; an error in the op finds nothing
 that the user could see written.
 """
 

@@ -1,6 +1,5 @@
 """Pass `simplify-algebra`: arithmetic that changes nothing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import copysign
 
@@ -29,29 +28,20 @@ class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
         apply_rules(module, _RULES)
 
 
-def _is_one(value: float, is_floating_point: bool) -> bool:
-    return value == 1
+def _unchanged_by(neutral: float, commutes: bool = False) -> Rule:
+    """The rule for `x op (alpha * n)`: it is `x` where `n` is `neutral` and `alpha` 1.
 
-
-def _is_subtracted_zero(value: float, is_floating_point: bool) -> bool:
-    return value == 0 and not (is_floating_point and copysign(1, value) < 0)
-
-
-def _is_added_zero(value: float, is_floating_point: bool) -> bool:
-    return value == 0 and (not is_floating_point or copysign(1, value) < 0)
-
-
-def _unchanged_by(is_neutral: Callable[[float, bool], bool], commutes: bool = False) -> Rule:
-    """The rule for `x op (alpha * n)`: it is `x` where `n` is neutral for its element type, and `alpha` 1."""
+    The sign of a zero counts for floating-point elements: `x - 0.0` and `x + -0.0` are `x`.
+    """
 
     def rule(op: ir.Operation) -> ir.Value | None:
         first, second, *alphas = op.operands
         result = tensor_info(op.results[0].type)
-        if result is None or result.dtype.startswith("complex") or any(number(alpha) != 1 for alpha in alphas):
+        if result is None or result.is_complex or any(number(alpha) != 1 for alpha in alphas):
             return None
         for kept, other in ((first, second), (second, first)) if commutes else ((first, second),):
             value = uniform(other) if kept.type == op.results[0].type else None
-            if value is not None and is_neutral(value, result.is_floating_point):
+            if value == neutral and (copysign(1, value) == copysign(1, neutral) or not result.is_floating_point):
                 return kept
         return None
 
@@ -61,7 +51,7 @@ def _unchanged_by(is_neutral: Callable[[float, bool], bool], commutes: bool = Fa
 def _power(op: ir.Operation) -> ir.Value | None:
     base, exponent = op.operands[0], number(op.operands[1])
     info = tensor_info(base.type)
-    if info is None or base.type != op.results[0].type or info.dtype.startswith("complex"):
+    if info is None or base.type != op.results[0].type or info.is_complex:
         return None
     if exponent == 1:
         return base
@@ -97,14 +87,14 @@ def _reduction(op: ir.Operation) -> ir.Value | None:
 
 
 _RULES: dict[str, Rule] = {
-    "torch.aten.mul.Scalar": _unchanged_by(_is_one),
-    "torch.aten.mul.Tensor": _unchanged_by(_is_one, commutes=True),
-    "torch.aten.div.Scalar": _unchanged_by(_is_one),
-    "torch.aten.div.Tensor": _unchanged_by(_is_one),
-    "torch.aten.sub.Scalar": _unchanged_by(_is_subtracted_zero),
-    "torch.aten.sub.Tensor": _unchanged_by(_is_subtracted_zero),
-    "torch.aten.add.Scalar": _unchanged_by(_is_added_zero),
-    "torch.aten.add.Tensor": _unchanged_by(_is_added_zero, commutes=True),
+    "torch.aten.mul.Scalar": _unchanged_by(1),
+    "torch.aten.mul.Tensor": _unchanged_by(1, commutes=True),
+    "torch.aten.div.Scalar": _unchanged_by(1),
+    "torch.aten.div.Tensor": _unchanged_by(1),
+    "torch.aten.sub.Scalar": _unchanged_by(0.0),
+    "torch.aten.sub.Tensor": _unchanged_by(0.0),
+    "torch.aten.add.Scalar": _unchanged_by(-0.0),
+    "torch.aten.add.Tensor": _unchanged_by(-0.0, commutes=True),
     "torch.aten.pow.Tensor_Scalar": _power,
     **dict.fromkeys(("torch.aten.neg", "torch.aten.bitwise_not", "torch.aten.logical_not"), _undone),
     **dict.fromkeys(("torch.aten.relu", "torch.aten.abs", "torch.aten.floor", "torch.aten.ceil"), _done_already),

@@ -79,8 +79,9 @@ class VerifyLevelPass(Pass, name="verify-level"):
         check_strides(found, self.name)
         check_backward_facts(found, self.name)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)
-        for op, rule in broken_proofs(found) if allowed is _LOWERED else ():
-            raise fail(op, self.name, rule)
+        broken = next(broken_proofs(found), None) if allowed is _LOWERED else None
+        if broken is not None:
+            raise fail(broken[0], self.name, broken[1])
         if self.level in ("program", "regions", "launches"):
             check_own_memory(found, self.name)
 

@@ -44,8 +44,9 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
                     raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
         for function_op in host_functions(module).values():
             checker = _Checker(function_op, private_arguments(function_op))
-            for op, rule in checker.broken():
-                raise fail(op, self.name, rule)
+            broken = next(checker.broken(), None)
+            if broken is not None:
+                raise fail(broken[0], self.name, broken[1])
 
 
 class _Checker:

@@ -41,8 +41,9 @@ def refusal_of(op: ir.Operation, target: str) -> str:
 
 def _refusal(op: Op, name: str, tensors: Tensors, target: str) -> str:
     dtypes = _dtypes(tensors)
-    for dtype in sorted(dtypes.difference(FLOATS, INTEGERS)):
-        return f"element type {dtype} can't be imported"
+    unknown = sorted(dtypes.difference(FLOATS, INTEGERS))
+    if unknown:
+        return f"element type {unknown[0]} can't be imported"
     for refused in op.refused:
         if not refused.of_constants and _holds(refused, name, tensors, target):
             return refused.reason

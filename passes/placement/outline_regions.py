@@ -61,7 +61,8 @@ class _Outliner:
             for op, placement in zip(self.graph.ops, self.graph.placement, strict=True):
                 if placement == "read":
                     clone(op, self.values)
-            for number, level in enumerate(region_levels(self.graph, role(self.function) is Role.BACKWARD)):
+            levels = region_levels(self.graph, is_backward=role(self.function) is Role.BACKWARD)
+            for number, level in enumerate(levels):
                 if level.region:
                     self._launch(f"{self.name}_region_{number}", level.region)
                 for each in level.host:

@@ -13,7 +13,7 @@ class Level:
     host: list[int] = field(default_factory=list)
 
 
-def region_levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
+def region_levels(graph: PlacedGraph, *, is_backward: bool) -> list[Level]:
     """Region ops, and what is recomputed, as late as their users allow, so that it dies young; host calls early."""
     earliest = _earliest(graph)
     level = _latest(graph, earliest, is_backward)

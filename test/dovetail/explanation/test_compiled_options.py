@@ -122,7 +122,7 @@ def exponential(x):
 def test_tuning_is_explained(fastest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Would catch a choice that changes what runs and that neither text nor page shows."""
     monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(tuning, "seconds_per_call", lambda name, call: 1e-6 if name == fastest else 5e-6)
+    monkeypatch.setattr(tuning, "seconds_per_call", lambda way: 1e-6 if way.name == fastest else 5e-6)
     path = tmp_path / "page.html"
     compiled = torch.compile(exponential, backend="dovetail", options={"tune": True})
     explanation = dovetail.explain(compiled, torch.linspace(-1, 1, 16), html=path)

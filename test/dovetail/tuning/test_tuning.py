@@ -30,10 +30,10 @@ def measured(monkeypatch, tmp_path):
         monkeypatch.setattr(alternatives, "VARIANTS", {name: VARIANTS[name] for name in variants})
         seen: list[str] = []
 
-        def seconds(name, call):
-            seen.append(name)
-            call()
-            return 1e-6 if name == fastest else 5e-6
+        def seconds(alternative):
+            seen.append(alternative.name)
+            alternative()
+            return 1e-6 if alternative.name == fastest else 5e-6
 
         monkeypatch.setattr(tuning, "seconds_per_call", seconds)
         return seen
