@@ -20,7 +20,7 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
 from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, tensor_info
 
-LITERAL, LIST = "torch.vtensor.literal", "torch.prim.ListConstruct"
+LITERAL, LIST, UNPACK = "torch.vtensor.literal", "torch.prim.ListConstruct", "torch.prim.ListUnpack"
 
 
 class Buffers:
@@ -143,7 +143,7 @@ class Buffers:
         if rule is not None and info is not None and known is not None:
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
-            self._join(result, source, strides)
+            self._join(result, source, known if op.name == UNPACK else strides)
         elif known is not None and rule is reshape:
             self._make_row_major(result, Origin.OTHER, index)
         else:
