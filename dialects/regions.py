@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, VARIANT
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
@@ -62,9 +62,9 @@ def _text(region: func.FuncOp) -> str:
     with region.operation.context, ir.Location.unknown():
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
-        for op in main.opview.body.blocks[0].operations:
-            if is_pinned(op.operation):
-                del op.operation.attributes[PINNED]
+        for op in body(main.opview):
+            if is_pinned(op):
+                del op.attributes[PINNED]
         main.attributes["sym_name"] = ir.StringAttr.get("main")
         for name in ("sym_visibility", ROLE, *CHOICE):
             if name in main.attributes:

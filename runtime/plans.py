@@ -14,7 +14,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLAN
 from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.plans import code_of, digest
-from dovetail.dialects.reading import referred
+from dovetail.dialects.reading import body, referred
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.errors import OptionError
 
@@ -118,7 +118,7 @@ class _Reader:
         self.transient_bytes = 0
         self.steps: list[tuple] = []
         waits = False
-        for op in (each.operation.opview for each in plan.body.blocks[0].operations):
+        for op in (each.opview for each in body(plan)):
             match op:
                 case TransientOp():
                     self.places[op.memory] = (len(plan.arguments), self.transient_bytes)

@@ -43,7 +43,7 @@ class _Dataflow:
         for value, name in handed_out(origins, self.returned, names):
             self.results.setdefault(value, name)
         self.saved: list[int] = []
-        self.half = "forward"
+        self.half = Role.FORWARD
 
     def forward(self, saved: tuple[Saved, ...]) -> None:
         forward = self.origins.module.forward
@@ -58,7 +58,7 @@ class _Dataflow:
             self.saved += self._add(Node(each.value, "saved", of, _type(value), each.line))
 
     def backward(self) -> None:
-        self.half = "backward"
+        self.half = Role.BACKWARD
         backward = self.origins.module.backward
         given: list[tuple[int, ...]] = [(number,) for number in self.saved]
         for argument, result in zip(arguments(backward)[len(given) :], tangent_results(backward), strict=True):
@@ -85,8 +85,8 @@ class _Dataflow:
 
     def _role(self, sources: tuple[int, ...]) -> str:
         roles = {self.nodes[each].role for each in sources}
-        is_early = self.half == "backward" and roles and roles <= {"saved", "recomputed"}
-        return "recomputed" if is_early else self.half
+        is_early = self.half is Role.BACKWARD and roles and roles <= {"saved", "recomputed"}
+        return "recomputed" if is_early else self.half.value
 
     def _add(self, node: Node) -> tuple[int]:
         self.nodes.append(node)

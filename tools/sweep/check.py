@@ -14,7 +14,7 @@ from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.backends.target import Target, target_for_device
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.context import make_context
-from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.reading import Module, Role, set_role
 from dovetail.dialects.regions import region_texts
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
@@ -255,6 +255,7 @@ def imported(function: Callable, examples: Sequence[torch.Tensor], decompose: bo
     module = ir.Module.create(ir.Location.unknown(context := make_context()))
     with context:
         FxImporter(module=module, config_check=False).import_stateless_graph(traced.graph, func_name="forward")
+        set_role(Module(module).functions["forward"], Role.FORWARD)
     return module
 
 
