@@ -47,10 +47,10 @@ class Candidates:
         self.seen = {memory_root(value) for value in seen}.union(*map(may_share, seen))
         self.region_calls = of_class(host, func.CallOp)
         self.writers = {
-            each: (op, place)
+            operand: (op, place)
             for op in self.region_calls
-            for place, each in enumerate(op.operands)
-            if _is_allocated(each)
+            for place, operand in enumerate(op.operands)
+            if _is_allocated(operand)
         }
 
     def find(self, write: WriteOp) -> Update | str:

@@ -28,9 +28,9 @@ class Cones:
     def __init__(self, updates: Iterable[Update]):
         self.by_value: dict[ir.Value, list[Update]] = {}
         self.by_name: dict[ir.Value, Update] = {}
-        for each in updates:
-            self.by_value.setdefault(each.value, []).append(each)
-            self.by_name[each.known_as] = each
+        for update in updates:
+            self.by_value.setdefault(update.value, []).append(update)
+            self.by_name[update.known_as] = update
 
     def cone(self, update: Update, stored: set[ir.Value]) -> Cone:
         """What computes `update`. It starts at what its region has `stored` to memory anyway."""
@@ -51,8 +51,8 @@ class Cones:
             elif (value in stored and value != update.value) or not is_elementwise(owner.operation, shape):
                 inputs[value] = None
             else:
-                for each in owner.operation.operands:
-                    visit(each)
+                for operand in owner.operation.operands:
+                    visit(operand)
                 ops[owner.operation] = None
 
         visit(update.value)

@@ -48,7 +48,7 @@ def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
     `calls` are all calls of regions in `@forward`, in order.
     """
     refused: dict[Update, str] = {}
-    while (attempt := Attempt([each for each in updates if each not in refused], calls)).refused:
+    while (attempt := Attempt([update for update in updates if update not in refused], calls)).refused:
         refused |= attempt.refused
     return Plan(attempt.stages, refused, attempt.kept)
 
@@ -66,7 +66,7 @@ class Attempt:
     @cached_property
     def stored(self) -> dict[str, set[ir.Value]]:
         """By region: the values that it stores to memory whatever happens to the updates."""
-        taken = {(symbol(each.region), each.place) for each in self.updates}
+        taken = {(symbol(update.region), update.place) for update in self.updates}
         found: dict[str, set[ir.Value]] = {}
         for _, region in self.calls:
             name = symbol(region)
@@ -79,7 +79,7 @@ class Attempt:
     def cones(self) -> dict[Update, Cone]:
         """What computes each update."""
         cones = Cones(self.updates)
-        return {each: cones.cone(each, self.stored[symbol(each.region)]) for each in self.updates}
+        return {update: cones.cone(update, self.stored[symbol(update.region)]) for update in self.updates}
 
     @cached_property
     def first(self) -> tuple[set[ir.Operation], set[Update]]:
@@ -88,16 +88,16 @@ class Attempt:
         A region must compute what it stores anyway, what cones start from, and the new values that something else
         uses. Later calls come first, since they use what earlier ones compute.
         """
-        by_name = {each.known_as: each for each in self.updates}
+        by_name = {update.known_as: update for update in self.updates}
         wanted = {name: set(values) for name, values in self.stored.items()}
         for update, cone in self.cones.items():
             wanted[symbol(update.region)] |= set(cone.inputs)
         called = {call for call, _ in self.calls}
-        kept = {each for each in self.updates if _users(each) - called}
+        kept = {update for update in self.updates if _users(update) - called}
         computed: set[ir.Operation] = set()
         for call, region in reversed(self.calls):
             name = symbol(region)
-            values = wanted[name] | {each.value for each in kept if each.region == region}
+            values = wanted[name] | {update.value for update in kept if update.region == region}
             ops = ancestors(value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
             computed |= ops
             used = {value for op in ops for value in op.operands} | self.stored[name]
@@ -140,11 +140,11 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     count, dtype = len(cone.inputs) + len(cone.updated), require_tensor_info(update.value.type).dtype
     if count > MAX_INPUTS:
         return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
-    for each in cone.inputs:
-        shares = isinstance(each.owner, ir.Block) and update.argument in may_share(passed(update.call, each))
-        if shares and not is_own(update, each):
+    for value in cone.inputs:
+        shares = isinstance(value.owner, ir.Block) and update.argument in may_share(passed(update.call, value))
+        if shares and not is_own(update, value):
             return "its old value is read through a view"
-        if is_own(update, each) and dtype.startswith(("int", "uint")):
+        if is_own(update, value) and dtype.startswith(("int", "uint")):
             return f"IREE can't compile a region that reads and writes one memory of type {dtype}"
     if count > MAX_INPUTS_TWICE and is_needed:
         return "its new value is needed elsewhere too, and a copy is cheaper than computing it twice"
@@ -153,16 +153,16 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
 
 def _stages(cones: dict[Update, Cone]) -> list[dict[Update, Cone]]:
     """Sorts updates: after those whose new value they read, before those whose old value they read."""
-    by_argument = {each.argument: each for each in cones}
-    before = {each: set(cone.updated.values()) for each, cone in cones.items()}
-    for each, cone in cones.items():
-        outside = (passed(each.call, value) for value in cone.inputs if isinstance(value.owner, ir.Block))
-        for argument in {argument for value in outside for argument in may_share(value)} - {each.argument}:
+    by_argument = {update.argument: update for update in cones}
+    before = {update: set(cone.updated.values()) for update, cone in cones.items()}
+    for update, cone in cones.items():
+        outside = (passed(update.call, value) for value in cone.inputs if isinstance(value.owner, ir.Block))
+        for argument in {argument for value in outside for argument in may_share(value)} - {update.argument}:
             if argument in by_argument:
-                before[by_argument[argument]].add(each)
+                before[by_argument[argument]].add(update)
     stages: list[dict[Update, Cone]] = []
     done: set[Update] = set()
-    while ready := {each: cone for each, cone in cones.items() if each not in done and before[each] <= done}:
+    while ready := {update: cone for update, cone in cones.items() if update not in done and before[update] <= done}:
         stages.append(ready)
         done |= ready.keys()
     return stages

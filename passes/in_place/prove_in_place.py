@@ -115,5 +115,5 @@ def _drop_unused(forward: func.FuncOp) -> None:
     for op in reversed(of_class(body(forward), AllocOp, ReadOp)):
         loads = [use.owner.operation for value in op.results for use in value.uses]
         if all(load.name == LOAD and not any(True for _ in load.results[0].uses) for load in loads):
-            for each in (*loads, op):
-                each.erase()
+            for unused in (*loads, op):
+                unused.erase()

@@ -22,8 +22,8 @@ class Refusals:
         ops = module.ops(module.call)
         self.entered = arguments(module.forward)
         self.returned = returned(module.forward)
-        self.numbers = {each: number for number, each in enumerate(self.caller.body.blocks[0].arguments)}
-        self.refs = {each for each in self.numbers if isinstance(each.type, RefType)}
+        self.numbers = {argument: number for number, argument in enumerate(self.caller.body.blocks[0].arguments)}
+        self.refs = {argument for argument in self.numbers if isinstance(argument.type, RefType)}
         changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
         self.changes = Counter(memory_root(view.ref) for view in changing)
         calls = of_class(ops, func.CallOp)

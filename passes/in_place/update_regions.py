@@ -58,7 +58,7 @@ def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
                 rest.store(rest.values[value], memory)
             rest.finish()
         with call.location, ir.InsertionPoint(call):
-            func.CallOp([], symbol(region), [*(known[each] for each in inputs), *into])
+            func.CallOp([], symbol(region), [*(known[argument] for argument in inputs), *into])
     with call.location, ir.InsertionPoint(end):
         return {value: load(held[value]) for value in dict.fromkeys(source.wanted) if value not in known} | known
 

@@ -62,7 +62,7 @@ class _Destinations:
         self.calls = Counter(referred(op.opview, "callee") for op in called)
         self.operands = {op: list(op.operands) for op in called}
         self.taken = {op: Counter(operands) for op, operands in self.operands.items()}
-        self.read = {op: {_loaded(each) for each in operands} for op, operands in self.operands.items()}
+        self.read = {op: {_loaded(operand) for operand in operands} for op, operands in self.operands.items()}
 
     def broken(self, proved: list[ir.Operation]) -> Iterator[Broken]:
         for op in proved:

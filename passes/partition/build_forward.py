@@ -19,7 +19,7 @@ from dovetail.passes.rewriting.cloning import set_signature
 def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved: Sequence[int]) -> list[ir.Type]:
     """Builds `@forward` before `@joint`; returns the types of its results without the `saved` values."""
     with ir.InsertionPoint(graph.joint):
-        forward = func.FuncOp("forward", ir.FunctionType.get([each.type for each in graph.arguments], []))
+        forward = func.FuncOp("forward", ir.FunctionType.get([argument.type for argument in graph.arguments], []))
     set_role(forward, Role.FORWARD)
     values = dict(zip(graph.arguments, forward.add_entry_block().arguments, strict=True))
     with ir.InsertionPoint(forward.body.blocks[0]):
@@ -38,5 +38,5 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     if results:
         facts: list[dict[str, ir.Attribute]] = [{}] * len(owned)
         facts += [{SAVED: ir.StringAttr.get(fate.kind)} for fate in fates]
-        forward.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+        forward.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(fact) for fact in facts])
     return [value.type for value in owned]

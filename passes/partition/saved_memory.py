@@ -35,7 +35,7 @@ class SavedMemory:
         self.graph = graph
         attributes = graph.joint.attributes
         facts = ir.ArrayAttr(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
-        self.facts = [{each.name: each.attr for each in ir.DictAttr(of)} for of in facts] or [
+        self.facts = [{fact.name: fact.attr for fact in ir.DictAttr(of)} for of in facts] or [
             {} for _ in graph.arguments
         ]
 
@@ -97,7 +97,7 @@ class SavedMemory:
     @cached_property
     def _written(self) -> set[int]:
         """Refs whose memory or version counter the call changes, directly or because they share memory with such."""
-        changes = (self.graph.of(each) for each in (WriteOp, TouchOp, SetMetadataOp))
+        changes = (self.graph.of(kind) for kind in (WriteOp, TouchOp, SetMetadataOp))
         refs = [self.graph.numbers[self.graph.nodes[index].view.ref] for indices in changes for index in indices]
         roots = {self.graph.roots[ref] for ref in refs}
         shared = with_aliases(self.graph.joint, [self.graph.values[root] for root in roots])

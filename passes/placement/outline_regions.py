@@ -65,8 +65,8 @@ class _Outliner:
             for number, level in enumerate(levels):
                 if level.region:
                     self._launch(f"{self.name}_region_{number}", level.region)
-                for each in level.host:
-                    self._host(each)
+                for index in level.host:
+                    self._host(index)
         self.function.operation.erase()
 
     def _launch(self, name: str, computed: list[int]) -> None:
@@ -74,7 +74,7 @@ class _Outliner:
         inside = with_views(self.graph, computed)
         outputs = outputs_of(self.graph, computed)
         inputs = inputs_of(self.graph, inside)
-        ops = [self.graph.ops[each] for each in inside]
+        ops = [self.graph.ops[index] for index in inside]
         with ir.InsertionPoint(self.module.body), ops[0].location:
             region = RegionBuilder(name, inputs)
             for op in ops:

@@ -30,14 +30,14 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
     def __post_init__(self):
         for option, value, valid in (("variant", self.variant, VARIANTS), ("driver", self.driver, DRIVERS)):
             if value and value not in valid:
-                listed = ", ".join(f"'{each}'" for each in valid)
+                listed = ", ".join(f"'{word}'" for word in valid)
                 raise OptionError(f"pass 'choose-variant': option '{option}' expects one of {listed}, got '{value}'")
 
     def run(self, module: ir.Module) -> None:
         found = regions(module)
         for name in filter(None, self.regions.split("+")):
             if name not in found:
-                known = ", ".join(f"@{each}" for each in found) or "none"
+                known = ", ".join(f"@{region}" for region in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
             for key, value in ((VARIANT, self.variant), (DRIVER, self.driver), (MEASURED, self.measured)):
                 if value:

@@ -42,9 +42,9 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
         called = Module(module).calls()
         for name in filter(None, self.regions.split("+")):
             if name not in found:
-                known = ", ".join(f"@{each}" for each in found) or "none"
+                known = ", ".join(f"@{region}" for region in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
-            if any(map(_is_destination, (each for call in called.get(name, ()) for each in call.operands))):
+            if any(map(_is_destination, (operand for call in called.get(name, ()) for operand in call.operands))):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
                 _inline(call, found[name], FALLBACK + self.reason if self.fallback else self.reason)
@@ -53,7 +53,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
 def _give_up_proofs(module: ir.Module, reason: str) -> None:
     """What runs in a region's place may fail, which must not happen after another region wrote in place."""
-    for function_op in (each for each in Module(module).functions.values() if not each.is_external):
+    for function_op in (op for op in Module(module).functions.values() if not op.is_external):
         for op in body(function_op):
             if isinstance(op.opview, DestinationOp):
                 op.attributes["proof"] = ir.StringAttr.get("none")

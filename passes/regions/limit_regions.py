@@ -47,7 +47,7 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
             if parts is not None:
                 replace_region(module, name, parts)
                 made = regions(module)
-                pending += [(each, made[each]) for each in (f"{name}_0", f"{name}_1")]
+                pending += [(part, made[part]) for part in (f"{name}_0", f"{name}_1")]
 
 
 def _parts(region: func.FuncOp, reduction_depth: int, results: int) -> tuple[Part, Part] | None:
@@ -56,7 +56,7 @@ def _parts(region: func.FuncOp, reduction_depth: int, results: int) -> tuple[Par
     if max(depths.values(), default=0) > reduction_depth:
         return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
     arguments = region.body.blocks[0].arguments
-    scalars = {each for each in arguments if require_tensor_info(each.type).shape == ()}
+    scalars = {argument for argument in arguments if require_tensor_info(argument.type).shape == ()}
     stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
     if len(scalars) > MOST_BINDINGS and stores:
         return by_stores(ops, set(stores[: MOST_BINDINGS // 2]))

@@ -130,7 +130,7 @@ def _split(value: ir.Value, rest: list[int], whole: list[int], block: int) -> ir
     count, left = divmod(sizes[dim], block)
     blocks = Slice(value, dim, 0, count * block, 1).build()
     blocks = _with_shape(blocks, [*sizes[:dim], count, block, *sizes[dim + 1 :]])
-    total = _in_blocks(_added(blocks, [dim + 1, *(each + 1 for each in whole)]), rest)
+    total = _in_blocks(_added(blocks, [dim + 1, *(axis + 1 for axis in whole)]), rest)
     if not left:
         return total
     last = _in_blocks(Slice(value, dim, count * block, left, 1).build(), [*rest, *whole])
@@ -140,7 +140,7 @@ def _split(value: ir.Value, rest: list[int], whole: list[int], block: int) -> ir
 def _divisor(size: int, longest: int, step: int) -> int | None:
     """The largest multiple of `step` up to `longest` that divides `size`; None where it would be much smaller."""
     start = longest - longest % step
-    return next((each for each in range(start, max(longest // 8, 1), -step) if size % each == 0), None)
+    return next((block for block in range(start, max(longest // 8, 1), -step) if size % block == 0), None)
 
 
 def _added(value: ir.Value, dims: Sequence[int], dtype: str = "") -> ir.Value:

@@ -31,7 +31,7 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
     def run(self, module: ir.Module) -> None:
         found = regions(module)
         if self.region not in found:
-            known = ", ".join(f"@{each}" for each in found) or "none"
+            known = ", ".join(f"@{region}" for region in found) or "none"
             raise fail(module.operation, self.name, f"has no region '@{self.region}', it has {known}")
         region = found[self.region]
         parts = halves(region)
