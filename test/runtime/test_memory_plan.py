@@ -193,6 +193,20 @@ def test_custom_op_keeps_what_it_was_given():
     torch.testing.assert_close(KEPT[0], (x @ w).sin())
 
 
+def test_memory_seen_as_other_elements_is_not_used_again():
+    """Would catch `view.dtype` taken for a copy: its numbers were those of a later region's result."""
+
+    def fn(x):
+        seen = (x @ x).view(torch.int16)
+        product = x @ x.t()
+        moved = (product * 2).exp() + x
+        last = moved @ product
+        return ((last * 3).sigmoid() - moved) @ last, seen.cumsum(1)
+
+    x = leaves()[0].detach() * 8
+    assert torch.equal(compiled(fn)(x)[1], fn(x)[1])
+
+
 def test_double_backward():
     """Catches a gradient's gradient that is computed from overwritten saved values."""
 
