@@ -99,3 +99,18 @@ def test_what_cancels_in_a_kernel_counts() -> None:
     with RandomRounding(1):
         noisy = torch.ops.aten.gelu_backward(torch.ones_like(x), x)
     assert 7e-8 < (noisy.double() - right).abs().max() < 4e-7
+
+
+def test_running_statistics_are_rounded() -> None:
+    """Catches what an op writes to its operands taken for exact: eager's running mean may be right by luck."""
+    x = torch.arange(64.0).reshape(8, 8).sin()
+    shown = []
+    for seed in (0, 1, 1):
+        mean, variance = torch.zeros(8), torch.ones(8)
+        with RandomRounding(seed):
+            torch.nn.functional.batch_norm(x, mean, variance, training=True)
+        torch.testing.assert_close(mean, x.mean(0) * 0.1)
+        torch.testing.assert_close(variance, x.var(0) * 0.1 + 0.9)
+        shown.append((mean, variance))
+    assert not any(map(torch.equal, shown[0], shown[1]))
+    assert all(map(torch.equal, shown[1], shown[2]))

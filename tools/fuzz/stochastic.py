@@ -16,6 +16,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+aten = torch.ops.aten
+_FUNCTIONAL = aten._native_batch_norm_legit_functional.default
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
 _SPARE = 8  # bits that a number in double precision has too many for being exact by luck
@@ -45,6 +47,12 @@ class RandomRounding(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if func is aten.native_batch_norm.default and args[3] is not None and args[5]:
+            # What it writes to its running mean and variance is a result, too.
+            *results, mean, variance = self.__torch_dispatch__(_FUNCTIONAL, types, args)
+            args[3].copy_(mean)
+            args[4].copy_(variance)
+            return tuple(results)
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
