@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 _MAGIC = b"dovetail-region-2\n"
 _DIGEST_BYTES = 32
 
+FORMAT = 2
+"""Changes with what an entry says; entries of another format are never found."""
+
 LIMIT_BYTES = 2 << 30
 """What all entries together may take on disk; the demo's models take a hundredth of it."""
 
@@ -28,8 +31,8 @@ def cache_directory() -> Path:
 
 
 def region_key(source: str, target: Target, plans: bool = False) -> str:
-    """SHA-256, in hex, of everything that decides the compiled bytes; `plans` are read into them or not."""
-    return hashlib.sha256(f"{target.fingerprint()}\0{plans}\0{source}".encode()).hexdigest()
+    """SHA-256, in hex, of everything that decides what is kept; `plans` are read where there are any, or not."""
+    return hashlib.sha256(f"{FORMAT}\0{target.fingerprint()}\0{plans}\0{source}".encode()).hexdigest()
 
 
 class RegionCache:

@@ -4,9 +4,9 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.compiler_runs import TIMED_OUT, CompilerRuns, Run
@@ -37,20 +37,19 @@ class CompileFailure:
 
 @dataclass(frozen=True)
 class CompiledRegion:
-    """What runs a region.
+    """What runs a region through IREE's runtime.
 
     Attributes:
-        module: for IREE's runtime; entry: the name of the function in it that is the region.
-        plan: how it runs without that runtime, None where there is no plan; why_unplanned: the reason then.
+        module: for that runtime; entry: the name of the region's function there.
+        why_unplanned: why there is no launch plan instead, "" where none was asked for.
     """
 
     module: bytes
     entry: str
-    plan: LaunchPlan | None = None
     why_unplanned: str = ""
 
 
-Outcome = CompiledRegion | CompileFailure
+Outcome = LaunchPlan | CompiledRegion | CompileFailure
 
 
 def compile_regions(
@@ -73,10 +72,10 @@ def compile_regions(
         timeout: seconds for each compiler run.
         jobs: processes at once; by default the cores that this process may use.
         cache: where to look first and store afterwards; None compiles always.
-        plans: whether to read launch plans, too.
+        plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
 
     Returns:
-        For each name the loadable region, or what went wrong.
+        For each name what runs the region, or what went wrong.
 
     Raises:
         StartError: if the compiler can't be started, which is no region's fault.
@@ -108,33 +107,33 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _cached(key: str, cache: RegionCache) -> CompiledRegion | None:
-    """An entry names the function, and the module and the code that it is in, which many regions share."""
+def _cached(key: str, cache: RegionCache) -> Outcome | None:
+    """An entry names the function, and the module or the code that it is in, which many regions share."""
     entry = cache.read(key)
     if entry is None:
         return None
     facts = json.loads(entry)
-    module = cache.read(facts["module"])
-    code = cache.read(facts["code"]) if facts["code"] else None
-    if module is None or (facts["code"] and code is None):
+    shared = cache.read(facts["shared"])
+    if shared is None:
         return None
     cache.count_hit(key)
-    plan = None if code is None else LaunchPlan(facts["plan"], code)
-    return CompiledRegion(module, facts["entry"], plan, facts["why_unplanned"])
+    if "plan" in facts:
+        return LaunchPlan(facts["plan"], shared)
+    return CompiledRegion(shared, facts["entry"], facts["why_unplanned"])
 
 
 def _remember(key: str, outcome: Outcome, timeout: float, cache: RegionCache | None) -> None:
     if isinstance(outcome, CompileFailure):
         _failures[key, timeout] = outcome
-    elif cache is not None:
-        facts = {
-            "entry": outcome.entry,
-            "module": _stored(outcome.module, cache),
-            "plan": None if outcome.plan is None else outcome.plan.steps,
-            "code": None if outcome.plan is None else _stored(outcome.plan.code, cache),
-            "why_unplanned": outcome.why_unplanned,
-        }
-        cache.store(key, json.dumps(facts).encode())
+        return
+    if cache is None:
+        return
+    if isinstance(outcome, LaunchPlan):
+        facts = {"shared": _stored(outcome.code, cache), "plan": outcome.steps}
+    else:
+        shared = _stored(outcome.module, cache)
+        facts = {"shared": shared, "entry": outcome.entry, "why_unplanned": outcome.why_unplanned}
+    cache.store(key, json.dumps(facts).encode())
 
 
 def _stored(shared: bytes, cache: RegionCache) -> str:
@@ -160,18 +159,13 @@ def _compile_batch(
     entries = {key: f"region_{key[:16]}" for key in batch}
     texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
     source = texts[0] if len(texts) == 1 else merge_region_texts(texts)
-    why_not = unreadable_compiler() if plans else ""
-    host = None
-    if plans and not why_not:
-        host = runs.run((*target.compile_flags(), "--compile-to=hal"), source, timeout)
-    run = _whole(source, host, target, timeout, runs)
-    failure = run.failure or wrong_output(run.output, list(entries.values()))
-    if failure is None:
-        found = {} if host is None else read_plans(host.output, list(entries.values()), timeout)
-        return {key: _region(run.output, entry, found.get(entry, why_not)) for key, entry in entries.items()}
+    compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
+    if not isinstance(compiled, Run):
+        return {key: compiled[entry] for key, entry in entries.items()}
+    failure = compiled.failure or ""
     if len(batch) == 1:
         (key,) = batch
-        return {key: _failed(failure, key, source, target, run.diagnostics)}
+        return {key: _failed(failure, key, source, target, compiled.diagnostics)}
     # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
     # not cost its time-out again for each halving.
     keys = list(batch)
@@ -180,20 +174,32 @@ def _compile_batch(
     return {key: each for part in parts for key, each in _compile_batch(part, target, timeout, plans, runs).items()}
 
 
-def _whole(source: str, host: Run | None, target: Target, timeout: float, runs: CompilerRuns) -> Run:
-    """The run that makes the module for IREE's runtime: of `source`, or of what is left to do after `host`."""
-    if host is None:
-        return runs.run(target.compile_flags(), source, timeout)
-    if host.failure is not None:
+def _compiled(
+    source: str, entries: Sequence[str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
+) -> dict[str, LaunchPlan | CompiledRegion] | Run:
+    """What runs each of `entries`, functions of `source`; or the run that failed."""
+    why_not = unreadable_compiler() if plans else ""
+    if not plans or why_not:
+        return _modules(runs.run(target.compile_flags(), source, timeout), dict.fromkeys(entries, why_not))
+    host = runs.run((*target.compile_flags(), "--compile-to=hal"), source, timeout)
+    if host.failure:
         return host
+    found = read_plans(host.output, entries, timeout)
+    planned = {entry: plan for entry, plan in found.items() if isinstance(plan, LaunchPlan)}
+    reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
+    if not reasons:
+        return {**planned}
     text = host.output.decode(errors="replace")
-    return runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout)
+    others = _modules(runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout), reasons)
+    return others if isinstance(others, Run) else {**planned, **others}
 
 
-def _region(module: bytes, entry: str, plan: LaunchPlan | str) -> CompiledRegion:
-    if isinstance(plan, str):
-        return CompiledRegion(module, entry, None, plan)
-    return CompiledRegion(module, entry, plan)
+def _modules(run: Run, reasons: Mapping[str, str]) -> dict[str, LaunchPlan | CompiledRegion] | Run:
+    """What `run` made for IREE's runtime, by entry, with why it has no plan; the run where it failed."""
+    failure = run.failure or wrong_output(run.output, list(reasons))
+    if failure:
+        return replace(run, failure=failure)
+    return {entry: CompiledRegion(run.output, entry, reason) for entry, reason in reasons.items()}
 
 
 def _failed(reason: str, key: str, source: str, target: Target, diagnostics: str) -> CompileFailure:

@@ -1,7 +1,7 @@
 """What launches each region of a module: a plan where there is one, else IREE's runtime."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from torch_mlir import ir
@@ -44,18 +44,36 @@ def load(
     known: dict[Made, Loaded | CompileFailure],
 ) -> dict[str, Loaded | CompileFailure]:
     """What each region compiled and loaded to; `known` remembers it, so that equal regions share one."""
-    found, plannable = made(module), not unavailable()
+    found = made(module)
     for variant in VARIANTS:
         missing = {name: each[0] for name, each in found.items() if each[1] == variant and each not in known}
         if not missing:
             continue
-        compiled = compile_regions(
-            missing, target.variant(variant), timeout=options.timeout, cache=cache, plans=plannable
-        )
-        for name, outcome in compiled.items():
+        outcomes = launchable(missing, target.variant(variant), options.timeout, cache)
+        for name, outcome in outcomes.items():
             if found[name] not in known:
                 known[found[name]] = loaded(outcome, found[name][2], name)
     return {name: known[each] for name, each in found.items()}
+
+
+def launchable(
+    sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
+) -> dict[str, Outcome]:
+    """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime."""
+    outcomes = compile_regions(sources, target, timeout=timeout, cache=cache, plans=not unavailable())
+    refused = {
+        name: reason
+        for name, outcome in outcomes.items()
+        if isinstance(outcome, LaunchPlan) and (reason := unloadable(outcome.code))
+    }
+    if not refused:
+        return outcomes
+    modules = compile_regions({name: sources[name] for name in refused}, target, timeout=timeout, cache=cache)
+    because = {
+        name: replace(each, why_unplanned=refused[name]) if isinstance(each, CompiledRegion) else each
+        for name, each in modules.items()
+    }
+    return outcomes | because
 
 
 def made(module: ir.Module) -> dict[str, Made]:
@@ -87,16 +105,13 @@ def _runtime_driver(chosen: str, moved: int) -> str:
 
 
 def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:
-    """A plan where one can run, else the region on IREE's `driver`.
+    """A plan, or else the region on IREE's `driver`.
 
     What IREE's runtime refuses (code for another version or machine) is a failure like one of its compiler's."""
-    if isinstance(outcome, CompileFailure):
+    if not isinstance(outcome, CompiledRegion):
         return outcome
-    why = _unplanned(outcome)
-    if outcome.plan is not None and not why:
-        return outcome.plan
     try:
-        return ThroughRuntime(Executable(outcome, driver=driver, name=name), why)
+        return ThroughRuntime(Executable(outcome, driver=driver, name=name), unavailable() or outcome.why_unplanned)
     except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
         message = " ".join(str(error).split())
         return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
@@ -113,10 +128,3 @@ def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, "Exec
     codes = {digest(each.code): each.code for each in ready.values() if isinstance(each, LaunchPlan)}
     others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}
     return {**others, **{name: load_plan(plan, codes[code_of(plan)]) for name, plan in plans(module).items()}}
-
-
-def _unplanned(compiled: CompiledRegion) -> str:
-    """Why a region can't be launched by a plan here; "" if it can."""
-    if unavailable() or compiled.plan is None:
-        return unavailable() or compiled.why_unplanned
-    return unloadable(compiled.plan.code)

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, VARIANTS, Target
@@ -16,13 +16,12 @@ from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.regions import region_bytes, region_texts
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
-from dovetail.loading import Loaded, launchers, loaded, write_plans
+from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 from dovetail.runtime.launch import choose_driver, prepare
-from dovetail.runtime.plans import unavailable
 
 LIBRARY, SPLIT = "library", "split"
 
@@ -118,7 +117,7 @@ class _Runs:
         None if one does not compile, or `driver` would not launch it: plans are used wherever there are any.
         """
         texts, moved = region_texts(module), region_bytes(module)
-        outcomes = compile_regions(texts, target, timeout=self.timeout, cache=self.cache, plans=not unavailable())
+        outcomes = launchable(texts, target, self.timeout, self.cache)
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():
             code = loaded(outcome, driver if driver not in (None, "plan") else choose_driver(moved[region]), region)

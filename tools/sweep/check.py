@@ -10,20 +10,20 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import CompileFailure
 from dovetail.backends.target import Target, target_for_device
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import Module, Role, set_role
-from dovetail.dialects.regions import region_texts
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
-from dovetail.runtime.launch import Executable, prepare
+from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.cases import Case, Slot
+from dovetail.tools.sweep.launch import launched
 from dovetail.tools.sweep.values import CLASSES, tensor
 
 # Relative and absolute tolerance in units of the dtype's epsilon. Eager itself is a few units off.
@@ -136,12 +136,11 @@ def check(cases: list[Case], decompose: bool, target: Target | None = None) -> l
     outcomes = [Outcome(case, refused=reason) for case, reason in zip(cases, refusals, strict=True)]
     if all(refusals):
         return outcomes
-    compiled = compile_regions(region_texts(module), target, timeout=120, jobs=1)["forward"]
-    if isinstance(compiled, CompileFailure) and len(cases) > 1:
+    region = launched(module, target)
+    if isinstance(region, CompileFailure) and len(cases) > 1:
         return [outcome for part in _parts(cases) for outcome in check(part, decompose, target)]
-    if isinstance(compiled, CompileFailure):
-        return [Outcome(cases[0], failed=compiled.reason)]
-    region = Executable(compiled, "local-sync", "sweep")
+    if isinstance(region, CompileFailure):
+        return [Outcome(cases[0], failed=region.reason)]
     for which in CLASSES:
         tensors = [_fill(slot, case, which) for slot, case in flat]
         results = [torch.empty(info.shape, dtype=getattr(torch, info.dtype)) for info in layout]

@@ -8,14 +8,14 @@ import numpy
 import torch
 from torch_mlir import ir
 
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import CompileFailure
 from dovetail.backends.target import Target
-from dovetail.dialects.regions import region_texts
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
-from dovetail.runtime.launch import Executable, prepare
+from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.check import imported, keep_compiled
+from dovetail.tools.sweep.launch import launched
 
 TIMES_EAGER = 3
 """How many times as large as ATen's the error may be, beside the result's own rounding."""
@@ -109,10 +109,9 @@ def check_large(case: LargeCase, target: Target) -> tuple[str, str]:
             return reason, ""
         SplitReductionsPass().run(module)
         LowerRegionsPass().run(module)
-    compiled = compile_regions(region_texts(module), target, timeout=120, jobs=1)["forward"]
-    if isinstance(compiled, CompileFailure):
-        return "", compiled.reason
-    region = Executable(compiled, "local-sync", str(case))
+    region = launched(module, target)
+    if isinstance(region, CompileFailure):
+        return "", region.reason
     ours = eager = 0.0
     for value in draws:
         got = torch.empty(layout[0].shape, dtype=case.dtype)
