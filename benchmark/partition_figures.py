@@ -64,7 +64,8 @@ def ours(captured: Capture, partition: PartitionPass) -> Saved:
         before = _work(Module(module).joint)
         partition.run(module)
     kept = list(_kept(module))
-    forward, backward = (_work(Module(module).functions[name]) for name in ("forward", "backward"))
+    found = Module(module)
+    forward, backward = _work(found.forward), _work(found.backward)
     return Saved(sum(kept), len(kept), forward + backward - before)
 
 

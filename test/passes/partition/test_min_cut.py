@@ -33,7 +33,7 @@ def solved(text: str, price: int | None = None) -> tuple[list[str], int]:
     `price` is what running ops with work again costs.
     """
     module = parse_module(f"{TYPES}func.func @joint({ARGUMENTS}) -> ({text}", make_context())
-    graph = JointGraph(Module(module).joint)
+    graph = JointGraph(Module(module).functions["joint"])
     prices = [price if work else work for work in recompute_prices(graph, set(range(len(graph.nodes))))]
     network = RecomputeNetwork(graph, graph.nodes[-1].operands, prices)
     values = network.cut(save_costs(graph, SavedMemory(graph)), prices)
@@ -54,7 +54,7 @@ def _describe(graph: JointGraph, value: int) -> str:
 
 def test_reinterpreted_memory_is_not_saved():
     """Would catch a saved view of other elements: autograd checks the version of its memory only through the base."""
-    text = """!torch.vtensor<[8],si32>) attributes {dovetail.role = "joint"} {
+    text = """!torch.vtensor<[8],si32>) {
       %int3 = torch.constant.int 3
       %0 = "dovetail.read"(%x) : (!r) -> !v
       %1 = torch.aten.view.dtype %0, %int3 : !v, !torch.int -> !torch.vtensor<[8],si32>

@@ -94,7 +94,7 @@ def test_nothing_is_an_empty_pipeline():
             "test-options{nope=1}",
             "pass 'test-options' has no option 'nope', valid are 'flag', 'many-words', 'ratio', 'text'",
         ),
-        ("place-ops{nope=1}", "pass 'place-ops' has no option 'nope', it takes none"),
+        ("plan-epilogue{nope=1}", "pass 'plan-epilogue' has no option 'nope', it takes none"),
         ("compile{nope=1}", "pipeline 'compile' has no option 'nope', valid are 'partition', 'memory-budget'"),
         ("test-options{flag=yes}", "pass 'test-options': option 'flag' expects true or false, got 'yes'"),
         ("test-options{many-words=1.5}", "pass 'test-options': option 'many-words' expects an integer, got '1.5'"),
@@ -109,7 +109,7 @@ def test_nothing_is_an_empty_pipeline():
             "pipeline 'compile': can't read option 'default', expected name=value; valid are 'partition',"
             " 'memory-budget'",
         ),
-        ("place-ops{fast}", "pass 'place-ops': can't read option 'fast', expected name=value; it takes none"),
+        ("plan-epilogue{fast}", "pass 'plan-epilogue': can't read option 'fast', expected name=value; it takes none"),
         (
             "test-options{flag=true flag=false}",
             "pass 'test-options': option 'flag' is given twice, 'true' and 'false'",

@@ -199,7 +199,7 @@ ROWS = [
         lambda: [vector(), vector()],
         """
             CHECK: func.func private @guard({{.*}}"L['x']"{{.*}}"L['weight']"
-            CHECK-SAME: attributes {dovetail.mutated = 1 : i64}
+            CHECK-SAME: attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
             CHECK: call @guard(%arg0, %arg1)
             CHECK: [[NEW:%.*]] = torch.aten.mul.Scalar
             CHECK: "dovetail.write"([[NEW]], %arg0) {mode = "no_grad"}

@@ -225,7 +225,7 @@ ROWS = [
             CHECK: torch.aten.mm
             CHECK-NOT: _to_copy
             CHECK: func.func private @apply(
-            CHECK-SAME: attributes {dovetail.backward = @backward, dovetail.forward = @forward}
+            CHECK-SAME: {dovetail.backward = @backward, dovetail.forward = @forward, dovetail.role = "border"}
         """,
         Malformed(
             "dovetail.backward = @backward", "dovetail.backward = @later", "refers to '@later', which is not defined"
