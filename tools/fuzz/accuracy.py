@@ -7,7 +7,7 @@ numbers that are exact, all of these runs agree, and so must compiled code; wher
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import torch
@@ -15,6 +15,7 @@ import torch
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.observe import Key, Observed, observe
 from dovetail.tools.fuzz.stochastic import RandomRounding
+from dovetail.tools.fuzz.two_passes import TwoPassVariances
 from dovetail.tools.fuzz.world import World
 
 _MORE = 3  # times eager's error
@@ -69,7 +70,7 @@ class Judge:
         if not left:
             return []
         judged = [*left]
-        right = self._run(call, nullcontext(), left, wide=True)
+        right = self._run(call, TwoPassVariances(), left, wide=True)
         spread = {key: _eager_error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
         for seed in range(_RUNS + 1):

@@ -85,9 +85,10 @@ with what eager's kernel is off at operands nearby added, and the result is roun
 computes exactly stays exact there. Comparisons, roundings and casts to integers of exact numbers are therefore
 decided alike in all of these runs, and compiled code is held to that to the last bit; where rounding decides, the
 runs differ, and the bound is as wide as what hangs on the decision. Integers and truth values have no rounding added.
-Where a program computes in double precision itself, eager's run is what is right, and these runs round that too.
-Where eager gives an infinity or NaN for what has a value in the result's type, since a square overflowed on the way,
-nothing is asked of compiled code. Numbers that one form of a program showed are not judged again in the next.
+Where a program computes in double precision itself, eager's run is what is right, with variances in two passes, and
+these runs round that too. Where eager gives an infinity or NaN for what has a value in the result's type, since a
+square overflowed on the way, nothing is asked of compiled code. Numbers that one form of a program showed are not
+judged again in the next.
 """
 
 
