@@ -45,8 +45,8 @@ def test_smaller_budget_never_saves_more(counted, model):
         assert saved[budget] <= sizes[0] + budget * (sizes[-1] - sizes[0])
 
 
-def test_unknown_model_is_named():
+def test_unknown_model_is_named(mistaken):
     """Would catch a misspelt model that measures nothing, or a traceback."""
-    result = benchmark("--only", "gtp")
-    assert result.returncode == 2
-    assert "invalid choice: 'gtp'" in result.stderr
+    status, messages = mistaken("partition.py", "--only", "gtp")
+    assert status == 2
+    assert "invalid choice: 'gtp'" in messages

@@ -36,8 +36,8 @@ def test_page_has_every_pass(repository: Path, tmp_path: Path):
         (("--repeats", "0"), "passes.py: error: --repeats 0: expected 1 or more"),
     ],
 )
-def test_bad_option_is_named(repository: Path, arguments: tuple[str, ...], message: str):
+def test_bad_option_is_named(mistaken, arguments: tuple[str, ...], message: str):
     """A division by zero in place of a message, after a minute of work."""
-    result = benchmark(repository, *arguments)
-    assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == message
+    status, messages = mistaken("passes.py", *arguments)
+    assert status == 2
+    assert messages.splitlines()[-1] == message
