@@ -1,8 +1,9 @@
 """Reads launch plans from the text of `iree-compile --compile-to=hal`, with IREE's own bindings.
 
 A program of its own, run in a worker process, so that nothing that goes wrong in IREE's library ends the user's. It
-imports nothing of ours, which would bring torch along. Its input is the text, its arguments are names of functions.
-It writes a line of JSON, which docs/launch-plans.md describes, and then the bytes of the code.
+imports nothing of ours, which would bring torch along. Its argument is the number of a connection, through which come
+a JSON list of names of functions and then the text; the answer is JSON, which docs/launch-plans.md describes, and then
+the bytes of the code. It ends with whoever holds the other end, or when nobody asks for `IDLE_SECONDS`.
 
 Whatever stands on none of the lists below makes the function one for IREE's runtime: `Unreadable` says why.
 """
@@ -10,11 +11,13 @@ Whatever stands on none of the lists below makes the function one for IREE's run
 import json
 import sys
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from typing import Any
 
 from iree.compiler import ir
 
 FORMAT = "embedded-elf-x86_64"
+IDLE_SECONDS = 30
 
 # What a function holds beside its launches: numbers, types, checks of arguments and the order of its command buffers.
 _ASIDE = frozenset(
@@ -37,13 +40,25 @@ class Unreadable(Exception):
 
 
 def main() -> None:
+    connection = Connection(int(sys.argv[1]))
+    while connection.poll(IDLE_SECONDS):
+        try:
+            names, text = json.loads(connection.recv_bytes()), connection.recv_bytes()
+        except EOFError:
+            return
+        facts, code = _answer(text, names)
+        connection.send_bytes(json.dumps(facts).encode())
+        connection.send_bytes(code)
+
+
+def _answer(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
     with ir.Context():
-        module = ir.Module.parse(sys.stdin.buffer.read())
+        module = ir.Module.parse(text)
         host = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in _named(module)}
         codes = {name: code for name, op in host.items() if (code := _code(op)) is not None}
         used: dict[str, bytes] = {}
         found: dict[str, Any] = {}
-        for name in sys.argv[1:]:
+        for name in names:
             try:
                 found[name] = _Reader(module, host, name).plan()
                 executable = found[name]["executable"]
@@ -52,8 +67,7 @@ def main() -> None:
                 used[executable] = codes[executable]
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
-    found = {"plans": found, "codes": {name: len(code) for name, code in used.items()}}
-    sys.stdout.buffer.write(json.dumps(found).encode() + b"\n" + b"".join(used.values()))
+    return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
 
 
 def _named(module: ir.Module) -> Iterator[ir.Operation]:
