@@ -103,7 +103,7 @@ ROWS = [
         Malformed(
             r'(func.func private @forward_region_0.*) attributes {dovetail.role = "region"}',
             r"\1",
-            "'@forward_region_0' has no place at level 'regions'",
+            "'@forward_region_0' expects 'dovetail.role' to be",
         ),
         prepare=lambda x: (x[1:9],),
         level="regions",

@@ -245,7 +245,11 @@ ROWS = [
             CHECK: func.func @forward({{.*}}) -> (!ref4, !value4 {dovetail.saved = "checked"})
             CHECK: func.func @backward(%arg0: !value4, %arg1: !ref4 {dovetail.tangent_of = 0 : i64})
         """,
-        Malformed(", dovetail.forward = @forward", "", "'@apply' expects a body of one block, got 0 blocks"),
+        Malformed(
+            ", dovetail.forward = @forward",
+            "",
+            "expects 'dovetail.forward' and 'dovetail.backward', got no 'dovetail.forward'",
+        ),
         level="split",
         tests=(
             "runtime/autograd/test_autograd.py::test_retained_graph",
