@@ -10,13 +10,21 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import ceil
 from pathlib import Path
 
 from dovetail.backends import bounded
 from dovetail.errors import StartError
 
-TIMED_OUT = "time-out"
+
+class Cause(Enum):
+    """What kind of failure ended a run."""
+
+    ERROR = "error"
+    CRASH = "crash"
+    TIME_OUT = "time-out"
+
 
 _GRACE_SECONDS = 2
 """How long to read on from pipes that an escaped child of a killed compiler may keep open."""
@@ -30,11 +38,13 @@ class Run:
         output: what the compiler wrote to stdout.
         diagnostics: what it wrote to stderr.
         failure: in a line, why there is no output to use: "error: ...", "crash: SIGSEGV" or "time-out after 60 s".
+        cause: of what kind that is, None without a failure.
     """
 
     output: bytes
     diagnostics: str
-    failure: str | None
+    failure: str | None = None
+    cause: Cause | None = None
 
 
 class CompilerRuns:
@@ -66,7 +76,7 @@ class CompilerRuns:
             try:
                 output, stderr = process.communicate(source.encode(), timeout)
             except subprocess.TimeoutExpired:
-                return Run(b"", _ended(process), f"{TIMED_OUT} after {timeout:g} s")
+                return Run(b"", _ended(process), f"time-out after {timeout:g} s", Cause.TIME_OUT)
             except BaseException:
                 _ended(process)
                 raise
@@ -76,7 +86,7 @@ class CompilerRuns:
         diagnostics = stderr.decode(errors="replace")
         if process.returncode == bounded.CANNOT_START:
             raise StartError(f"the compiler can't be started: {diagnostics.strip()}")
-        return Run(output, diagnostics, _failure(process.returncode, diagnostics))
+        return Run(output, diagnostics, *_failure(process.returncode, diagnostics))
 
     def _started(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -108,16 +118,16 @@ def _ended(process: subprocess.Popen[bytes]) -> str:
     return ""
 
 
-def _failure(status: int, diagnostics: str) -> str | None:
+def _failure(status: int, diagnostics: str) -> tuple[str, Cause] | tuple[None, None]:
     if status == 0:
-        return None
+        return None, None
     if status < 0:
-        return f"crash: {signal.Signals(-status).name}"
+        return f"crash: {signal.Signals(-status).name}", Cause.CRASH
     lines = [line for line in diagnostics.splitlines() if line.strip()]
     errors = [message for line in lines if (message := line.partition("error: ")[2])]
     if errors:
-        return f"error: {errors[0]}"
-    return f"error: the compiler exited with {status}: {lines[0] if lines else 'no message'}"
+        return f"error: {errors[0]}", Cause.ERROR
+    return f"error: the compiler exited with {status}: {lines[0] if lines else 'no message'}", Cause.ERROR
 
 
 def compiler_executable() -> Path:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
-from dovetail.backends.compiler_runs import TIMED_OUT, CompilerRuns, Run
+from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.launch_plans import LaunchPlan, read_plans, unreadable_compiler
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.target import Target
@@ -28,11 +28,13 @@ class CompileFailure:
         reason: one line: "error: ...", "crash: SIGSEGV" or "time-out after 60 s".
         diagnostics: what the compiler wrote to stderr.
         reproducer: a shell command that shows the failure again, on a file that holds the region's text.
+        cause: what kind of failure it was.
     """
 
     reason: str
     diagnostics: str
     reproducer: str
+    cause: Cause = Cause.ERROR
 
 
 @dataclass(frozen=True)
@@ -165,11 +167,11 @@ def _compile_batch(
     failure = compiled.failure or ""
     if len(batch) == 1:
         (key,) = batch
-        return {key: _failed(failure, key, source, target, compiled.diagnostics)}
+        return {key: _failed(failure, key, source, target, compiled)}
     # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
     # not cost its time-out again for each halving.
     keys = list(batch)
-    step = 1 if failure.startswith(TIMED_OUT) else (len(keys) + 1) // 2
+    step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
     parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
     return {key: each for part in parts for key, each in _compile_batch(part, target, timeout, plans, runs).items()}
 
@@ -202,7 +204,7 @@ def _modules(run: Run, reasons: Mapping[str, str]) -> dict[str, LaunchPlan | Com
     return {entry: CompiledRegion(run.output, entry, reason) for entry, reason in reasons.items()}
 
 
-def _failed(reason: str, key: str, source: str, target: Target, diagnostics: str) -> CompileFailure:
+def _failed(reason: str, key: str, source: str, target: Target, run: Run) -> CompileFailure:
     path = cache_directory() / "failures" / f"{key[:16]}.mlir"
     command = shlex.join(["iree-compile", str(path), *target.compile_flags(), "-o", os.devnull])
     try:
@@ -210,4 +212,4 @@ def _failed(reason: str, key: str, source: str, target: Target, diagnostics: str
         path.write_text(source)
     except OSError as error:
         command += f"  # the region's text could not be written: {error}"
-    return CompileFailure(reason, diagnostics, command)
+    return CompileFailure(reason, run.diagnostics, command, run.cause or Cause.ERROR)

@@ -116,6 +116,9 @@ IN_BACKWARD = "dovetail.in_backward"
 REASON = "dovetail.reason"
 """`torch.operator`: it is a library call, and why."""
 
+FALLBACK = "dovetail.fallback"
+"""Library calls: it is one for want of compiled code, not by choice."""
+
 STRIDES = "dovetail.strides"
 """Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
 it. A list has an array of them; unit stands for what is no value (decision 24)."""

@@ -9,22 +9,24 @@ from collections.abc import Iterator, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DONATED, REASON, SAVED
+from dovetail.dialects.attributes import DONATED, FALLBACK, REASON, SAVED
 from dovetail.dialects.reading import argument_facts
 
-FALLBACK = "fallback: "
 
-
-def extern(name: str, reason: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> ir.Operation:
+def extern(
+    name: str, reason: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], is_fallback: bool = False
+) -> ir.Operation:
     """Builds a call of the ATen overload `name` ("aten.mm.default"), operands in schema order.
 
     A `torch.operator` declares no effects: it stays where it is, and is never merged or removed. `reason` says why the
-    op is not compiled; see `FALLBACK`.
+    op is not compiled, which nobody wanted if it `is_fallback`.
     """
-    attributes = {
+    attributes: dict[str, ir.Attribute] = {
         "name": ir.StringAttr.get(f"torch.{name.removesuffix('.default')}"),
         REASON: ir.StringAttr.get(reason),
     }
+    if is_fallback:
+        attributes[FALLBACK] = ir.UnitAttr.get()
     return ir.Operation.create("torch.operator", results=list(results), operands=list(operands), attributes=attributes)
 
 
@@ -36,6 +38,11 @@ def is_extern(op: ir.Operation) -> bool:
 def reason(op: ir.Operation) -> str:
     """Why the library call `op` is not compiled."""
     return ir.StringAttr(op.attributes[REASON]).value
+
+
+def is_fallback(op: ir.Operation) -> bool:
+    """Whether `op` is a library call for want of compiled code."""
+    return is_extern(op) and FALLBACK in op.attributes
 
 
 def saved_kinds(forward: func.FuncOp) -> list[str]:
@@ -54,5 +61,5 @@ def fallbacks(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
     for function_op in module.body.operations:
         for block in function_op.operation.regions[0].blocks:
             for op in block.operations:
-                if is_extern(op.operation) and reason(op.operation).startswith(FALLBACK):
-                    yield op.operation, reason(op.operation).removeprefix(FALLBACK)
+                if is_fallback(op.operation):
+                    yield op.operation, reason(op.operation)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SAVED
-from dovetail.dialects.calls import FALLBACK, is_extern, reason
+from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.reading import Role, role
 from dovetail.dialects.regions import regions
@@ -26,7 +26,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             stats.ops[placement] += 1
             stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op)
             if is_extern(op):
-                stats.library_calls[(control_flow_name(op) or aten_name(op), reason(op))] += 1
+                stats.library_calls[(control_flow_name(op) or aten_name(op), _reason(op))] += 1
     stats.saved_bytes += _saved_bytes(module)
 
 
@@ -39,12 +39,17 @@ def _operations(function_op: ir.OpView) -> Iterator[ir.Operation]:
 def _placement(op: ir.Operation, in_region: bool) -> str | None:
     """Where a torch op runs; None for what is no work of its own (constants, calls, reads)."""
     if is_extern(op):
-        return "fallback" if reason(op).startswith(FALLBACK) else "library"
+        return "fallback" if is_fallback(op) else "library"
     if aten_name(op) is None:
         return None
     if kind(op) is Kind.VIEW:
         return "view"
     return "region" if in_region else None
+
+
+def _reason(op: ir.Operation) -> str:
+    """Why the library call `op` is one, as the counts show it."""
+    return f"fallback: {reason(op)}" if is_fallback(op) else reason(op)
 
 
 def _saved_bytes(module: ir.Module) -> int:

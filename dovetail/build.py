@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_mlir import ir
 
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.compiler_runs import TIMED_OUT
+from dovetail.backends.compiler_runs import Cause
 from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
@@ -100,7 +100,7 @@ class _Splits:
 
 def _answer(module: ir.Module, name: str, failure: CompileFailure, splits: _Splits) -> Pipeline:
     """The passes that take region `name`, which failed, out of the module."""
-    cost = TIME_OUT_SPLITS if failure.reason.startswith(TIMED_OUT) else 1
+    cost = TIME_OUT_SPLITS if failure.cause is Cause.TIME_OUT else 1
     if halves(regions(module)[name]) is not None and splits.take(name, cost):
         log.info("region %s is split: %s", name, failure.reason)
         current().splits += 1

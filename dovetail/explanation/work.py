@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
-from dovetail.dialects.calls import FALLBACK, is_extern, reason
+from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
@@ -97,10 +97,7 @@ def library_calls(origins: Origins) -> tuple[Op, ...]:
     """What runs through ATen, in order, and why."""
     hosts = [each for each in origins.module.functions.values() if not (each.is_external or role(each) is Role.REGION)]
     ops = [op for each in hosts for op in body(each) if is_extern(op)]
-    return tuple(
-        Op(name_of(op), line(op.location), reason(op).removeprefix(FALLBACK), reason(op).startswith(FALLBACK))
-        for op in ops
-    )
+    return tuple(Op(name_of(op), line(op.location), reason(op), is_fallback(op)) for op in ops)
 
 
 def is_work(op: ir.Operation) -> bool:

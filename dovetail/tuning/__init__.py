@@ -15,7 +15,7 @@ from dovetail.passes.pipeline import Pipeline, chosen_pipeline, library_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.plans import unavailable
 from dovetail.runtime.stats import current
-from dovetail.tuning.alternatives import LIBRARY, SPLIT, Alternative, alternatives_of, is_right
+from dovetail.tuning.alternatives import LIBRARY, SPLIT, WAYS, Alternative, alternatives_of, is_right
 from dovetail.tuning.stopwatch import seconds_per_call
 
 _FORM = "dovetail-tuning-1"
@@ -86,5 +86,4 @@ def _pipeline(names: list[str], chosen: str, figures: dict[str, float]) -> Pipel
         parts = [f"{name}_{number}" for name in names for number in (0, 1)]
         splits = (each for name in names for each in split_pipeline(name))
         return (*splits, *chosen_pipeline(parts, measured))
-    variant, driver = chosen.split(" on ")
-    return chosen_pipeline(names, measured, variant, driver)
+    return chosen_pipeline(names, measured, WAYS[chosen].variant, WAYS[chosen].driver)

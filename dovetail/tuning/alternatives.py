@@ -27,6 +27,21 @@ LIBRARY, SPLIT = "library", "split"
 
 
 @dataclass(frozen=True)
+class Way:
+    """A region compiled in a `variant` and run by a `driver`. Figures are kept under its text."""
+
+    variant: str
+    driver: str
+
+    def __str__(self) -> str:
+        return f"{self.variant} on {self.driver}"
+
+
+WAYS = {str(way): way for way in (Way(variant, driver) for variant in VARIANTS for driver in DRIVERS)}
+"""By their texts, in the order in which they are measured."""
+
+
+@dataclass(frozen=True)
 class Alternative:
     """A way to run a region: a call of it runs the region on inputs of its own and returns the results."""
 
@@ -53,11 +68,11 @@ def alternatives_of(
     generator = torch.Generator().manual_seed(0)
     run = _Runs([_random(info, generator) for info in infos], timeout, cache)
     updates = any(op.name == LOAD for op in body(region))
-    found: list[Alternative | None] = []
-    for variant in VARIANTS if not updates else ("default",):
-        for driver in DRIVERS:
-            name = f"{variant} on {driver}"
-            found.append(run.compiled(name, _alone(region), target.variant(variant), driver))
+    found: list[Alternative | None] = [
+        run.compiled(name, _alone(region), target.variant(way.variant), way.driver)
+        for name, way in WAYS.items()
+        if way.variant == "default" or not updates
+    ]
     if not updates and halves(region) is not None:
         found.append(run.compiled(SPLIT, _after(SplitRegionPass("region"), _alone(region)), target))
     if not updates:

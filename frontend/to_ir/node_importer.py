@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
-from dovetail.dialects.calls import FALLBACK, extern
+from dovetail.dialects.calls import extern
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import torch_type
@@ -66,10 +66,10 @@ class NodeImporter(GraphNodeImporter):
         """Makes `op`, on behalf of `node`, state how its operands lie in memory, if it may see that."""
         state_strides(op, schema, args, kwargs, self.operand_strides.get(node.name))
 
-    def call(self, loc, node, name: str, reason: str, operands, results) -> ir.Operation:
+    def call(self, loc, node, name: str, reason: str, operands, results, is_fallback: bool = False) -> ir.Operation:
         """Builds a library call on behalf of `node`."""
         with loc:
-            op = extern(name, reason, operands, results)
+            op = extern(name, reason, operands, results, is_fallback)
         self.mark_backward(node, op)
         return op
 
@@ -110,14 +110,14 @@ class NodeImporter(GraphNodeImporter):
             raise UnsupportedError(f"{source_line(node)}: higher-order operator {target} is not supported yet")
         handler(self, loc, node)
 
-    def _import_extern(self, loc, node, target, reason: str = EFFECT_REASON) -> None:
+    def _import_extern(self, loc, node, target, reason: str = EFFECT_REASON, is_fallback: bool = False) -> None:
         schema = target._schema
         results = self._unpack_node_result_types(node, schema)
         if len(results) > 1:
             self._multi_result_nodes.add(node)
         name = f"{target.namespace}.{target._opname}.{target._overloadname}"
         operands = self._operands(loc, node, schema)
-        op = self.call(loc, node, name, reason, operands, results)
+        op = self.call(loc, node, name, reason, operands, results, is_fallback)
         self.state_strides(node, op, schema, node.args, node.kwargs)
         for index, value in enumerate(op.results):
             self.bind_node_value(node, value, index)
@@ -143,7 +143,7 @@ class NodeImporter(GraphNodeImporter):
         """
         base, source, dim, start, end, step = _slice_arguments(node)
         if step != 1:
-            self._import_extern(loc, node, node.target, f"{FALLBACK}slice_scatter with step {step}")
+            self._import_extern(loc, node, node.target, f"slice_scatter with step {step}", is_fallback=True)
             return
         kept = [(0, start), (end, base.meta["val"].size(dim))]
         before, after = (self._slice(loc, base, dim, *each) if each[0] < each[1] else None for each in kept)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import FALLBACK
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, kind
@@ -28,6 +29,8 @@ def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: 
             raise fail(op, pass_name, f"has no place in '@{name}', expected an op of {', '.join(_DIALECTS)}")
         if dialect == "dovetail" and op.name not in allowed:
             raise fail(op, pass_name, f"has no place in '@{name}' at level '{level}'")
+        if FALLBACK in op.attributes and not (is_extern(op) and isinstance(op.attributes[FALLBACK], ir.UnitAttr)):
+            raise fail(op, pass_name, f"expects '{FALLBACK}', without a value, on library calls alone")
         if dialect == "torch" and level in _HOST_LEVELS and _computes(op):
             raise fail(op, pass_name, f"computes in '@{name}' at level '{level}', expected a call or a view")
 

@@ -9,7 +9,9 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.rewriting.cloning import clone
 
 
-def clone_as_library_call(op: ir.Operation, values: dict[ir.Value, ir.Value], reason: str) -> None:
+def clone_as_library_call(
+    op: ir.Operation, values: dict[ir.Value, ir.Value], reason: str, is_fallback: bool = False
+) -> None:
     """Builds a library call with `reason` that does what `op` does, operands and results going through `values`.
 
     Views and Python's values are no calls: they are cloned as they are. A copy is a copy.
@@ -20,6 +22,6 @@ def clone_as_library_call(op: ir.Operation, values: dict[ir.Value, ir.Value], re
     cloned, name = clone(op, values), aten_name(op)
     if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
         return
-    made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results])
+    made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results], is_fallback)
     values.update(zip(op.results, made.results, strict=True))
     cloned.erase()

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, STRIDES
-from dovetail.dialects.calls import FALLBACK, extern
+from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, role
 from dovetail.dialects.torch_facts.ops import aten_name
@@ -101,8 +101,8 @@ class _Outliner:
         if name is None:
             raise fail(op, OutlineRegionsPass.name, "can't be called on the host: it is no ATen op")
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
-        text = reason if placement == "library" else f"{FALLBACK}{reason}"
-        made = extern(name, text, list(cloned.operands), [value.type for value in op.results])
+        types = [value.type for value in op.results]
+        made = extern(name, reason, list(cloned.operands), types, is_fallback=placement != "library")
         if STRIDES in op.attributes:
             made.attributes[STRIDES] = op.attributes[STRIDES]
         self.values.update(zip(op.results, made.results, strict=True))

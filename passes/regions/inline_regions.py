@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
-from dovetail.dialects.calls import FALLBACK
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
@@ -29,7 +28,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     a new one.
 
     Before:  `%d = alloc; call @region(%a, %d); %v = torch.copy.to_vtensor %d`
-    After:   `%v = torch.operator "torch.aten.relu"(%a) {dovetail.reason = "fallback: ..."}`
+    After:   `%v = torch.operator "torch.aten.relu"(%a) {dovetail.fallback, dovetail.reason = "..."}`
     """
 
     regions: str = ""
@@ -47,7 +46,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
             if any(map(_is_destination, (operand for call in called.get(name, ()) for operand in call.operands))):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
-                _inline(call, found[name], FALLBACK + self.reason if self.fallback else self.reason)
+                _inline(call, found[name], self.reason, self.fallback)
             found[name].operation.erase()
 
 
@@ -66,7 +65,7 @@ def _is_destination(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)
 
 
-def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
+def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bool) -> None:
     arguments = list(region.body.blocks[0].arguments)
     values: dict[ir.Value, ir.Value] = dict(zip(arguments, call.operands, strict=True))
     taken = set(map(memory_root, call.operands))
@@ -78,7 +77,7 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str) -> None:
                 elif op.name == LOAD:
                     values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
-                    clone_as_library_call(op, values, reason)
+                    clone_as_library_call(op, values, reason, is_fallback)
     into = [value.owner for value in call.operands if is_memory(value)]
     call.operation.erase()
     for memory in into:

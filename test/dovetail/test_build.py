@@ -5,11 +5,12 @@ import torch
 
 import dovetail
 from dovetail import loading
+from dovetail.backends.compiler_runs import Cause
 from dovetail.backends.iree import CompileFailure, compile_regions
 from dovetail.errors import StrictError
 
 
-def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV") -> list[int]:
+def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV", cause: Cause = Cause.CRASH) -> list[int]:
     """Makes each region with one of `ops` in it fail; the list gets the number of regions of each round."""
     rounds: list[int] = []
 
@@ -17,7 +18,7 @@ def _failing_on(monkeypatch, *ops: str, reason: str = "crash: SIGSEGV") -> list[
         rounds.append(len(texts))
         bad = {name for name, text in texts.items() if any(f"torch.aten.{op} " in text for op in ops)}
         good = {name: text for name, text in texts.items() if name not in bad}
-        failure = CompileFailure(reason, "", "iree-compile FILE")
+        failure = CompileFailure(reason, "", "iree-compile FILE", cause)
         return {**compile_regions(good, target, **options), **dict.fromkeys(bad, failure)}
 
     monkeypatch.setattr(loading, "compile_regions", compiled)
@@ -62,7 +63,7 @@ def test_splits_are_bounded(monkeypatch):
 
 def test_time_outs_cost_more_splits(monkeypatch):
     """Would catch minutes of waiting: a part of a region that hangs is likely to hang, too."""
-    _failing_on(monkeypatch, "exp", reason="time-out after 120 s")
+    _failing_on(monkeypatch, "exp", reason="time-out after 120 s", cause=Cause.TIME_OUT)
     stats = _run(_nine_ops)
     assert stats.splits == 2
     assert stats.ops["region"] > 0

@@ -380,7 +380,7 @@ module attributes {dovetail.level = "regions"} {
   func.func private @guard(!r {dovetail.name = "x"}, !r {dovetail.name = "y"}) attributes {dovetail.mutated = 1 : i64, dovetail.role = "guard"}
   func.func @forward(%x: !r, %y: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    %1 = torch.operator "torch.aten.conj_physical"(%0) {dovetail.reason = "fallback: no rule"} : (!v) -> !v
+    %1 = torch.operator "torch.aten.conj_physical"(%0) {dovetail.fallback, dovetail.reason = "no rule"} : (!v) -> !v
     %a = "dovetail.alloc"() : () -> !m
     call @forward_region_0(%0, %1, %a) : (!v, !v, !m) -> ()
     %2 = torch.copy.to_vtensor %a : !v

@@ -11,7 +11,7 @@ module attributes {dovetail.level = "program"} {
   }
   func.func @forward(%x: !r) -> (!r, !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    %1 = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "fallback: a test"} : (!v) -> !v
+    %1 = torch.operator "torch.aten.exp"(%0) {dovetail.fallback, dovetail.reason = "a test"} : (!v) -> !v
     %2 = torch.aten.detach %1 : !v -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got memory that is handed out already (in pass 'verify-level')}}
@@ -49,7 +49,7 @@ module attributes {dovetail.level = "program"} {
   func.func private @apply(!r) -> !r attributes {dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"}
   func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    %1 = torch.operator "torch.aten.exp"(%0) {dovetail.reason = "fallback: a test"} : (!v) -> !v
+    %1 = torch.operator "torch.aten.exp"(%0) {dovetail.fallback, dovetail.reason = "a test"} : (!v) -> !v
     %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
     %2 = "dovetail.copy"(%0) : (!v) -> !v
     return %o, %2 : !r, !v

@@ -25,7 +25,7 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[MM:.*]] = torch.operator "torch.aten.mm"(%[[D1]], %[[D2]]) {dovetail.reason = "library kernel: contraction"}
   // COM: What reads the library call comes after it; the view moves inside.
   // CHECK: %[[R:.*]] = call @forward_region_1(%[[MM]])
-  // CHECK: %[[S:.*]] = torch.operator "torch.aten.sinc"(%[[R]]) {dovetail.reason = "fallback: no rule"}
+  // CHECK: %[[S:.*]] = torch.operator "torch.aten.sinc"(%[[R]]) {dovetail.fallback, dovetail.reason = "no rule"}
   // CHECK: "dovetail.own"(%[[S]])
   func.func @forward(%x: !rm, %y: !rm) -> (!rm, !rm {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
     %zero = torch.constant.int 0

@@ -12,7 +12,7 @@
 
 // MISSING: 'builtin.module' op has no region '@backward_region_0', it has @forward_region_0, @forward_region_1
 // BOTH-NOT: _region_
-// BOTH-COUNT-3: {dovetail.reason = "fallback: took 3 s, too long (killed)"}
+// BOTH-COUNT-3: {dovetail.fallback, dovetail.reason = "took 3 s, too long (killed)"}
 // BOTH-NOT: dovetail.alloc
 // NONE: call @forward_region_0
 // NONE: call @forward_region_1
@@ -25,8 +25,8 @@ module attributes {dovetail.level = "regions"} {
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK-NEXT: %[[X:.*]] = "dovetail.read"
-  // CHECK: %[[EXP:.*]] = torch.operator "torch.aten.exp"(%[[X]]) {dovetail.reason = "fallback: crashed"}
-  // CHECK: %[[SUM:.*]] = torch.operator "torch.aten.add.Tensor"(%[[EXP]], %[[X]], %{{.*}}) {dovetail.reason = "fallback: crashed"}
+  // CHECK: %[[EXP:.*]] = torch.operator "torch.aten.exp"(%[[X]]) {dovetail.fallback, dovetail.reason = "crashed"}
+  // CHECK: %[[SUM:.*]] = torch.operator "torch.aten.add.Tensor"(%[[EXP]], %[[X]], %{{.*}}) {dovetail.fallback, dovetail.reason = "crashed"}
   // CHECK: %[[B:.*]] = "dovetail.alloc"
   // CHECK-NEXT: call @forward_region_1(%[[SUM]], %[[B]])
   // CHECK-NEXT: %[[R:.*]] = torch.copy.to_vtensor %[[B]]

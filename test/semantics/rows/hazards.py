@@ -133,12 +133,12 @@ ROWS = [
         lambda: [numbers()[:5].clone(), numbers()[:16].reshape(1, 1, 4, 4).clone()],
         """
             CHECK: torch.operator "torch.aten.logcumsumexp"(
-            CHECK-SAME: dovetail.reason = "fallback: no row in dialects/torch_facts/rows"
+            CHECK-SAME: dovetail.fallback, dovetail.reason = "no row in dialects/torch_facts/rows"
             CHECK: torch.operator "torch.aten.index.Tensor"(
             CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
         """,
         Malformed(
-            r'dovetail.reason = "fallback: no row in dialects/torch_facts/rows", ',
+            r'dovetail.fallback, dovetail.reason = "no row in dialects/torch_facts/rows", ',
             "",
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
