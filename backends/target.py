@@ -77,8 +77,24 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "aggressive-fusion": {"aggressive_fusion": True},
 }
 
-DRIVERS = ("plan", "local-sync", "local-task")
-"""What launches a region: its plan; or a driver of IREE's, the calling thread or a pool of threads."""
+IREE_DRIVERS = ("local-sync", "local-task")
+"""Drivers of IREE's runtime: the calling thread, and a pool of threads."""
+
+DRIVERS = ("plan", *IREE_DRIVERS)
+"""What launches a region: its plan, or a driver of IREE's."""
+
+LOCAL_TASK_BYTES = 2 << 20
+"""Bytes read and written by a region from which the thread pool ("local-task") beats the calling thread.
+
+Waking the pool costs 10-60 us. On 2 cores the two met at 0.5 MiB for softmax and 4-8 MiB for an addition and a layer
+norm; 2 MiB lies between (table in docs/iree-region-abi.md). A caller that knows a region to compute much per byte may
+count its bytes more than once.
+"""
+
+
+def choose_driver(work_bytes: int) -> str:
+    """The IREE driver for a region that reads and writes `work_bytes` a call."""
+    return "local-task" if work_bytes >= LOCAL_TASK_BYTES else "local-sync"
 
 
 def host_cpu() -> str:

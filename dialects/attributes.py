@@ -147,7 +147,7 @@ VARIANT = "dovetail.variant"
 """Regions that were tuned: how it is compiled."""
 
 DRIVER = "dovetail.driver"
-"""Regions that were tuned: what runs it."""
+"""Regions, after `choose-drivers`: the driver of IREE's runtime that runs it where it has no launch plan."""
 
 MEASURED = "dovetail.measured"
 """Regions that were tuned: the figures by which that was chosen."""

@@ -14,21 +14,22 @@ from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
 CHOICE = (VARIANT, DRIVER, MEASURED)
-"""On a region: how it is compiled and what runs it, where tuning chose that, and the figures that it chose by."""
+"""On a region: how it is compiled, where tuning chose that, what runs it, and the figures that tuning chose by."""
 
 
-def choice(region: func.FuncOp, name: str, otherwise: str, valid: Collection[str] | None = None) -> str:
+def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: Collection[str] | None = None) -> str:
     """What `region` says under `name`, one of `CHOICE`.
 
     Raises:
-        ModuleError: if that is none of the words that are `valid`, where they are given, with the location.
+        ModuleError: if that is none of the words that are `valid`, where they are given, with the location; if it says
+            nothing, and there is no `otherwise`.
     """
-    if name not in region.attributes:
+    if name not in region.attributes and otherwise is not None:
         return otherwise
-    stated = region.attributes[name]
+    stated = region.attributes[name] if name in region.attributes else None  # noqa: SIM401 (not a Python dict)
     if not isinstance(stated, ir.StringAttr) or (valid is not None and stated.value not in valid):
         expected = ", ".join(valid or ["a string"])
-        raise ModuleError(f"{region.location}: expects '{name}' to be {expected}, got {stated}")
+        raise ModuleError(f"{region.location}: expects '{name}' to be {expected}, got {stated or 'none'}")
     return stated.value
 
 

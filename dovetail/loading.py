@@ -9,19 +9,19 @@ from torch_mlir import ir
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, Outcome, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.backends.target import IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER, VARIANT
 from dovetail.dialects.plans import code_of, digest, import_plans, plans
-from dovetail.dialects.regions import choice, region_bytes, region_texts, regions
+from dovetail.dialects.regions import choice, region_texts, regions
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
-from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable, unloadable
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
 
-# A region's text, the variant that it is compiled in, and the driver that runs it.
+# A region's text, the variant that it is compiled in, and the driver that runs it without a plan.
 Made = tuple[str, str, str]
 
 
@@ -77,13 +77,13 @@ def launchable(
 
 
 def made(module: ir.Module) -> dict[str, Made]:
-    """What decides each region's executable: tuning's choice, or else the default variant and its size."""
-    texts, moved = region_texts(module), region_bytes(module)
+    """What decides each region's executable: its text, the variant that tuning chose, and what runs it."""
+    texts = region_texts(module)
     return {
         name: (
             texts[name],
             choice(region, VARIANT, "default", VARIANTS),
-            _runtime_driver(choice(region, DRIVER, "plan", DRIVERS), moved[name]),
+            choice(region, DRIVER, valid=IREE_DRIVERS),
         )
         for name, region in regions(module).items()
     }
@@ -97,11 +97,6 @@ def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
         if op and isinstance(each, ThroughRuntime):
             found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"
     return found
-
-
-def _runtime_driver(chosen: str, moved: int) -> str:
-    """The driver of IREE's for a region that has no plan."""
-    return choose_driver(moved) if chosen == "plan" else chosen
 
 
 def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:

@@ -27,6 +27,7 @@ from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.placement.plan_epilogue import PlanEpiloguePass
+from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.choose_variant import ChooseVariantPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
@@ -82,6 +83,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         ProveInPlacePass(),
         # After it, since it makes regions too.
         LimitRegionsPass(),
+        # After whatever makes a region.
+        ChooseDriversPass(),
         # After whatever makes a region or a library call: it decides who uses memory, and until when.
         PlanMemoryPass(),
         VerifyMemoryPass(),
@@ -97,7 +100,13 @@ def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:
 
 def split_pipeline(region: str) -> Pipeline:
     """What to try first when IREE did not compile `region`."""
-    return (SplitRegionPass(region), PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+    return (
+        SplitRegionPass(region),
+        ChooseDriversPass(),
+        PlanMemoryPass(),
+        VerifyMemoryPass(),
+        VerifyLevelPass("regions"),
+    )
 
 
 def library_pipeline(regions: list[str], reason: str) -> Pipeline:
@@ -106,8 +115,8 @@ def library_pipeline(regions: list[str], reason: str) -> Pipeline:
     return (inline, PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
 
 
-def chosen_pipeline(regions: list[str], measured: str, variant: str = "default", driver: str = "") -> Pipeline:
-    """What to run when a way to compile and run `regions` was measured to be the fastest; no `driver`: by size."""
+def chosen_pipeline(regions: list[str], measured: str, variant: str = "", driver: str = "") -> Pipeline:
+    """What to run when a way to compile and run `regions` was measured to be the fastest; none: as it would be."""
     return (ChooseVariantPass("+".join(regions), variant, driver, measured), VerifyLevelPass("regions"))
 
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from torch_mlir import ir
 
 from dovetail.backends.iree import CompiledRegion
-from dovetail.backends.target import COMPILER_PACKAGE, DRIVERS, Target, host_cpu
+from dovetail.backends.target import COMPILER_PACKAGE, IREE_DRIVERS, Target, host_cpu
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
-from dovetail.dialects.regions import choice, region_bytes, regions
+from dovetail.dialects.regions import choice, regions
 from dovetail.errors import ArtifactError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
-from dovetail.runtime.launch import Executable, choose_driver
+from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable
 from dovetail.runtime.stats import current
 
@@ -92,7 +92,7 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launc
         codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
         _check_digests(codes, {*planned.values(), *(each["file"] for each in made.values())})
         module = parse_module(files[MODULE].decode(), make_context())
-        drivers = _drivers(module)
+        drivers = {name: choice(region, DRIVER, valid=IREE_DRIVERS) for name, region in regions(module).items()}
         stated = {name: _plan_file(code_of(plan)) for name, plan in plans(module).items()}
     differing = {name for name, _ in stated.items() ^ planned.items()}
     differing |= made.keys() ^ (drivers.keys() - stated.keys())
@@ -195,13 +195,6 @@ def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launc
         return {}
     current().launches.update("plan" for _ in found)
     return {name: load_plan(plan, codes[_plan_file(code_of(plan))]) for name, plan in found.items()}
-
-
-def _drivers(module: ir.Module) -> dict[str, str]:
-    """What runs each region: tuning's choice where the IR has one, else what its size suggests."""
-    moved = region_bytes(module)
-    chosen = {name: choice(region, DRIVER, "plan", DRIVERS) for name, region in regions(module).items()}
-    return {name: choose_driver(moved[name]) if driver == "plan" else driver for name, driver in chosen.items()}
 
 
 def _executables(

@@ -17,14 +17,6 @@ from dovetail.backends.iree import CompiledRegion
 ALIGNMENT = 64
 """Bytes. IREE's CPU code assumes it, and faults on less; torch allocates to it, but views may start anywhere."""
 
-LOCAL_TASK_BYTES = 2 << 20
-"""Bytes read and written by a region from which the thread pool ("local-task") beats the calling thread.
-
-Waking the pool costs 10-60 us. On 2 cores the two met at 0.5 MiB for softmax and 4-8 MiB for an addition and a layer
-norm; 2 MiB lies between (table in docs/iree-region-abi.md). A caller that knows a region to compute much per byte may
-count its bytes more than once.
-"""
-
 MAX_BINDINGS = 64
 """Sets of addresses that an executable remembers. Then it forgets all, so that fresh addresses can't fill memory."""
 
@@ -52,11 +44,6 @@ _no_results = iree.VmVariantList(0)
 _nowhere = torch.empty(ALIGNMENT, dtype=torch.uint8)
 
 
-def choose_driver(work_bytes: int) -> str:
-    """The IREE driver for a region that reads and writes `work_bytes` a call."""
-    return "local-task" if work_bytes >= LOCAL_TASK_BYTES else "local-sync"
-
-
 def prepare(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor itself where IREE can import it, else a contiguous, aligned, detached copy: `is` tells which."""
     if _importable(tensor):
@@ -82,7 +69,7 @@ class Executable:
 
     Args:
         compiled: from `backends.iree.compile_regions`.
-        driver: "local-sync" runs on the calling thread, "local-task" on IREE's thread pool (`choose_driver`).
+        driver: "local-sync" runs on the calling thread, "local-task" on IREE's thread pool.
         name: what errors call this region.
     """
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
+from dovetail.dialects.attributes import DRIVER, MEASURED, PLAN, VARIANT
 from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, body, role
+from dovetail.dialects.reading import Role, body, referred, role
 from dovetail.dialects.regions import choice
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -76,6 +76,7 @@ def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> 
 
 def regions(origins: Origins) -> tuple[Region, ...]:
     """What is compiled, in order."""
+    planned = {referred(each, PLAN) for each in origins.module.of(Role.PLAN).values()}
     found = []
     for name, function_op in origins.module.regions.items():
         ops = [op for op in body(function_op) if is_work(op)]
@@ -83,14 +84,15 @@ def regions(origins: Origins) -> tuple[Region, ...]:
         names = tuple(name_of(op) for op in ops)
         places = tuple(each for each in lines if each)
         measured = choice(function_op, MEASURED, "")
-        found.append(Region(name, len(ops), names, places, _tuned(function_op) if measured else "", measured))
+        tuned = _tuned(function_op, name in planned) if measured else ""
+        found.append(Region(name, len(ops), names, places, tuned, measured))
     return tuple(found)
 
 
-def _tuned(region: func.FuncOp) -> str:
-    """What tuning chose for `region`; the parts of one that it split are run by what suits their size."""
-    driver = choice(region, DRIVER, "")
-    return f"{choice(region, VARIANT, '')} on {driver}" if driver else "split"
+def _tuned(region: func.FuncOp, is_planned: bool) -> str:
+    """What tuning chose for `region`; the parts of one that it split are in no variant."""
+    variant = choice(region, VARIANT, "")
+    return f"{variant} on {'plan' if is_planned else choice(region, DRIVER, '')}" if variant else "split"
 
 
 def library_calls(origins: Origins) -> tuple[Op, ...]:

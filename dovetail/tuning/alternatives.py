@@ -11,17 +11,19 @@ from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
-from dovetail.backends.target import DRIVERS, VARIANTS, Target
+from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
+from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.regions import region_bytes, region_texts
+from dovetail.dialects.regions import choice, region_texts, regions
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
+from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
-from dovetail.runtime.launch import choose_driver, prepare
+from dovetail.runtime.launch import prepare
 
 LIBRARY, SPLIT = "library", "split"
 
@@ -131,11 +133,13 @@ class _Runs:
 
         None if one does not compile, or `driver` would not launch it: plans are used wherever there are any.
         """
-        texts, moved = region_texts(module), region_bytes(module)
+        ChooseDriversPass().run(module)
+        texts, stated = region_texts(module), regions(module)
         outcomes = launchable(texts, target, self.timeout, self.cache)
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():
-            code = loaded(outcome, driver if driver not in (None, "plan") else choose_driver(moved[region]), region)
+            chosen = driver if driver in IREE_DRIVERS else choice(stated[region], DRIVER)
+            code = loaded(outcome, chosen, region)
             is_plan = isinstance(code, LaunchPlan)
             if isinstance(code, CompileFailure) or (driver is not None and is_plan != (driver == "plan")):
                 return None

@@ -13,6 +13,7 @@ from dovetail.passes.in_place.verify_in_place import broken_proofs
 from dovetail.passes.levels.check_backward_facts import check_backward_facts
 from dovetail.passes.levels.check_border import check_border
 from dovetail.passes.levels.check_control_flow import check_control_flow
+from dovetail.passes.levels.check_driver import check_driver
 from dovetail.passes.levels.check_guard import check_guard
 from dovetail.passes.levels.check_ops import check_ops, check_region_ops
 from dovetail.passes.levels.check_own_memory import check_own_memory
@@ -70,6 +71,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
                     check_guard(function_op, self.name)
                 case Role.REGION:
                     check_region_ops(found.bodies[name], self.name)
+                    if allowed is _LOWERED:
+                        check_driver(function_op, self.name)
                 case Role.SUBGRAPH:
                     self._check_host(name, found.bodies[name], _IN_SUBGRAPHS.get(self.level, ""))
                 case stated if stated in allowed:

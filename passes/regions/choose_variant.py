@@ -15,7 +15,7 @@ from dovetail.passes.base import Pass, fail
 class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
     """Writes what tuning chose to `regions` (symbols joined by `+`), and the figures that it chose by.
 
-    Without a `driver` the size of a region decides what runs it.
+    A `driver` of "plan" changes nothing: a region that has a plan is run by it.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"}`
     After:   `func @region(...) attributes {dovetail.driver = "local-sync", dovetail.measured = "...",
@@ -23,7 +23,7 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
     """
 
     regions: str = ""
-    variant: str = "default"
+    variant: str = ""
     driver: str = ""
     measured: str = ""
 
@@ -39,6 +39,7 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
             if name not in found:
                 known = ", ".join(f"@{region}" for region in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
-            for key, value in ((VARIANT, self.variant), (DRIVER, self.driver), (MEASURED, self.measured)):
+            driver = "" if self.driver == "plan" else self.driver
+            for key, value in ((VARIANT, self.variant), (DRIVER, driver), (MEASURED, self.measured)):
                 if value:
                     found[name].attributes[key] = ir.StringAttr.get(value)

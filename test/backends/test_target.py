@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from dovetail.backends import target as target_module
-from dovetail.backends.target import VARIANTS, Target, target_for_device
+from dovetail.backends.target import LOCAL_TASK_BYTES, VARIANTS, Target, choose_driver, target_for_device
 from dovetail.errors import OptionError
 
 
@@ -43,3 +43,9 @@ def test_unsupported_device_is_named_with_the_valid_ones():
     assert target_for_device("cpu") == Target()
     with pytest.raises(OptionError, match=r"^unsupported device 'tpu'; expected one of: cpu$"):
         target_for_device("tpu")
+
+
+def test_small_work_stays_on_the_calling_thread():
+    """Waking the pool costs more than a small region takes."""
+    assert choose_driver(LOCAL_TASK_BYTES - 1) == "local-sync"
+    assert choose_driver(LOCAL_TASK_BYTES) == "local-task"

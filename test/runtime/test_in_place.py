@@ -8,7 +8,7 @@ from differential import assert_same
 from torch import nn
 
 import dovetail
-from dovetail.runtime import launch
+from dovetail.backends import target
 
 WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
 
@@ -23,7 +23,7 @@ def copies_of(fn, *args, **options) -> dict[str, int]:
 @pytest.fixture(params=["local-sync", "local-task"])
 def driver(request, monkeypatch):
     """Runs every region on one driver."""
-    monkeypatch.setattr(launch, "LOCAL_TASK_BYTES", 0 if request.param == "local-task" else 1 << 60)
+    monkeypatch.setattr(target, "LOCAL_TASK_BYTES", 0 if request.param == "local-task" else 1 << 60)
     return request.param
 
 

@@ -12,7 +12,7 @@ import torch
 from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.target import Target
 from dovetail.runtime import launch
-from dovetail.runtime.launch import Executable, choose_driver, prepare
+from dovetail.runtime.launch import Executable, prepare
 
 DRIVERS = ["local-sync", "local-task"]
 ELEMENTS = {
@@ -210,9 +210,3 @@ def test_prepare_copies_only_what_iree_cannot_import():
         assert prepared.data_ptr() % launch.ALIGNMENT == 0
         assert not prepared.is_neg()
         assert not prepared.requires_grad
-
-
-def test_small_work_stays_on_the_calling_thread():
-    """Waking the pool costs more than a small region takes."""
-    assert choose_driver(launch.LOCAL_TASK_BYTES - 1) == "local-sync"
-    assert choose_driver(launch.LOCAL_TASK_BYTES) == "local-task"

@@ -177,7 +177,7 @@ def test_plans_are_measured_instead_of_drivers(measured, modules, monkeypatch):
     assert _run().tuned == {"undistributed on plan": 1}
     assert seen == [*(f"{variant} on plan" for variant in VARIANTS), "split", "library"]
     assert dovetail.stats().launches == {"plan": 1}
-    assert 'dovetail.driver = "plan"' in modules[0]
+    assert "dovetail.plan = @forward_region_0" in modules[0]
 
 
 def test_off_by_default(measured):

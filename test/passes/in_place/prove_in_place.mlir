@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,verify-level{level=regions}' --split-input-file | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,choose-drivers,verify-level{level=regions}' --split-input-file | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place' --remarks -o %t --split-input-file 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place' --run-check -o %t --split-input-file
 //
@@ -70,7 +70,7 @@ module attributes {dovetail.level = "regions"} {
     return
   }
   // CHECK-LABEL: func.func private @forward_update_0(
-  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[5],f32>, %[[B:[a-z0-9]+]]: !torch.tensor<[5],f32>) attributes {dovetail.role = "region"}
+  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[5],f32>, %[[B:[a-z0-9]+]]: !torch.tensor<[5],f32>) attributes {dovetail.driver = "local-sync", dovetail.role = "region"}
   // CHECK-NEXT: %[[OLD:.*]] = torch.copy.to_vtensor %[[B]]
   // CHECK: %[[NEW:.*]] = torch.aten.add.Tensor %[[OLD]], %[[A]]
   // CHECK-NEXT: torch.overwrite.tensor.contents %[[NEW]] overwrites %[[B]]

@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='verify-level{level=regions}' --split-input-file --verify-diagnostics
+// RUN: dovetail-opt %s --pass-pipeline='choose-drivers,verify-level{level=regions}' --split-input-file --verify-diagnostics
 //
 // Catches a module, changed by hand or by a pass, whose update in place would lose a value, reach the user's other
 // tensors, or leave arguments half updated. The first module is right; each of the others breaks one rule.

@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='choose-variant{regions=forward_region_0 variant=undistributed driver=local-task measured="undistributed on local-task 3.1 us"},verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='choose-variant{regions=forward_region_0 variant=undistributed driver=local-task measured="undistributed on local-task 3.1 us"},choose-drivers,verify-level{level=regions}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='choose-variant{regions=forward_region_0 measured="split 2.0 us"}' | FileCheck %s --check-prefix=SIZE
 // RUN: not dovetail-opt %s --pass-pipeline='choose-variant{regions=forward_region_7}' 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not dovetail-opt %s --pass-pipeline='choose-variant{variant=fast}' 2>&1 | FileCheck %s --check-prefix=VARIANT
@@ -33,14 +33,14 @@ module attributes {dovetail.level = "regions"} {
   // CHECK: func.func private @forward_region_0(
   // CHECK-SAME: attributes {dovetail.driver = "local-task", dovetail.measured = "undistributed on local-task 3.1 us", dovetail.role = "region", dovetail.variant = "undistributed"}
   // SIZE: func.func private @forward_region_0(
-  // SIZE-SAME: attributes {dovetail.measured = "split 2.0 us", dovetail.role = "region", dovetail.variant = "default"}
+  // SIZE-SAME: attributes {dovetail.measured = "split 2.0 us", dovetail.role = "region"}
   func.func private @forward_region_0(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.exp %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m
     return
   }
   // CHECK: func.func private @forward_region_1(
-  // CHECK-SAME: attributes {dovetail.role = "region"}
+  // CHECK-SAME: attributes {dovetail.driver = "local-sync", dovetail.role = "region"}
   func.func private @forward_region_1(%x: !v, %a: !m) attributes {dovetail.role = "region"} {
     %0 = torch.aten.neg %x : !v -> !v
     torch.overwrite.tensor.contents %0 overwrites %a : !v, !m

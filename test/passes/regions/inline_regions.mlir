@@ -1,5 +1,5 @@
 // RUN: dovetail-opt %s --pass-pipeline='inline-regions{regions=forward_region_0 reason=crashed}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='inline-regions{regions=forward_region_0 reason=crashed},verify-level{level=regions}' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='inline-regions{regions=forward_region_0 reason=crashed},choose-drivers,verify-level{level=regions}' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline='inline-regions{regions=forward_region_0+forward_region_1 reason="took 3 s, too long (killed)"}' | FileCheck %s --check-prefix=BOTH
 // RUN: dovetail-opt %s --pass-pipeline=inline-regions | FileCheck %s --check-prefix=NONE
 // RUN: not dovetail-opt %s --pass-pipeline='inline-regions{regions=backward_region_0}' 2>&1 | FileCheck %s --check-prefix=MISSING

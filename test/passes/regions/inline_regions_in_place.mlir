@@ -1,5 +1,5 @@
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_0},verify-level{level=regions}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_1},verify-level{level=regions}' | FileCheck %s --check-prefix=LATER
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_0},choose-drivers,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_1},choose-drivers,verify-level{level=regions}' | FileCheck %s --check-prefix=LATER
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_0}' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,inline-regions{regions=forward_update_1}' --run-check -o %t
 //

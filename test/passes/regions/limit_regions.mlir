@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='limit-regions,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='limit-regions,choose-drivers,verify-level{level=regions}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline=limit-regions --run-check -o %t
 //
 // Catches a region with more dependent reductions than IREE compiles in reasonable time, a cut in the wrong place (8 of

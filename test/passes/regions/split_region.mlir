@@ -1,6 +1,6 @@
-// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},verify-level{level=regions}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},verify-level{level=regions}' --run-check -o %t
-// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},split-region{region=forward_region_0_0},inline-regions{regions=forward_region_0_0_0},verify-level{level=regions}' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},choose-drivers,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},choose-drivers,verify-level{level=regions}' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='split-region{region=forward_region_0},split-region{region=forward_region_0_0},inline-regions{regions=forward_region_0_0_0},choose-drivers,verify-level{level=regions}' --run-check -o %t
 // RUN: not dovetail-opt %s --pass-pipeline='split-region{region=forward_region_1}' 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not dovetail-opt %s --pass-pipeline='split-region{region=backward_region_0}' 2>&1 | FileCheck %s --check-prefix=MISSING
 //
@@ -51,7 +51,7 @@ module attributes {dovetail.level = "regions"} {
   }
   // CHECK-NOT: func.func private @forward_region_0(
   // CHECK-LABEL: func.func private @forward_region_0_0(
-  // CHECK-SAME: %[[X0:.*]]: !torch.vtensor<[2,3],f32>, %[[A0:.*]]: !torch.tensor<[2,3],f32>, %[[C0:.*]]: !torch.tensor<[3,2],f32>, %[[M0:.*]]: !torch.tensor<[2,3],f32>) attributes {dovetail.role = "region"}
+  // CHECK-SAME: %[[X0:.*]]: !torch.vtensor<[2,3],f32>, %[[A0:.*]]: !torch.tensor<[2,3],f32>, %[[C0:.*]]: !torch.tensor<[3,2],f32>, %[[M0:.*]]: !torch.tensor<[2,3],f32>) attributes {dovetail.driver = "local-sync", dovetail.role = "region"}
   // CHECK: %[[EXP:.*]] = torch.aten.exp %[[X0]]
   // CHECK-NEXT: %[[NEG:.*]] = torch.aten.neg %[[EXP]]
   // COM: A view of an argument is stored by whoever; here the first part.

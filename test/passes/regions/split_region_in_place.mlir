@@ -1,5 +1,5 @@
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},verify-level{level=regions}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},inline-regions{regions=forward_update_0_1},verify-level{level=regions}' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},choose-drivers,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},inline-regions{regions=forward_update_0_1},choose-drivers,verify-level{level=regions}' --run-check -o %t
 // RUN: not dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},split-region{region=forward_update_0_0}' 2>&1 | FileCheck %s --check-prefix=ONE
 //
 // Catches a second part that reads an argument which the first part has overwritten, or that allocates, and so may fail,

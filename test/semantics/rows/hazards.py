@@ -101,8 +101,8 @@ ROWS = [
             CHECK: call @forward_region_0
         """,
         Malformed(
-            r'(func.func private @forward_region_0.*) attributes {dovetail.role = "region"}',
-            r"\1",
+            r'(func.func private @forward_region_0.*), dovetail.role = "region"}',
+            r"\1}",
             "'@forward_region_0' expects 'dovetail.role' to be",
         ),
         prepare=lambda x: (x[1:9],),

@@ -1,0 +1,27 @@
+"""Pass `choose-drivers`: says what runs each region without a launch plan."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.backends.target import choose_driver
+from dovetail.dialects.attributes import DRIVER
+from dovetail.dialects.regions import region_bytes, regions
+from dovetail.passes.base import Pass
+
+
+@dataclass(frozen=True)
+class ChooseDriversPass(Pass, name="choose-drivers", runs_at="regions"):
+    """Says of each region that does not yet which driver of IREE's runs it: its size decides.
+
+    Waking a pool of threads ("local-task") pays from some bytes a call; below, the calling thread does it all.
+
+    Before:  `func @region(...) attributes {dovetail.role = "region"}`
+    After:   `func @region(...) attributes {dovetail.driver = "local-sync", dovetail.role = "region"}`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        moved = region_bytes(module)
+        for name, region in regions(module).items():
+            if DRIVER not in region.attributes:
+                region.attributes[DRIVER] = ir.StringAttr.get(choose_driver(moved[name]), region.context)
