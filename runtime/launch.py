@@ -6,13 +6,15 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import iree.runtime as iree
 import torch
 from iree.runtime._binding import create_hal_driver
 
-from dovetail.backends.iree import CompiledRegion
+if TYPE_CHECKING:
+    from dovetail.backends.iree import CompiledRegion
+
 
 ALIGNMENT = 64
 """Bytes. IREE's CPU code assumes it, and faults on less; torch allocates to it, but views may start anywhere."""
@@ -73,7 +75,7 @@ class Executable:
         name: what errors call this region.
     """
 
-    def __init__(self, compiled: CompiledRegion, driver: str, name: str):
+    def __init__(self, compiled: "CompiledRegion", driver: str, name: str):
         self.driver = driver
         self.name = name
         self.compiled = compiled

@@ -19,8 +19,9 @@ from dovetail.dialects.reading import Module, Role, body, referred, role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
-from dovetail.runtime.guard import make_guard, read_guard
-from dovetail.runtime.program import load_plain_program, unboxed
+from dovetail.runtime.host import unboxed
+from dovetail.runtime.program import load_plain_program
+from dovetail.runtime.read_guard import make_guard, read_guard
 
 # Of library kernels, those that take places.
 _INDEXING = ("gather or scatter", "pooling")

@@ -13,7 +13,8 @@ from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
 from dovetail.runtime.guard import Guard as Check
-from dovetail.runtime.guard import Member, read_guard
+from dovetail.runtime.guard import Member
+from dovetail.runtime.read_guard import read_guard
 
 _SCOPE = re.compile(r"^[LG]\['(?P<name>[^']*)'\]")
 _ITEM = re.compile(r"\._(?:modules|parameters|buffers)\['(?P<name>[^']*)'\]")

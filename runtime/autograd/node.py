@@ -1,15 +1,18 @@
 """A compiled program as one node of PyTorch's autograd."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.kept import Slots, has_hooks, keep
-from dovetail.runtime.autograd.partial_backward import PartialBackward
-from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.stats import count_copy
+
+if TYPE_CHECKING:
+    from dovetail.runtime.autograd.partial_backward import PartialBackward
+    from dovetail.runtime.autograd.replay import Replay
 
 
 class CompiledCall(torch.autograd.Function):
@@ -25,8 +28,8 @@ def make_border(
     border: Border,
     forward: Callable,
     backward: Callable,
-    partial: PartialBackward,
-    replay: Replay,
+    partial: "PartialBackward",
+    replay: "Replay",
     interrupted: Interrupted | None,
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.

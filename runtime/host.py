@@ -1,0 +1,101 @@
+"""What the host's functions call beside regions and ATen: copies, counted, and autograd kept out."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+
+from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
+from dovetail.runtime.launch import prepare
+from dovetail.runtime.stats import count_copy
+
+
+def below_autograd(function: Callable) -> Callable:
+    """What is computed inside is autograd's business nowhere: the border is.
+
+    Not even views are tracked, since what is handed out must not look like a view of something hidden; and autocast,
+    which was traced, must not be applied to the library calls again.
+    """
+
+    def run(arguments: list):
+        with torch._C._AutoDispatchBelowADInplaceOrView(), torch._C._DisableAutocast():
+            return function(arguments)
+
+    return run
+
+
+def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    made = with_strides(tensor, strides)
+    if made is not tensor:
+        count_copy("result in another memory layout than eager's")
+    return made
+
+
+def _counted(write: Callable) -> Callable:
+    def run(ref: torch.Tensor, value: torch.Tensor) -> None:
+        count_copy("value into a mutated input")
+        write(ref, value)
+
+    return run
+
+
+def _ready(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, or a copy of it that a compiled region can take."""
+    prepared = prepare(tensor)
+    if prepared is not tensor:
+        count_copy("region input neither contiguous nor aligned")
+    return prepared
+
+
+def _destination(argument: torch.Tensor) -> torch.Tensor:
+    """The argument's own memory, or a copy of it where a compiled region can't take it."""
+    prepared = prepare(argument)
+    if prepared is not argument:
+        count_copy("mutated input that is not aligned")
+    return prepared
+
+
+def _copy(value: torch.Tensor) -> torch.Tensor:
+    count_copy("value in memory of its own")
+    return value.clone()
+
+
+def _laid_out(operand: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    made = laid_out(operand, strides)
+    if made.data_ptr() != operand.data_ptr():
+        count_copy("operand in another memory layout than eager's")
+    return made
+
+
+def _in_rows(operand: torch.Tensor) -> torch.Tensor:
+    made = in_rows(operand)
+    if made is not operand:
+        count_copy("operand of a kernel that needs its last dimension contiguous")
+    return made
+
+
+def _copied(argument: torch.Tensor) -> torch.Tensor:
+    count_copy("mutated input of a region that was not compiled")
+    return argument.clone(memory_format=torch.contiguous_format)
+
+
+def unboxed(function: Callable) -> Callable:
+    """A region as its callers write it: the arguments themselves, and one result alone."""
+
+    def run(*arguments):
+        results = function(list(arguments))
+        return results[0] if len(results) == 1 else results
+
+    return run
+
+
+# What the host's functions call beside regions and ATen, counted; regions that run op by op get no `ready` arguments.
+HELPERS: Mapping[str, Callable] = {
+    "with_strides": _with_strides,
+    "destination": _destination,
+    "copied": _copied,
+    "copy": _copy,
+    "laid_out": _laid_out,
+    "in_rows": _in_rows,
+    **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
+}
+HOST_HELPERS: Mapping[str, Callable] = {"ready": _ready, **HELPERS}

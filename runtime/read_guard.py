@@ -1,0 +1,44 @@
+"""Reads a guard declaration: what the check before a call compares."""
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
+from dovetail.dialects.dovetail import RefType
+from dovetail.runtime.guard import Guard, Member
+
+
+def make_guard(declared: func.FuncOp) -> Callable:
+    """The check that a guard declaration asks for, as a function of the tensors."""
+    return read_guard(declared).check
+
+
+def read_guard(declared: func.FuncOp) -> Guard:
+    """Reads a guard declaration."""
+    facts = [ir.DictAttr(each) for each in declared.attributes["arg_attrs"]]
+    names = tuple(ir.StringAttr(each[NAME]).value for each in facts)
+    extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
+    groups: dict[int, list[Member]] = {}
+    for index, each in enumerate(facts):
+        if GROUP in each:
+            numbers = (ir.IntegerAttr(each[name]).value for name in (START, ROOT, OBJECT))
+            groups.setdefault(ir.IntegerAttr(each[GROUP]).value, []).append(Member(index, *numbers))
+    offsets = tuple((index, ir.IntegerAttr(each[OFFSET]).value) for index, each in enumerate(facts) if OFFSET in each)
+    written = {index for index, each in enumerate(facts) if TRACKED in each}
+    joined = tuple(tuple(members) for members in groups.values())
+    # Views of one tensor have one history.
+    roots = {(group, each.root) for group in joined for each in group if each.index in written}
+    tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
+    apart = tuple((index, ir.IntegerAttr(each[APART]).value) for index, each in enumerate(facts) if APART in each)
+    return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked, apart)
+
+
+def _extent(type_: RefType) -> int:
+    """Bytes from a tensor's first element to the end of its last."""
+    info = type_.info
+    if not info.numel:
+        return 0
+    steps = sum((size - 1) * stride for size, stride in zip(info.shape, type_.strides, strict=True))
+    return (steps + 1) * info.itemsize
