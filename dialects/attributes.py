@@ -9,6 +9,9 @@ LEVEL = "dovetail.level"
 ROLE = "dovetail.role"
 """Functions: what it is for; see `Role` in dialects/reading.py."""
 
+TARGET = "dovetail.target"
+"""The module: the device that it is compiled for, `"cpu"` if it does not say. Refs and allocations lie there too."""
+
 # Arguments
 
 NAME = "dovetail.name"

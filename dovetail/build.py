@@ -13,6 +13,7 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.regions import regions
+from dovetail.dialects.target import device_of
 from dovetail.errors import StrictError
 from dovetail.loading import Loaded, Made, flushed, launchers, load, made, write_plans
 from dovetail.options import Options
@@ -33,7 +34,7 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def build(module: ir.Module, options: Options, device: str, runner: Runner) -> dict[str, "Executable | _launch.Plan"]:
+def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Executable | _launch.Plan"]:
     """Compiles the regions of a module at level `regions`, and takes it to `launches`; it comes to say what runs.
 
     A region that fails is halved until only the ops at fault are library calls (`split-region`, `inline-regions`). The
@@ -43,7 +44,7 @@ def build(module: ir.Module, options: Options, device: str, runner: Runner) -> d
     Raises:
         StrictError: with `options.strict`, if an op falls back to ATen, naming it and the reason.
     """
-    target = target_for_device(device)
+    target = target_for_device(device_of(module))
     cache = RegionCache() if options.cache else None
     if options.tune:
         with timed("tuning"):

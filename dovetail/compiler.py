@@ -108,14 +108,14 @@ def _compile(
     with timed("capture"):
         captured = capture(gm, inputs)
     with timed("import"):
-        module = import_capture(captured, make_context())
+        module = import_capture(captured, make_context(), device)
     runner = Runner(dump=_dump_folder(), after=after)
     if after is not None:
         after("input", module)
     with timed("passes"):
         runner.run(compile_pipeline(options.partition, options.memory_budget), module)
     with timed("regions"):
-        executables = build(module, options, device, runner)
+        executables = build(module, options, runner)
     with timed("load"):
         program, sources = load_program(module, executables)
     if runner.dump is not None:

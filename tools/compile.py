@@ -9,11 +9,12 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from dovetail.backends.target import TARGETS, target_for_device
+from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import drop_plans
+from dovetail.dialects.target import device_of
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
 from dovetail.passes.partition.partition import PartitionPass
@@ -38,9 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
         _check_options_act(texts, _level(module))
         runner = Runner()
         lower(module, options, runner)
-        executables = build(module, options, given.device, runner)
+        executables = build(module, options, runner)
         with writing(given.output):
-            save_artifact(Path(given.output), module, executables, target_for_device(given.device))
+            save_artifact(Path(given.output), module, executables, target_for_device(device_of(module)))
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-compile: {error_text(error, given.input)}", file=sys.stderr)
         return 1
@@ -81,9 +82,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dovetail-compile", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("input", metavar="MODULE", help="a module as text or bytecode, - for standard input")
     parser.add_argument("-o", dest="output", required=True, metavar="ARTIFACT", help="the file to write")
-    parser.add_argument(
-        "--device", choices=sorted(TARGETS), default="cpu", help="torch's name of what it will run on, default: cpu"
-    )
     group = parser.add_argument_group("options, as in torch.compile(..., options={...})")
     meanings = documented_attributes(Options)
     for field in fields(Options):

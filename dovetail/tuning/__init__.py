@@ -15,7 +15,7 @@ from dovetail.passes.pipeline import Pipeline, chosen_pipeline, library_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.plans import unavailable
 from dovetail.runtime.stats import current
-from dovetail.tuning.alternatives import LIBRARY, SPLIT, WAYS, Alternative, alternatives_of, is_right
+from dovetail.tuning.alternatives import LIBRARY, SPLIT, Alternative, alternatives_of, is_right, ways
 from dovetail.tuning.stopwatch import seconds_per_call
 
 _FORM = "dovetail-tuning-1"
@@ -49,8 +49,8 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
 
 def tuning_key(text: str, target: Target) -> str:
     """SHA-256, in hex, of everything that the figures depend on; the figures themselves are no part of it."""
-    ways = version("iree-base-runtime"), bool(unavailable())
-    parts = (_FORM, region_key(text, target), *ways, torch.__version__, torch.get_num_threads())
+    launching = version("iree-base-runtime"), bool(unavailable())
+    parts = (_FORM, region_key(text, target), *launching, torch.__version__, torch.get_num_threads())
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
@@ -86,4 +86,5 @@ def _pipeline(names: list[str], chosen: str, figures: dict[str, float]) -> Pipel
         parts = [f"{name}_{number}" for name in names for number in (0, 1)]
         splits = (each for name in names for each in split_pipeline(name))
         return (*splits, *chosen_pipeline(parts, measured))
-    return chosen_pipeline(names, measured, WAYS[chosen].variant, WAYS[chosen].driver)
+    way = ways()[chosen]
+    return chosen_pipeline(names, measured, way.variant, way.driver)

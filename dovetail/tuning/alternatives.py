@@ -39,8 +39,9 @@ class Way:
         return f"{self.variant} on {self.driver}"
 
 
-WAYS = {str(way): way for way in (Way(variant, driver) for variant in VARIANTS for driver in DRIVERS)}
-"""By their texts, in the order in which they are measured."""
+def ways() -> dict[str, Way]:
+    """By their texts, in the order in which they are measured."""
+    return {str(way): way for way in (Way(variant, driver) for variant in VARIANTS for driver in DRIVERS)}
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def alternatives_of(
     updates = any(op.name == LOAD for op in body(region))
     found: list[Alternative | None] = [
         run.compiled(name, _alone(region), target.variant(way.variant), way.driver)
-        for name, way in WAYS.items()
+        for name, way in ways().items()
         if way.variant == "default" or not updates
     ]
     if not updates and halves(region) is not None:

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import BASE, FREES, LEVEL, MUTATED, ONCE, WRITTEN_LAST
+from dovetail.dialects.attributes import BASE, FREES, LEVEL, MUTATED, ONCE, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.own import own
@@ -31,8 +31,8 @@ from dovetail.frontend.to_ir.argument_facts import guarded, integer, reached, st
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 
 
-def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
-    """Returns a module at level `joint` with the one function `@joint`.
+def import_capture(capture: Capture, context: ir.Context, device: str = "cpu") -> ir.Module:
+    """Returns a module at level `joint` with the one function `@joint`, all tensors of which are on `device`.
 
     Raises:
         UnsupportedError: for a node, argument or result that the IR can't hold yet, naming it.
@@ -40,6 +40,7 @@ def import_capture(capture: Capture, context: ir.Context) -> ir.Module:
     with context, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes[LEVEL] = ir.StringAttr.get("joint")
+        module.operation.attributes[TARGET] = ir.StringAttr.get(device)
         _Joint(capture, module).build()
         module.operation.verify()
     return module

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import LEVEL
+from dovetail.backends.target import TARGETS
+from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.reading import Module, Role, role
+from dovetail.dialects.target import DEFAULT
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.in_place.verify_in_place import broken_proofs
@@ -93,6 +95,10 @@ class VerifyLevelPass(Pass, name="verify-level"):
         stated = str(attributes[LEVEL]) if LEVEL in attributes else "none"
         if stated != f'"{self.level}"':
             raise fail(module.operation, self.name, f"expects '{LEVEL}' to be \"{self.level}\", got {stated}")
+        target = attributes[TARGET] if TARGET in attributes else ir.StringAttr.get(DEFAULT, module.context)
+        if not isinstance(target, ir.StringAttr) or target.value not in TARGETS:
+            expected = " or ".join(f'"{each}"' for each in TARGETS)
+            raise fail(module.operation, self.name, f"expects '{TARGET}' to be {expected}, got {target}")
 
     def _check_host(self, name: str, ops: Sequence[ir.Operation], ours: str) -> None:
         check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level, self.name)

@@ -51,7 +51,7 @@ def _saved(folder: Path) -> Path:
     # Too small for regions by the cost model, which is not what is tested here.
     small = [each for each in compile_pipeline() if each.name != "call-small-regions"]
     runner.run(tuple(small), module)
-    executables = build(module, Options(), "cpu", runner)
+    executables = build(module, Options(), runner)
     assert executables
     path = folder / "trained.dovetail"
     save_artifact(path, module, executables, Target())
@@ -233,8 +233,7 @@ def test_driver_is_the_irs_choice(saved: Path, tmp_path: Path):
     """Would catch an artifact that forgets what tuning measured."""
 
     def change(files: dict[str, bytes]) -> None:
-        chosen = b'{dovetail.driver = "local-task", dovetail.role = "region"}'
-        files["module.mlir"] = files["module.mlir"].replace(b'{dovetail.role = "region"}', chosen)
+        files["module.mlir"] = files["module.mlir"].replace(b'driver = "local-sync"', b'driver = "local-task"')
 
     assert {each.driver for each in load_artifact(saved)[1].values()} == {"local-sync"}
     assert {each.driver for each in load_artifact(_changed(saved, tmp_path, change))[1].values()} == {"local-task"}

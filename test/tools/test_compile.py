@@ -93,7 +93,6 @@ def test_help_says_what_each_option_means(capsys: pytest.CaptureFixture, monkeyp
         main(["--help"])
     assert ended.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "--device {cpu} torch's name of what it will run on, default: cpu" in shown
     kinds = {"strict": "true|false", "partition": "min-cut|default", "memory_budget": "FLOAT"}
     defaults = {"strict": "false", "partition": "min-cut", "memory_budget": "1.0"}
     for name, kind in kinds.items():

@@ -100,21 +100,22 @@ def test_terminal_gets_no_codes(written, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize(
-    ("stated", "message"),
+    ("said", "stated", "message"),
     [
-        ('dovetail.driver = "remote"', "expects 'dovetail.driver' to be plan, local-sync, local-task, got \"remote\""),
-        ("dovetail.driver = 3 : i64", "expects 'dovetail.driver' to be plan, local-sync, local-task, got 3 : i64"),
+        ('"local-sync"', '"remote"', "expects 'dovetail.driver' to be one of local-sync, local-task, got \"remote\""),
+        ('"local-sync"', "3 : i64", "expects 'dovetail.driver' to be one of local-sync, local-task, got 3 : i64"),
         (
-            'dovetail.variant = "--help"',
+            '"region"',
+            '"region", dovetail.variant = "--help"',
             "expects 'dovetail.variant' to be default, data-tiling, undistributed, ",
         ),
     ],
 )
 def test_way_to_compile_is_one_of_ours(
-    written, lowered: str, stated: str, message: str, capsys: pytest.CaptureFixture[str]
+    written, lowered: str, said: str, stated: str, message: str, capsys: pytest.CaptureFixture[str]
 ):
     """Catches a device that a text chooses, or an option of the compiler's."""
-    assert run([written(lowered.replace('"region"', f'"region", {stated}'))]) == 1
+    assert run([written(lowered.replace(said, stated))]) == 1
     assert message in capsys.readouterr().err
 
 

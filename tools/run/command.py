@@ -96,4 +96,4 @@ def _loaded(options: argparse.Namespace) -> tuple[ir.Module, Mapping[str, Callab
     module, runner = parse_module(read_source(options.file), make_context()), Runner()
     check_permitted(module)
     lower(module, Options(), runner)
-    return module, {} if options.reference else build(module, Options(), "cpu", runner)
+    return module, {} if options.reference else build(module, Options(), runner)

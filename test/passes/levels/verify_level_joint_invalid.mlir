@@ -94,3 +94,21 @@ module attributes {dovetail.level = "joint"} {
     return
   }
 }
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu", got "cuda:sm_90"}}
+module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
+  func.func @joint() attributes {dovetail.role = "joint"} {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu", got 1 : i64}}
+module attributes {dovetail.level = "joint", dovetail.target = 1} {
+  func.func @joint() attributes {dovetail.role = "joint"} {
+    return
+  }
+}

@@ -1,0 +1,20 @@
+"""The device that a module is for: its refs and allocations lie there, and its regions run there."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import TARGET
+from dovetail.errors import ModuleError
+
+DEFAULT = "cpu"
+"""Of a module that does not say."""
+
+
+def device_of(module: ir.Module) -> str:
+    """The device type that `module` states, in torch's words; raises ModuleError if that is no string."""
+    attributes = module.operation.attributes
+    if TARGET not in attributes:
+        return DEFAULT
+    stated = attributes[TARGET]
+    if not isinstance(stated, ir.StringAttr):
+        raise ModuleError(f"{module.operation.location}: expects '{TARGET}' to be a string, got {stated}")
+    return stated.value
