@@ -25,7 +25,7 @@
 // CHECK-NEXT: error: "-":1:14: expected {{.*}}
 // CHECK: usage: dovetail-opt
 // CHECK: dovetail-opt: error: unknown option '--no-such-option'; see --help, and --list-passes for the passes
-// CHECK-NEXT: dovetail-opt: can't run the module as it is: expected a function '@joint' or '@call'
+// CHECK-NEXT: dovetail-opt: can't run the module as it is: expected a function of 'dovetail.role' "joint" or "call"
 // CHECK-NOT: dovetail-opt:
 // CHECK-NOT: Traceback
 // ASKED: Traceback

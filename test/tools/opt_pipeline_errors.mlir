@@ -19,7 +19,7 @@
 // CHECK-NEXT: dovetail-opt: pass 'partition' runs on the outermost 'builtin.module', it can't be nested in 'func.func'
 // CHECK-NEXT: dovetail-opt: missing closing bracket in pipeline 'partition{algorithm=default'
 // COM: Good passes, but not for this module.
-// CHECK-NEXT: dovetail-opt: pass 'plan-epilogue' failed: no function '@forward', the module has @f
+// CHECK-NEXT: dovetail-opt: pass 'plan-epilogue' failed: expected a function of 'dovetail.role' "forward", the module has @f
 // CHECK-NEXT: reproduce with: dovetail-opt {{.*}}.mlir --pass-pipeline=plan-epilogue
 // CHECK-NEXT: dovetail-opt: pass 'verify-level' failed: loc("{{.*}}opt_pipeline_errors.mlir":{{[0-9]+}}:{{[0-9]+}}): 'builtin.module' op expects 'dovetail.level' to be "joint", got none
 // CHECK-NEXT: reproduce with: dovetail-opt {{.*}}.mlir --pass-pipeline=verify-level

@@ -14,7 +14,7 @@ func.func @f(%v: !torch.vtensor<[],f32>, %x: !dovetail.ref<!torch.vtensor<[],f32
 
 // -----
 
-// expected-error @unknown {{no function '@joint', the module has @g}}
+// expected-error @unknown {{expected a function of 'dovetail.role' "joint", the module has @g}}
 // FIRST-NOT: @g
 func.func @g() {
   return
