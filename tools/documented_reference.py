@@ -4,7 +4,7 @@ import ast
 import inspect
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +15,8 @@ from dovetail import errors
 from dovetail.dialects import attributes
 from dovetail.dialects.dovetail import RefType, ops, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
+from dovetail.frontend.observe.dispatch_log import REFUSALS
+from dovetail.frontend.observe.step_facts import refuse_repeated_writes
 from dovetail.options import Options
 from dovetail.passes.base import Pass, registry
 from dovetail.passes.levels.verify_level import LEVELS
@@ -162,10 +164,17 @@ def _error_classes() -> list[type]:
 
 
 def _unsupported() -> list[str]:
-    """The messages of `UnsupportedError` in the frontend, without repetition and without those that say nothing."""
-    found: dict[str, None] = {}
-    for path in sorted(Path(dovetail.frontend.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "UnsupportedError":
-                found[_message(node.args[0])] = None
+    """What the frontend raises `UnsupportedError` for, without repetition and without messages that say nothing."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in Path(dovetail.frontend.__file__).parent.rglob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found = {_message(call.args[0]) for call in calls if ast.unparse(call.func) == "UnsupportedError"}
+    found |= {f"…: {reason}" for refusal in (*REFUSALS, refuse_repeated_writes) for reason in _reasons(refusal)}
     return sorted(message for message in found if re.search(r"\w", message))
+
+
+def _reasons(refusal: Callable[..., str | None]) -> Iterator[str]:
+    """The texts that a function returns, be it on a condition."""
+    for node in ast.walk(ast.parse(dedent(inspect.getsource(refusal)))):
+        if isinstance(node, ast.Return):
+            texts = [node.value.body, node.value.orelse] if isinstance(node.value, ast.IfExp) else [node.value]
+            yield from (_message(text) for text in texts if text is not None and ast.unparse(text) != "None")

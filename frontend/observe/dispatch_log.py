@@ -98,7 +98,7 @@ class DispatchLog(TorchDispatchMode):
             return NotImplemented  # what it does to the tensors inside comes here again
         call = Call(func, args, kwargs or {}, bound(func, args, kwargs or {}))
         self.events += [*_writes(call), *_operands(call)]
-        for refusal in (_writes_window, _reads_written, _finds_no_order):
+        for refusal in REFUSALS:
             reason = refusal(call, self)
             if reason is not None:
                 place = source_line(self.node) if self.node is not None else "before the first line"
@@ -176,6 +176,10 @@ def _finds_no_order(call: Call, log: DispatchLog) -> str | None:
     is_whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
     is_in_order = tensor.is_contiguous() and is_whole
     return None if is_in_order else "as_strided of a tensor that is not all of its memory in order"
+
+
+REFUSALS = (_writes_window, _reads_written, _finds_no_order)
+"""Why a call can't be traced, each for a reason of its own; None where it can."""
 
 
 def _addresses_storage(call: Call, log: DispatchLog) -> bool:

@@ -106,8 +106,9 @@ def view_of_argument(results: Results, index: int, value: torch.Tensor) -> Resul
         return None
     root, chain = run.path(value)
     if id(root) not in run.numbers or results.passes_barrier(value):
-        what = f"result {index} shares memory with argument {sharing[0]}"
-        raise UnsupportedError(f"{what} in a way that can't be replayed")
+        raise UnsupportedError(
+            f"result {index} shares memory with argument {sharing[0]} in a way that can't be replayed"
+        )
     return Result(argument=run.numbers[id(root)], chain=checked_chain(run, index, value, root, chain))
 
 
