@@ -11,7 +11,7 @@ SUBPACKAGES := backends dialects frontend passes runtime tools
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
 
-# For every commit, under three minutes on two cores: the compiler's own tests, and every row of docs/semantics.md once.
+# For every commit, about four minutes on two cores: the compiler's own tests, and every row of docs/semantics.md once.
 check: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" $(addprefix test/,$(CHECKED))

@@ -44,11 +44,13 @@ class CompiledRegion:
     Attributes:
         module: for that runtime; entry: the name of the region's function there.
         why_unplanned: why there is no launch plan instead, "" where none was asked for.
+        is_kept: whether the cache keeps it: not where reading the plan failed, which may go well the next time.
     """
 
     module: bytes
     entry: str
     why_unplanned: str = ""
+    is_kept: bool = True
 
 
 Outcome = LaunchPlan | CompiledRegion | CompileFailure
@@ -128,7 +130,7 @@ def _remember(key: str, outcome: Outcome, timeout: float, cache: RegionCache | N
     if isinstance(outcome, CompileFailure):
         _failures[key, timeout] = outcome
         return
-    if cache is None:
+    if cache is None or (isinstance(outcome, CompiledRegion) and not outcome.is_kept):
         return
     if isinstance(outcome, LaunchPlan):
         facts = {"shared": _stored(outcome.code, cache), "plan": outcome.steps}
@@ -164,10 +166,9 @@ def _compile_batch(
     compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
     if not isinstance(compiled, Run):
         return {key: compiled[entry] for key, entry in entries.items()}
-    failure = compiled.failure or ""
     if len(batch) == 1:
         (key,) = batch
-        return {key: _failed(failure, key, source, target, compiled)}
+        return {key: _failed(key, source, target, compiled)}
     # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
     # not cost its time-out again for each halving.
     keys = list(batch)
@@ -186,25 +187,38 @@ def _compiled(
     host = runs.run((*target.compile_flags(), "--compile-to=hal"), source, timeout)
     if host.failure:
         return host
-    found = read_plans(host.output, entries, timeout)
+    text = host.output.decode(errors="replace")
+    try:
+        found = read_plans(host.output, entries, timeout)
+    except OSError as error:
+        unread = dict.fromkeys(entries, f"reading the plan failed: {error}")
+        return _modules(_continued(text, target, timeout, runs), unread, is_kept=False)
     planned = {entry: plan for entry, plan in found.items() if isinstance(plan, LaunchPlan)}
     reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
     if not reasons:
         return {**planned}
-    text = host.output.decode(errors="replace")
-    others = _modules(runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout), reasons)
+    others = _modules(_continued(text, target, timeout, runs), reasons)
     return others if isinstance(others, Run) else {**planned, **others}
 
 
-def _modules(run: Run, reasons: Mapping[str, str]) -> dict[str, LaunchPlan | CompiledRegion] | Run:
+def _continued(text: str, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """The run that makes a module for IREE's runtime of `text`, at phase `hal`."""
+    return runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout)
+
+
+def _modules(
+    run: Run, reasons: Mapping[str, str], is_kept: bool = True
+) -> dict[str, LaunchPlan | CompiledRegion] | Run:
     """What `run` made for IREE's runtime, by entry, with why it has no plan; the run where it failed."""
     failure = run.failure or wrong_output(run.output, list(reasons))
     if failure:
-        return replace(run, failure=failure)
-    return {entry: CompiledRegion(run.output, entry, reason) for entry, reason in reasons.items()}
+        return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
+    return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
 
 
-def _failed(reason: str, key: str, source: str, target: Target, run: Run) -> CompileFailure:
+def _failed(key: str, source: str, target: Target, run: Run) -> CompileFailure:
+    assert run.failure is not None
+    assert run.cause is not None
     path = cache_directory() / "failures" / f"{key[:16]}.mlir"
     command = shlex.join(["iree-compile", str(path), *target.compile_flags(), "-o", os.devnull])
     try:
@@ -212,4 +226,4 @@ def _failed(reason: str, key: str, source: str, target: Target, run: Run) -> Com
         path.write_text(source)
     except OSError as error:
         command += f"  # the region's text could not be written: {error}"
-    return CompileFailure(reason, run.diagnostics, command, run.cause or Cause.ERROR)
+    return CompileFailure(run.failure, run.diagnostics, command, run.cause)

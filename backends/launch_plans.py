@@ -34,12 +34,10 @@ def unreadable_compiler() -> str:
 def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str, LaunchPlan | str]:
     """The plan of each function of `text`, a module at IREE's phase `hal`, or why it has none.
 
-    Whatever happens to the process that reads is a reason like any other.
+    Raises:
+        OSError: if the process that reads can't be started or ends, which says nothing of the functions.
     """
-    try:
-        found, rest = plan_reader.reader.read(text, entries, timeout)
-    except OSError as error:
-        return dict.fromkeys(entries, f"reading the plan failed: {error}")
+    found, rest = plan_reader.reader.read(text, entries, timeout)
     codes: dict[str, bytes] = {}
     for name, size in found["codes"].items():
         codes[name], rest = rest[:size], rest[size:]

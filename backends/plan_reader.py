@@ -16,7 +16,7 @@ _SCRIPT = Path(__file__).with_name("read_plans.py")
 
 
 class PlanReader:
-    """Asks `read_plans.py`, one text after the other: starting it takes as long as reading a hundred.
+    """Asks `read_plans.py`, one text after the other: starting it takes longer than reading what a region needs.
 
     The worker ends with the process that started it, and by itself when nobody has asked for a while.
     """
@@ -47,7 +47,7 @@ class PlanReader:
             self._worker = _Worker()
         try:
             return self._worker.ask(text, entries, timeout)
-        except BaseException:
+        except BaseException:  # half of an answer must not be taken for the next one's
             self._drop()
             raise
 

@@ -6,6 +6,7 @@ Names of functions are for readers; nothing depends on them. What a function is 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -150,6 +151,11 @@ def set_role(function_op: func.FuncOp, stated: Role) -> None:
     function_op.attributes[ROLE] = ir.StringAttr.get(stated.value, function_op.operation.context)
 
 
+def attribute(op: ir.OpView | ir.Operation, name: str) -> ir.Attribute | None:
+    """The attribute `name` of `op`, None without."""
+    return _named(op.attributes, name)
+
+
 def symbol(op: ir.OpView) -> str:
     """The symbol that `op` defines."""
     return ir.StringAttr(op.attributes["sym_name"]).value
@@ -220,7 +226,9 @@ def _facts(function_op: func.FuncOp, where: str) -> list[ir.DictAttr]:
 
 
 def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
-    if where not in function_op.attributes:
-        return None
-    stated = ir.DictAttr(ir.ArrayAttr(function_op.attributes[where])[index])
-    return stated[name] if name in stated else None  # noqa: SIM401 (not a Python dict)
+    stated = attribute(function_op, where)
+    return None if stated is None else _named(ir.DictAttr(ir.ArrayAttr(stated)[index]), name)
+
+
+def _named(attributes: ir.DictAttr | Any, name: str) -> ir.Attribute | None:
+    return attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)

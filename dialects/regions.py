@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, VARIANT
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.reading import Module, attribute, body
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError
 
@@ -26,7 +26,7 @@ def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: 
     """
     if name not in region.attributes and otherwise is not None:
         return otherwise
-    stated = region.attributes[name] if name in region.attributes else None  # noqa: SIM401 (not a Python dict)
+    stated = attribute(region, name)
     if not isinstance(stated, ir.StringAttr) or (valid is not None and stated.value not in valid):
         expected = ", ".join(valid or ["a string"])
         raise ModuleError(f"{region.location}: expects '{name}' to be {expected}, got {stated or 'none'}")

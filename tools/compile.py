@@ -14,6 +14,7 @@ from dovetail.build import build
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import drop_plans
+from dovetail.dialects.reading import attribute
 from dovetail.dialects.target import device_of
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
@@ -62,8 +63,7 @@ def lower(module: ir.Module, options: Options, runner: Runner) -> None:
 
 
 def _level(module: ir.Module) -> str:
-    attributes = module.operation.attributes
-    stated = attributes[LEVEL] if LEVEL in attributes else None  # noqa: SIM401 (no Python dict)
+    stated = attribute(module.operation, LEVEL)
     if not isinstance(stated, ir.StringAttr):
         raise PassError(f"expected a module with '{LEVEL}', as dovetail-opt and DOVETAIL_DUMP write them")
     return stated.value

@@ -5,7 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import argument_fact
+from dovetail.dialects.reading import argument_fact, attribute
 from dovetail.passes.base import fail
 
 _SHARED = (GROUP, START, ROOT, OBJECT)
@@ -14,7 +14,7 @@ _SHARED = (GROUP, START, ROOT, OBJECT)
 def check_guard(guard: func.FuncOp, pass_name: str) -> None:
     """Raises PassError for an argument that is no ref, has no name, or of whose memory only a part is said."""
     arguments = guard.type.inputs
-    mutated = guard.attributes[MUTATED] if MUTATED in guard.attributes else None  # noqa: SIM401 (not a Python dict)
+    mutated = attribute(guard, MUTATED)
     if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
         raise fail(
             guard,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import ROLE
-from dovetail.dialects.reading import SINGLE, Module, Role, role
+from dovetail.dialects.reading import SINGLE, Module, Role, attribute, role
 from dovetail.passes.base import fail
 
 _EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH)
@@ -20,7 +20,7 @@ def check_roles(module: Module, allowed: Iterable[Role], level: str, pass_name: 
     for name, function_op in module.functions.items():
         stated = role(function_op)
         if stated is None:
-            got = function_op.attributes[ROLE] if ROLE in function_op.attributes else "none"  # noqa: SIM401 (not a Python dict)
+            got = attribute(function_op, ROLE) or "none"
             raise fail(function_op, pass_name, f"'@{name}' expects '{ROLE}' to be {_words(expected)}, got {got}")
         if stated not in expected:
             message = f"'@{name}' of '{ROLE}' {_words([stated])} has no place at level '{level}'"

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from dovetail.backends import compiler_runs, iree
+from dovetail.backends import compiler_runs, iree, plan_reader
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import Target
 
 
@@ -104,6 +105,22 @@ def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
     assert calls() == 1
     compile_regions({"a": "text"}, Target(data_tiling=True), timeout=60, cache=cache)
     assert calls() == 2
+
+
+def test_a_plan_that_could_not_be_read_is_read_the_next_time(monkeypatch, tmp_path):
+    """Would catch a region that has no plan for ever, since the machine was busy when it was compiled."""
+
+    def ended(text, entries, timeout):
+        raise OSError("exit status -9, no message")
+
+    cache = RegionCache(tmp_path / "regions")
+    with monkeypatch.context() as broken:
+        broken.setattr(plan_reader.reader, "read", ended)
+        first = compile_regions({"a": region("relu")}, Target(), timeout=60, cache=cache, plans=True)["a"]
+    assert isinstance(first, CompiledRegion)
+    assert first.why_unplanned == "reading the plan failed: exit status -9, no message"
+    second = compile_regions({"a": region("relu")}, Target(), timeout=60, cache=cache, plans=True)["a"]
+    assert isinstance(second, LaunchPlan)
 
 
 def test_an_evicted_module_is_compiled_again(monkeypatch, tmp_path):
