@@ -60,7 +60,7 @@ wrongs: $(INSTALLED)
 # PyTorch's own samples of every operator, forward and backward, in six element types: docs/op-db.md; about an hour and
 # a half on two cores.
 op-db: $(INSTALLED)
-	$(BIN)/python -m dovetail.tools.op_db -o docs/op-db.md
+	$(BIN)/python -m dovetail.tools.op_db --record build/op-db.jsonl -o docs/op-db.md
 
 # The C extension under AddressSanitizer and UBSan: random plans, threads, forks, nested teams; about a minute.
 SANITIZED := gcc -g -O1 -std=c11 -Wall -Wextra -Wno-unused-parameter -fsanitize=address,undefined \

@@ -1,15 +1,18 @@
 """The judge and the runner over PyTorch's own samples."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from dovetail.tools.op_db import check as check_module
-from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, check
+from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, Outcome, check
 from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
 
 pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTorch's table of operators imports")
 from dovetail.tools.op_db.cases import Case, all_cases, program
+from dovetail.tools.op_db.record import Record
 
 pytestmark = pytest.mark.slow  # PyTorch's table takes ten seconds to import
 
@@ -77,3 +80,19 @@ def test_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(check_module.torch, "compile", wrong)
     assert check(Case("mul", "float32", 0)).kind == WRONG
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path):
+    """A run that was stopped begins anew, or takes what was wrong once for settled."""
+    path, right, wrong = tmp_path / "record.jsonl", Case("add", "float32", 0), Case("add", "float32", 1)
+    record = Record(path)
+    record.add(right, Outcome(RIGHT))
+    record.add(wrong, Outcome(WRONG, "off by 1"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"op": "add", "dty')  # what a killed run leaves
+    again = Record(path)
+    assert again.outcomes == {right: Outcome(RIGHT), wrong: Outcome(WRONG, "off by 1")}
+    assert again.settled(right)
+    assert not again.settled(wrong)
+    again.add(wrong, Outcome(RIGHT))
+    assert Record(path).settled(wrong)

@@ -1,7 +1,6 @@
 """Outcomes kept in a file, so that a run of hours can go on where it stopped, and runs what differed again."""
 
 import hashlib
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +13,7 @@ from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.seeds import GENERATORS
 from dovetail.tools.fuzz.workers import Job
+from dovetail.tools.json_lines import JsonLines
 
 
 @dataclass
@@ -32,14 +32,7 @@ class Record:
     again: set[Job] = field(default_factory=set)
 
     def __post_init__(self):
-        if self.path is None or not self.path.exists():
-            return
-        text = self.path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:  # the last line of a run that was killed
-            self.path.write_text(whole, encoding="utf-8")
-        for line in whole.splitlines():
-            stated = json.loads(line)
+        for stated in JsonLines(self.path).read():
             job = Job(stated["seed"], stated["backend"], stated["iree"], stated.get("kind", "alias"))
             if (stated["generator"], stated["torch"]) == (GENERATORS[job.kind], version("torch")):
                 self._note(job, _outcome(stated), stated["sources"])
@@ -52,8 +45,6 @@ class Record:
     def add(self, job: Job, outcome: Outcome) -> None:
         """Appends one outcome."""
         self._note(job, outcome, sources())
-        if self.path is None:
-            return
         stated = {
             "kind": job.kind,
             "generator": GENERATORS[job.kind],
@@ -70,9 +61,7 @@ class Record:
             "checks": [outcome.checks[False], outcome.checks[True]],
             "eager": list(map(str, outcome.eager)),
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(stated) + "\n")
+        JsonLines(self.path).append(stated)
 
     def _note(self, job: Job, outcome: Outcome, source: str) -> None:
         self.outcomes[job] = outcome

@@ -1,12 +1,12 @@
 """Outcomes kept in a file, so that a run can go on where it stopped; what was a finding runs again."""
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail.tools.fuzz_texts.mutant import Mutant
 from dovetail.tools.fuzz_texts.trial import Outcome
+from dovetail.tools.json_lines import JsonLines
 
 
 @dataclass
@@ -17,10 +17,7 @@ class Record:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def __post_init__(self):
-        if self.path is None or not self.path.exists():
-            return
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            stated = json.loads(line)
+        for stated in JsonLines(self.path).read():
             self.outcomes[stated["mutant"]] = Outcome(stated["kind"], stated["message"])
 
     def settled(self, mutant: Mutant) -> Outcome | None:
@@ -31,11 +28,7 @@ class Record:
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Appends one outcome."""
         self.outcomes[_digest(mutant)] = outcome
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            stated = {"mutant": _digest(mutant), "kind": outcome.kind, "message": outcome.message}
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps(stated)}\n")
+        JsonLines(self.path).append({"mutant": _digest(mutant), "kind": outcome.kind, "message": outcome.message})
 
 
 def _digest(mutant: Mutant) -> str:

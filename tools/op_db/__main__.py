@@ -1,18 +1,21 @@
 """`python -m dovetail.tools.op_db [OP ...]`: compiles PyTorch's own samples of operators and compares with eager."""
 
 import argparse
+import math
 import multiprocessing
 import os
 import sys
-from concurrent.futures import TimeoutError
+import time
+from concurrent.futures import Future, TimeoutError, as_completed
 from pathlib import Path
 
-from pebble import ProcessExpired, ProcessFuture, ProcessPool
+from pebble import ProcessExpired, ProcessPool
 from rich.console import Console
 from rich.progress import track
 
 from dovetail.tools.op_db.cases import DTYPES, Case, all_cases
-from dovetail.tools.op_db.check import WRONG, Outcome, check
+from dovetail.tools.op_db.check import NOT_RUN, WRONG, Outcome, check
+from dovetail.tools.op_db.record import Record
 from dovetail.tools.op_db.report import report, summary
 
 _SECONDS = 300  # for one sample
@@ -26,32 +29,52 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", nargs="+", default=DTYPES, choices=DTYPES, metavar="DTYPE")
     parser.add_argument("--samples", type=int, default=3, help="of each op and element type (default 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--seconds",
+        dest="end",
+        type=lambda text: time.monotonic() + float(text),
+        default=math.inf,
+        metavar="N",
+        help="run no sample after so many seconds; with --record, the same command goes on from there",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="append each outcome; samples that have one there, and were not wrong, are not run again",
+    )
     parser.add_argument("-o", "--output", type=Path, help="where to write the page")
     options = parser.parse_args(arguments)
     cases = list(all_cases(options.ops, options.dtypes, options.samples))
-    outcomes = _run(cases, options.jobs)
+    record = Record(options.record)
+    _run([case for case in cases if not record.settled(case)], options.jobs, options.end, record)
+    outcomes = {case: record.outcomes.get(case, Outcome(NOT_RUN)) for case in cases}
     print(summary(outcomes))
     if options.output:
         options.output.write_text(report(outcomes, options.samples), encoding="utf-8")
     return int(any(outcome.kind == WRONG for outcome in outcomes.values()))
 
 
-def _run(cases: list[Case], jobs: int) -> dict[Case, Outcome]:
-    """Each case's outcome. A sample that takes its process down, or never ends, is wrong."""
-    outcomes = {}
+def _run(cases: list[Case], jobs: int, end: float, record: Record) -> None:
+    """Adds the outcomes had before `end`, by the monotonic clock. What ends its process, or never ends, is wrong."""
     console = Console(stderr=True)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([check.__module__])  # importing the table takes a process a quarter of a minute
     with ProcessPool(jobs, max_tasks=_SAMPLES_OF_ONE_PROCESS, context=context) as pool:
-        futures = {case: pool.schedule(check, args=(case,), timeout=_SECONDS) for case in cases}
-        for case, future in track(futures.items(), console=console):
-            outcomes[case] = _outcome(future)
-            if outcomes[case].kind == WRONG:
-                console.print(f"{case}: {outcomes[case].why}", markup=False, highlight=False)
-    return outcomes
+        futures: dict[Future[Outcome], Case] = {
+            pool.schedule(check, args=(case,), timeout=_SECONDS): case for case in cases
+        }
+        for future in track(as_completed(futures), total=len(futures), console=console):
+            if time.monotonic() > end:
+                pool.stop()
+                return
+            case, outcome = futures[future], _outcome(future)
+            record.add(case, outcome)
+            if outcome.kind == WRONG:
+                console.print(f"{case}: {outcome.why}", markup=False, highlight=False)
 
 
-def _outcome(future: ProcessFuture) -> Outcome:
+def _outcome(future: Future[Outcome]) -> Outcome:
     try:
         return future.result()
     except TimeoutError:

@@ -12,13 +12,14 @@ from dovetail.tools.op_db.cases import Case, Program, nudged, program, widened
 from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen, run
 
-RIGHT, WRONG, EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE = (
+RIGHT, WRONG, EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN = (
     "right",
     "wrong",
     "run eagerly",
     "not traced by Dynamo",
     "no sample",
     "not the same twice in eager",
+    "not run yet",
 )
 
 # Their results are memory that nothing has written.

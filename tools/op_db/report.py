@@ -7,9 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dovetail.tools.op_db.cases import Case
-from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, RIGHT, WRONG, Outcome
+from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN, RIGHT, WRONG, Outcome
 
-_KINDS = (RIGHT, EAGER, NO_GRAPH, NOT_REPEATABLE, WRONG)
+_KINDS = (RIGHT, EAGER, NO_GRAPH, NOT_REPEATABLE, WRONG, NOT_RUN)
 
 _HEAD = """# PyTorch's own samples of every operator
 
