@@ -114,3 +114,13 @@ def test_running_statistics_are_rounded() -> None:
         shown.append((mean, variance))
     assert not any(map(torch.equal, shown[0], shown[1]))
     assert all(map(torch.equal, shown[1], shown[2]))
+
+
+def test_views_of_inference_mode():
+    """Catches rounding in an operand's memory: in inference mode, `broadcast_tensors` comes whole and gives views."""
+    with torch.inference_mode():
+        column, row = torch.full((3, 1), 0.1), torch.full((1, 4), 0.1)
+        with RandomRounding(0):
+            columns, rows = torch.broadcast_tensors(column, row)
+            assert torch.equal(columns, rows)
+        assert column.eq(0.1).all()

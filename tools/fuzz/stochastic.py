@@ -53,6 +53,10 @@ class RandomRounding(TorchDispatchMode):
             args[3].copy_(mean)
             args[4].copy_(variance)
             return tuple(results)
+        with self:  # in inference mode, what is made of other ops comes whole, and its results may be views
+            parts = func.decompose(*args, **kwargs)
+        if parts is not NotImplemented:
+            return parts
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
