@@ -186,3 +186,20 @@ def test_embedding_bag_of_strided_indices():
     torch._dynamo.reset()
     compiled = torch.compile(function, backend="dovetail")
     torch.testing.assert_close(compiled(*arguments), function(*arguments))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_group_norm(dtype: torch.dtype):
+    """Catches a group norm that is given a transposed operand, which ATen refuses; bfloat16 always runs there."""
+
+    def fn(x):
+        return torch.nn.functional.group_norm(x.transpose(0, 1).contiguous(), 1)
+
+    assert_same(fn, torch.rand(4, 9, 13, dtype=dtype), calls=1)
+
+
+def test_group_norm_of_channels_last():
+    """Catches a group norm whose operand, channels last in eager, a region has laid out row by row."""
+    conv = torch.nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
+    images = torch.rand(2, 3, 9, 9).to(memory_format=torch.channels_last)
+    assert_same(lambda x: torch.nn.functional.group_norm(conv(x) * 2, 4), images, calls=1)
