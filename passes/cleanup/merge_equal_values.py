@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.reading import Module
+from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
@@ -22,8 +24,8 @@ class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
     MLIR's own `cse` merges no torch op that takes a tensor: their dialect says of all of them that they read memory.
     Values have none, so nothing can change between two of them: not autograd's mode either, in which only
     `dovetail.view` makes something, and that is never merged. Library calls may draw random numbers: they are left
-    alone. `a + b` is `b + a`, except for complex numbers, whose products round by order; an op that the user's
-    checkpointing speaks of is no op that it does not.
+    alone. `a + b` is `b + a`, except for complex numbers, whose products round by order. What the user's checkpointing
+    says of one op, it says of both: saved, if it says so of either, since then it is there; else computed anew.
 
     Before:  `%1 = torch.aten.exp %0; %2 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %2`
     After:   `%1 = torch.aten.exp %0; %3 = torch.aten.mul.Tensor %1, %1`
@@ -52,13 +54,21 @@ def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
             continue
         for old, new in zip(op.results, first.results, strict=True):
             old.replace_all_uses_with(new)
+        _join_policies(first, op)
         op.erase()
     return kept
 
 
+def _join_policies(first: ir.Operation, other: ir.Operation) -> None:
+    stated = {recompute_policy(first), recompute_policy(other)}
+    policy = next((each for each in (*SAVED_POLICIES, *RECOMPUTED_POLICIES) if each in stated), None)
+    if policy is not None:
+        first.attributes[RECOMPUTE] = ir.StringAttr.get(policy, first.context)
+
+
 def _key(op: ir.Operation) -> tuple:
     """What is equal for ops that give equal values. MLIR keeps one of equal types."""
-    name, facts = op.name, attributes_key(op)
+    name, facts = op.name, tuple([(name, value) for name, value in attributes_key(op) if name != RECOMPUTE])
     if name.startswith(_CONSTANT):
         return name, facts
     operands = tuple(op.operands)

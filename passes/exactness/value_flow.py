@@ -1,6 +1,6 @@
 """Which step computes what which others use, over functions that call or follow one another, as numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import Module, Role, body, referred, result_fact, role, symbol
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
@@ -20,6 +21,7 @@ class Step:
 
     Attributes:
         op: what computes; None for an argument.
+        host: the function that has it computed, itself or by a region.
         place: the function that it stands in.
         key: the same for steps that compute the same.
         operands: the step of each operand of `op`; None for constants.
@@ -28,6 +30,7 @@ class Step:
     """
 
     op: ir.Operation | None
+    host: str
     place: str
     key: int
     operands: tuple[int | None, ...] = ()
@@ -71,7 +74,7 @@ class ValueFlow:
         self.regions = frozenset(Module(module).regions)
         self._keys: dict[object, int] = {}
 
-    def add(self, name: str, passed: Mapping[int, int] | None = None) -> list[int | None]:
+    def add(self, name: str, passed: Mapping[int, int] | None = None, host: str = "") -> list[int | None]:
         """Adds the steps of function `name` and of the regions that it calls; returns those of its results.
 
         `passed` has the steps that are its arguments, by the argument's number; others become steps of their own.
@@ -79,34 +82,42 @@ class ValueFlow:
         function_op, known = self._functions[name], dict[ir.Value, int]()
         for number, argument in enumerate(function_op.body.blocks[0].arguments):
             given = (passed or {}).get(number)
-            known[argument] = self._append(Step(None, name, self._key(argument))) if given is None else given
+            known[argument] = self.given(argument, host or name, name) if given is None else given
         *ops, end = body(function_op)
+        self.follow(ops, host or name, name, known)
+        return [known.get(value) for value in end.operands]
+
+    def given(self, value: ir.Value, host: str, place: str) -> int:
+        """Adds a step for a value that nothing here computes."""
+        return self._append(Step(None, host, place, self._key(value)))
+
+    def follow(self, ops: Iterable[ir.Operation], host: str, place: str, known: dict[ir.Value, int]) -> None:
+        """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
         for op in ops:
             if is_constant(op):
                 continue
             callee = referred(op.opview, "callee") if op.name == func.CallOp.OPERATION_NAME else ""
             if callee in self.regions:
-                results = self.add(callee, dict(enumerate(known[value] for value in op.operands)))
+                results = self.add(callee, dict(enumerate(known[value] for value in op.operands)), host)
             else:
-                results = self._compute(op, name, known)
+                results = self._compute(op, host, place, known)
             known.update({value: step for value, step in zip(op.results, results, strict=True) if step is not None})
-        return [known.get(value) for value in end.operands]
 
     def _append(self, step: Step) -> int:
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def _compute(self, op: ir.Operation, place: str, known: Mapping[ir.Value, int]) -> list[int | None]:
+    def _compute(self, op: ir.Operation, host: str, place: str, known: Mapping[ir.Value, int]) -> list[int | None]:
         """The steps of the results of `op`."""
         values = list(op.operands)
         operands = tuple([known.get(value) for value in values])
         differs = not is_repeatable(op)
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
         key = self._key(op if is_extern(op) else self._computed(op, values, operands))
-        steps = (
-            Step(op, place, self._key((key, result)), operands, differs, varies) for result in range(len(op.results))
-        )
-        return [self._append(each) for each in steps]
+        keys = [self._key((key, result)) for result in range(len(op.results))]
+        if op.name == CopyOp.OPERATION_NAME:
+            keys = [self.steps[each].key if each is not None else self._constant(values[0]) for each in operands]
+        return [self._append(Step(op, host, place, each, operands, differs, varies)) for each in keys]
 
     def _computed(self, op: ir.Operation, values: list[ir.Value], operands: tuple[int | None, ...]) -> tuple:
         """What is equal for ops that compute the same."""

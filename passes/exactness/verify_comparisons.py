@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, Role
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.exactness.decided_again import decided_again
 from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
 from dovetail.passes.exactness.ways import Way, ways
 
@@ -22,40 +23,25 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons"):
     def run(self, module: ir.Module) -> None:
         found = Module(module)
         for flow in flows(module):
-            places: dict[int, set[str]] = {}
-            for step in flow.steps:
-                places.setdefault(step.key, set()).add(step.place)
             for index, step in enumerate(flow.steps):
                 if step.decided_by:
                     self._check_computed_once(flow, index)
-                is_late = step.decided_by and step.place in found.of(Role.BACKWARD)
-                if is_late and places[step.key].intersection(found.of(Role.FORWARD)):
-                    self._check_decided_alike(flow, step)
+            for index, source in decided_again(flow, found.of(Role.FORWARD), found.of(Role.BACKWARD)).items():
+                what = f"'{_op(flow.steps[source]).name}' at {_op(flow.steps[source]).location}"
+                text = f"in '@backward' decides once more what '@forward' did, by {what}, which it computes again"
+                raise fail(_op(flow.steps[index]), self.name, text)
 
     def _check_computed_once(self, flow: ValueFlow, decision: int) -> None:
         along = _computed_along_the_way(flow, decision)
         first: dict[int, tuple[int, set[Way]]] = {}
         for index, by in ways(flow, decision, lambda each: each not in along).items():
             step = flow.steps[index]
+            if not step.differs:
+                continue
             other, others = first.get(step.key, (index, by))
             first[step.key] = other, by | others
-            if step.differs and len(by | others) > 1 and (other != index or index in along):
+            if len(by | others) > 1 and (other != index or index in along):
                 raise fail(_op(flow.steps[decision]), self.name, _meeting(step, flow.steps[other]))
-
-    def _check_decided_alike(self, flow: ValueFlow, decision: Step) -> None:
-        pending, seen = list(decision.comes_from), set[int]()
-        while pending:
-            index = pending.pop()
-            step = flow.steps[index]
-            if index in seen or step.place != decision.place:
-                continue
-            seen.add(index)
-            if step.differs:
-                source = f"'{_op(step).name}' at {_op(step).location}, which it computes again"
-                raise fail(
-                    _op(decision), self.name, f"in '@backward' decides once more what '@forward' did, by {source}"
-                )
-            pending.extend(step.comes_from)
 
 
 def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:

@@ -117,7 +117,7 @@ class Halves:
                 continue
             seen.add(value)
             node = self.graph.nodes[producer]
-            is_late = node.is_view or node.is_recomputed or producer not in self.forward
+            is_late = node.is_view or node.is_recomputed or not (node.is_once or producer in self.forward)
             if is_late and not node.is_extern and not isinstance(node.view, ReadOp):
                 pending.extend(node.operands)
             else:

@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 
-from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
+from dovetail.dialects.dovetail import TangentOp
+from dovetail.passes.exactness.decided_again import decided_again
+from dovetail.passes.exactness.value_flow import ValueFlow
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 
+_FORWARD, _BACKWARD = "forward", "backward"
+
 
 def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> list[int]:
-    """The first nodes that decide by last bits in `@forward`, and in `@backward` by what that computes again.
+    """The first nodes of `@backward` that decide by last bits what `@forward` does, and would by other bits.
 
-    A forward that rounds down to 3 and a backward that rounds to 4 are those of two different functions. Of decisions
-    that follow from one another, only the first is returned.
+    What `verify-comparisons` asks of the two functions is asked here of the nodes that they would consist of.
     """
-    forward, kept = halves.computed(saved), set(saved)
-    varies: set[int] = set()
-    found: list[int] = []
-    for index in halves.recomputed(saved):
-        node = graph.nodes[index]
-        if index not in forward:
-            continue
-        changes = any(graph.producers[value] in varies for value in node.operands if value not in kept)
-        if changes and deciding_operands(node.op):
-            found.append(index)
-        elif changes or not is_repeatable(node.op):
-            varies.add(index)
-    return found
+    flow, again = ValueFlow(graph.joint.operation.parent), halves.recomputed(saved)
+    known = {value: flow.given(value, _FORWARD, _FORWARD) for value in graph.arguments}
+    flow.follow((graph.nodes[index].op for index in sorted(halves.computed(saved))), _FORWARD, _FORWARD, known)
+    kept = {graph.values[value]: known[graph.values[value]] for value in saved}
+    for index in graph.of(TangentOp):
+        tangent = graph.nodes[index].op.results[0]
+        kept[tangent] = flow.given(tangent, _BACKWARD, _BACKWARD)
+    flow.follow((graph.nodes[index].op for index in again), _BACKWARD, _BACKWARD, kept)
+    nodes = {graph.nodes[index].op: index for index in again}
+    return [nodes[op] for each in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[each].op) in nodes]

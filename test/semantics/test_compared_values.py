@@ -120,3 +120,20 @@ def test_checkpoint(inside, options):
         return *others, first, first.amax(1), checkpoint(torch.tanh, first, use_reentrant=False).amin(0)
 
     assert_gradients(function, torch.randn(9, 33), torch.randn(33), options=options)
+
+
+@pytest.mark.parametrize("options", [{}, {"partition": "default"}], ids=str)
+def test_decisions_of_losses_under_checkpoint(options):
+    """Would catch a gradient that decides once more, by what is computed again: the graph ran eagerly."""
+    torch.manual_seed(0)
+
+    def losses(x, target):
+        squares = x * x
+        return functional.smooth_l1_loss(target, squares), functional.huber_loss(squares.sum(1), target.sum(1))
+
+    assert_gradients(
+        lambda x, target: checkpoint(losses, x, target, use_reentrant=False),
+        torch.randn(9, 33),
+        torch.randn(9, 33),
+        options=options,
+    )

@@ -99,14 +99,20 @@ module attributes {dovetail.level = "joint"} {
     return %0, %1, %2 : !c, !c, !c
   }
 
-  // COM: What the user wants computed anew is not what is saved.
+  // COM: What the user wants computed anew stays so for whoever else computes it, and what is saved is there for both.
   // CHECK-LABEL: func.func @recomputed(
-  // CHECK-COUNT-2: torch.aten.exp
-  func.func @recomputed(%x: !v) -> (!v, !v, !v) {
+  // CHECK: %[[EXP:.*]] = torch.aten.exp %{{.*}} {dovetail.recompute = "must_recompute"}
+  // CHECK: %[[SIN:.*]] = torch.aten.sin %{{.*}} {dovetail.recompute = "must_save"}
+  // CHECK: %[[COS:.*]] = torch.aten.cos %{{.*}} :
+  // CHECK: return %[[EXP]], %[[EXP]], %[[SIN]], %[[SIN]], %[[COS]], %[[COS]]
+  func.func @recomputed(%x: !v) -> (!v, !v, !v, !v, !v, !v) {
     %0 = torch.aten.exp %x : !v -> !v
     %1 = torch.aten.exp %x {dovetail.recompute = "must_recompute"} : !v -> !v
-    %2 = torch.aten.exp %x {dovetail.recompute = "must_recompute"} : !v -> !v
-    return %0, %1, %2 : !v, !v, !v
+    %2 = torch.aten.sin %x {dovetail.recompute = "prefer_recompute"} : !v -> !v
+    %3 = torch.aten.sin %x {dovetail.recompute = "must_save"} : !v -> !v
+    %4 = torch.aten.cos %x : !v -> !v
+    %5 = torch.aten.cos %x : !v -> !v
+    return %0, %1, %2, %3, %4, %5 : !v, !v, !v, !v, !v, !v
   }
 
   // CHECK-LABEL: func.func @unused(

@@ -84,3 +84,38 @@ module attributes {dovetail.level = "program"} {
     return %0 : !b
   }
 }
+
+// -----
+
+// COM: What is saved as a copy is the same value, and regions compute for the functions that call them.
+
+!v = !torch.vtensor<[2,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+
+module attributes {dovetail.level = "program"} {
+  func.func @forward(%x: !r) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = call @forward_region_0(%0) : (!v) -> !v
+    %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
+    %2 = "dovetail.copy"(%0) : (!v) -> !v
+    return %o, %2 : !r, !v
+  }
+  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    %1 = call @backward_region_0(%x, %0) : (!v, !v) -> !v
+    return %1 : !v
+  }
+  func.func private @forward_region_0(%x: !v) -> !v attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    %1 = torch.aten.floor %0 : !v -> !v
+    %2 = torch.aten.mul.Tensor %1, %x : !v, !v -> !v
+    return %2 : !v
+  }
+  func.func private @backward_region_0(%x: !v, %t: !v) -> !v attributes {dovetail.role = "region"} {
+    %0 = torch.aten.exp %x : !v -> !v
+    // expected-error @below {{'torch.aten.floor' op in '@backward' decides once more what '@forward' did, by 'torch.aten.exp' at}}
+    %1 = torch.aten.floor %0 : !v -> !v
+    %2 = torch.aten.mul.Tensor %t, %1 : !v, !v -> !v
+    return %2 : !v
+  }
+}
