@@ -1,8 +1,8 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-All that is private in `torch._functorch` is touched here, and what is private of transforms in
-`frontend/observe/transforms.py`. The facts are restated in frozen records, so
-that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
+All that is private in `torch._functorch` is touched here, what is private of transforms in
+`frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`. The facts are restated in
+frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +36,7 @@ from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
 from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.trace.alias_free import AliasFree
+from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.shared_memory import shared_memory
 
 GraphBreak = DataDependentOutputException
@@ -71,7 +72,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     primals = tuple(independent(mode, inputs))
     with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
-        with _refusing("PyTorch can't trace it"):
+        with _refusing("PyTorch can't trace it"), branch_gradients():
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
         if function.refusals:
             raise UnsupportedError(function.refusals[0])
