@@ -8,6 +8,8 @@ from pathlib import Path
 
 import lit.formats
 
+from dovetail.tools.command_server import start
+
 repository = Path(__file__).resolve().parent
 
 config.name = "dovetail"
@@ -21,8 +23,10 @@ config.excludes = {entry.name for entry in repository.iterdir()} - {"test"}
 config.environment["HF_HUB_OFFLINE"] = "1"
 config.environment["DOVETAIL_CACHE_DIR"] = str(repository / "build" / "cache")
 
+# Commands are forks of one process; test/packaging/test_install.py runs them as their users do.
+serving = start(config.environment)
 config.substitutions += [
-    *((rf"\bdovetail-{each}\b", f"{sys.executable} -m dovetail.tools.{each}") for each in ("opt", "compile", "run")),
-    (r"\bFileCheck\b", f"{sys.executable} -m filecheck"),
+    *((rf"\b{each}\b", f"{serving} {each}") for each in ("dovetail-opt", "dovetail-compile", "dovetail-run")),
+    (r"\bFileCheck\b", f"{serving} filecheck"),
     (r"%python\b", sys.executable),
 ]

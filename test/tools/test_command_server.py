@@ -1,0 +1,107 @@
+"""The commands of lit's tests, which are forks of one process: they must do what processes of their own would."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+OWNER = """
+import os
+from dovetail.tools.command_server import start
+print(start(dict(os.environ)), flush=True)
+input()
+"""
+
+
+def _soon(condition: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture(scope="module")
+def owner() -> Iterator[subprocess.Popen]:
+    """A process that has started a server, and ends when its input does."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def server(owner: subprocess.Popen) -> psutil.Process:
+    """The server that it has started."""
+    assert _soon(psutil.Process(owner.pid).children)
+    [process] = psutil.Process(owner.pid).children()
+    return process
+
+
+@pytest.fixture(scope="module")
+def serving(owner: subprocess.Popen, server: psutil.Process) -> Iterator[list[str]]:
+    """What stands before the command's name; would catch a server or a socket that is left when lit has ended."""
+    words = owner.stdout.readline().split()
+    yield words
+    owner.communicate("\n")
+    assert _soon(lambda: not server.is_running())
+    assert not Path(words[-1]).parent.exists()
+
+
+@pytest.fixture
+def waiting(serving: list[str], server: psutil.Process, tmp_path: Path) -> Iterator[tuple]:
+    """A client whose command waits for input, and the command's process."""
+    assert _soon(lambda: not server.children())
+    (tmp_path / "expected").write_text("CHECK: a word\n")
+    command = [*serving, "filecheck", tmp_path / "expected"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        assert _soon(server.children)
+        [command] = server.children()
+        yield client, command
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["module", "-o", "out"], ["-", "-o", "out"], ["none"], ["--none"]])
+def test_commands_do_what_processes_of_their_own_do(serving: list[str], tmp_path: Path, arguments: list[str]) -> None:
+    """Would catch commands that have the server's streams, directory or environment, and a status that is lost."""
+    seen = []
+    for name, command in {
+        "process": [sys.executable, "-m", "dovetail.tools.opt"],
+        "fork": [*serving, "dovetail-opt"],
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "module").write_text("module {}")
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "50"},
+            input="module @given {}",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        files = {each.name: each.read_text() for each in folder.iterdir()}
+        seen.append((done.returncode, done.stdout, done.stderr, files))
+    assert seen[0] == seen[1]
+
+
+def test_a_command_that_a_signal_ends_ends_its_client_so(waiting: tuple) -> None:
+    """Would catch `not`, which takes the crash of a command for the failure that a test expects."""
+    client, command = waiting
+    command.send_signal(signal.SIGSEGV)
+    client.communicate()
+    assert client.returncode == -signal.SIGSEGV
+
+
+def test_a_command_ends_with_its_client(waiting: tuple) -> None:
+    """Would catch commands that run on when lit has ended a test that is over its time."""
+    client, command = waiting
+    client.kill()
+    assert _soon(lambda: not command.is_running())

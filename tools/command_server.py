@@ -1,0 +1,140 @@
+"""Runs console scripts in forks of one process, which has imported what they need; lit.cfg.py starts one for its tests.
+
+A command that starts as a process of its own spends most of its time on imports: half a second, three where PyTorch is
+among them. In its place the tests start `command_client.py`, whose arguments, directory, environment and standard
+streams the server's fork takes over. Nothing else is shared: what a command changes, its fork alone sees.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from itertools import chain
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+
+# What is imported before the fork, by the word of a command line that calls for it. Of DTensor's package, torch.testing
+# asks at its first comparison.
+_IMPORTS = {
+    "dovetail-opt": ["dovetail.tools.opt.command"],
+    "--run-check": ["dovetail.runtime.reference", "torch.distributed.tensor"],
+    "dovetail-compile": ["dovetail.tools.compile"],
+    "dovetail-run": ["dovetail.tools.run.command"],
+}
+_MAX_REQUEST = 1 << 17  # bytes, more than a socket takes at once
+
+
+def start(environment: dict[str, str]) -> str:
+    """Starts a server, which ends with this process; returns what a command line has before the command's name.
+
+    Args:
+        environment: the server's. A command has its client's, but for what libraries read when they are imported.
+    """
+    path = f"{tempfile.mkdtemp(prefix='dovetail-')}/commands"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen(128)
+        arguments = [sys.executable, "-m", "dovetail.tools.command_server", str(listener.fileno()), str(os.getpid())]
+        # NumPy's OpenBLAS would start threads when it is imported.
+        environment = environment | {"OPENBLAS_NUM_THREADS": "1"}
+        # In a session of its own, the terminal's interrupt does not reach it.
+        subprocess.Popen(arguments, env=environment, pass_fds=[listener.fileno()], start_new_session=True)
+    return f"{sys.executable} -I -S {Path(__file__).with_name('command_client.py')} {path}"
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A command, and the client that waits for its exit status."""
+
+    process: ForkProcess
+    client: socket.socket
+
+    def is_over(self, ready: list) -> bool:
+        """Whether the command has ended; if its client has, as when a test runs out of time, it is killed."""
+        if self.client in ready:
+            self.process.kill()
+        return self.client in ready or self.process.sentinel in ready
+
+    def answer(self) -> None:
+        """Sends the exit status to the client, if there still is one."""
+        self.process.join()
+        with self.client, contextlib.suppress(BrokenPipeError):
+            self.client.send(str(self.process.exitcode).encode())
+
+
+def serve(listener: socket.socket, owner: int) -> None:
+    """Runs what the listener's clients ask for, until the process ends that `owner` is a file descriptor of (pidfd)."""
+    running: list[_Running] = []
+    while True:
+        ends = [end for each in running for end in (each.process.sentinel, each.client)]
+        ready = wait([owner, listener, *ends])
+        if owner in ready:
+            break
+        for each in [each for each in running if each.is_over(ready)]:
+            each.answer()
+            running.remove(each)
+        if listener in ready:
+            client, _ = listener.accept()
+            running += [_Running(process, client) for process in _started(listener, client)]
+    for each in running:
+        each.process.kill()
+
+
+def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess]:
+    """The command that the client asks for, running; none if the client was killed before it could ask."""
+    message, streams, _, _ = socket.recv_fds(client, _MAX_REQUEST, 3)
+    if not message:
+        return []
+    request = json.loads(message)
+    [script] = entry_points(group="console_scripts", name=request["arguments"][0])
+    command = script.load()
+    for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request["arguments"]):
+        import_module(module)
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("an import has started a thread, which a fork would miss")
+    gc.freeze()  # a collection in the fork would write to each page of what was imported, which copies it
+    process = ForkProcess(target=_become, args=(command, request, streams, listener))
+    process.start()
+    for stream in streams:
+        os.close(stream)
+    return [process]
+
+
+def _become(command: Callable[[], int | None], request: dict, streams: list[int], listener: socket.socket) -> None:
+    listener.close()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    # New files for the new streams: the old ones remember whether theirs could seek.
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    os.chdir(request["directory"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.argv = request["arguments"]
+    sys.exit(command())
+
+
+def main() -> None:
+    """Serves the listening socket and the owner that `start` names, and removes the socket."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        serve(listener, os.pidfd_open(int(sys.argv[2])))
+    finally:
+        shutil.rmtree(Path(listener.getsockname()).parent)
+        gc.unfreeze()  # or nanobind reports all that is left as leaks
+
+
+if __name__ == "__main__":
+    main()
