@@ -49,6 +49,7 @@ class Module:
         self.functions: dict[str, func.FuncOp] = {
             symbol(op): op for op in body.operations if isinstance(op, func.FuncOp)
         }
+        self._ops: dict[str, list[ir.Operation]] = {}
         self._by_role: dict[Role, dict[str, func.FuncOp]] = {each: {} for each in Role}
         for name, op in self.functions.items():
             stated = role(op)
@@ -104,6 +105,10 @@ class Module:
     def regions(self) -> dict[str, func.FuncOp]:
         return self.of(Role.REGION)
 
+    def region(self, call: ir.OpView | ir.Operation) -> func.FuncOp | None:
+        """The region that a `func.call` calls, None if it calls something else."""
+        return self._by_role[Role.REGION].get(referred(call, "callee"))
+
     def callee(self, call: ir.OpView | ir.Operation) -> func.FuncOp:
         """The function that a `func.call` calls."""
         return self.functions[referred(call, "callee")]
@@ -111,11 +116,16 @@ class Module:
     @cached_property
     def bodies(self) -> dict[str, list[ir.Operation]]:
         """The operations of each function, by symbol; a declaration has none."""
-        return {name: body(op) for name, op in self.functions.items()}
+        return {name: self._listed(name) for name in self.functions}
 
     def ops(self, function_op: func.FuncOp) -> list[ir.Operation]:
-        """The operations of one of the functions."""
-        return self.bodies[symbol(function_op)]
+        """The operations of one of the functions, as they were when first asked for."""
+        return self._listed(symbol(function_op))
+
+    def _listed(self, name: str) -> list[ir.Operation]:
+        if name not in self._ops:
+            self._ops[name] = body(self.functions[name])
+        return self._ops[name]
 
     def calls(self) -> dict[str, list[func.CallOp]]:
         """The calls in all functions by the function that they call, in order."""
@@ -171,9 +181,14 @@ def body(function_op: func.FuncOp) -> list[ir.Operation]:
     return [op.operation for block in list(function_op.body.blocks)[:1] for op in block.operations]
 
 
+def terminator(function_op: func.FuncOp) -> ir.Operation:
+    """The last operation of a one-block function."""
+    return function_op.body.blocks[0].operations[-1].operation
+
+
 def returned(function_op: func.FuncOp) -> list[ir.Value]:
     """What a one-block function returns."""
-    return list(body(function_op)[-1].operands)
+    return list(terminator(function_op).operands)
 
 
 def arguments(function_op: func.FuncOp) -> list[ir.Value]:

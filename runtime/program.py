@@ -55,8 +55,8 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         halves = found.functions[forward], found.functions[backward]
         facts = read_border(op, *halves)
         [call] = found.calls()[name]
-        replay = Replay(call, *halves, found.functions)
-        partial = PartialBackward(module, halves[1], len(facts.saved), found.functions)
+        replay = Replay(call, *halves, found)
+        partial = PartialBackward(module, halves[1], len(facts.saved), found)
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)

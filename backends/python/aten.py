@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from dovetail.backends.python.literals import literal
 from dovetail.backends.python.operators import overload
+from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 
@@ -77,10 +78,10 @@ def view_function(name: str, grad_mode: bool | None) -> Callable[..., Any]:
     return view
 
 
-def constant(op: ir.Operation, names: dict[ir.Value, str]) -> str | None:
+def constant(op: ir.Operation, named: dict[ir.Value, str]) -> str | None:
     """The Python expression of a constant or a list of constants, None for any other op."""
     if op.name in CONVERSIONS:
-        return f"{CONVERSIONS[op.name]}({names[op.operands[0]]})"
+        return f"{CONVERSIONS[op.name]}({named[op.operands[0]]})"
     match op.name:
         case "torch.constant.none":
             return "None"
@@ -90,8 +91,8 @@ def constant(op: ir.Operation, names: dict[ir.Value, str]) -> str | None:
             return repr(ir.StringAttr(op.attributes["value"]).value)
         case "torch.constant.device":
             return f"torch.device({ir.StringAttr(op.attributes['value']).value!r})"
-        case "torch.prim.ListConstruct" if is_constant(op):
-            return f"[{', '.join(names[value] for value in op.operands)}]"
+        case names.LIST if is_constant(op):
+            return f"[{', '.join(named[value] for value in op.operands)}]"
     return None
 
 
@@ -143,13 +144,13 @@ def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
 
 def _numbered(real_type: str, operand: str) -> str:
     """torch-mlir says dtypes, layouts and memory formats as numbers."""
-    names = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
-    if names is None or operand == "None":
+    choices = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
+    if choices is None or operand == "None":
         return operand
     number = int(operand)
-    if number not in range(len(names)):
+    if number not in range(len(choices)):
         raise ValueError(f"PyTorch's type {real_type} has no number {number}")
-    return f"torch.{names[number]}"
+    return f"torch.{choices[number]}"
 
 
 def _literal(emitter, op: ir.Operation):
@@ -183,10 +184,10 @@ def _overwrite(emitter, op: ir.Operation):
 
 
 SPECIAL: dict[str, Callable] = {
-    "torch.vtensor.literal": _literal,
-    "torch.prim.ListConstruct": _list_construct,
-    "torch.prim.ListUnpack": _list_unpack,
+    names.LITERAL: _literal,
+    names.LIST: _list_construct,
+    names.UNPACK: _list_unpack,
     "torch.prim.NumToTensor.Scalar": _number_to_tensor,
-    "torch.copy.to_vtensor": _to_vtensor,
-    "torch.overwrite.tensor.contents": _overwrite,
+    names.LOAD: _to_vtensor,
+    names.STORE: _overwrite,
 }

@@ -31,6 +31,7 @@ from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, module_of, role, symbol
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.errors import ModuleError
 
 # What reading an op raises that is valid MLIR, and not what our passes write.
@@ -180,7 +181,7 @@ class Emitter:
         found: dict[ir.Value, ir.Value] = {}
         for op in self._operations():
             is_read = isinstance(op.opview, ReadOp) and memory_root(op.opview.ref) not in self.written
-            if is_read or op.name == "torch.copy.to_vtensor":
+            if is_read or op.name == LOAD:
                 found[op.results[0]] = found.get(op.operands[0], op.operands[0])
         return found
 

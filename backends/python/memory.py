@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
-from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
 
 if TYPE_CHECKING:

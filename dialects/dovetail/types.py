@@ -3,7 +3,7 @@
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, require_tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, read_once, require_tensor_info
 
 
 class BufferType(Dovetail.Type, name="buffer"):
@@ -25,6 +25,7 @@ class RefType(Dovetail.Type, name="ref"):
     layout: ir.StridedLayoutAttr
 
     @property
+    @read_once
     def tensor_type(self) -> ir.Type:
         """The `!torch.vtensor` type of a value read from here."""
         return ir.TypeAttr(self.params[0]).value
@@ -34,11 +35,13 @@ class RefType(Dovetail.Type, name="ref"):
         return require_tensor_info(self.tensor_type)
 
     @property
+    @read_once
     def strides(self) -> tuple[int, ...]:
         """Strides in elements."""
         return tuple(ir.StridedLayoutAttr(self.params[1]).strides)
 
     @property
+    @read_once
     def is_sound(self) -> bool:
         """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
         if not (is_value_type(self.tensor_type) and is_tensor(self.tensor_type)):

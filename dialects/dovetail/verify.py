@@ -1,36 +1,52 @@
-"""Rules that several op verifiers share. Each returns whether the op keeps the rule, having reported it if not."""
+"""What the verifiers of our ops check: what all have in common, and rules that several share.
+
+Each rule says what is wrong, in MLIR's words, or "" where it is kept.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin
 
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
 
 
-def fail(op: ir.OpView, message: str) -> bool:
-    """Reports `message` at the op's location, in MLIR's voice; always returns False."""
-    op.location.emit_error(f"'{op.OPERATION_NAME}' op {message}")
-    return False
+class VerifiedOp(Dovetail.Operation):
+    """An op of ours: its refs are sound, its attributes are declared, discardable or among the `optional` ones.
 
-
-def is_as_declared(op: ir.OpView) -> bool:
-    """Whether operands, results and attributes are of the declared number and kinds.
-
-    If not, IRDL's own check, which runs after ours, rejects the op and says why.
+    `problem` adds what holds of one op alone.
     """
-    operands, results, attributes, variadic = _declared(type(op))  # type: ignore[arg-type]  # a class of ops is hashable
-    if variadic is not None:
-        operands = [variadic] * len(op.operands)
-    if len(op.operands) != len(operands) or len(op.results) != len(results):
-        return False
-    if not all(name in op.attributes for name in attributes):
-        return False
-    values = zip([*op.operands, *op.results], [*operands, *results], strict=True)
-    return all(_is_a(value.type, kind) for value, kind in values) and all(
-        _is_a(op.attributes[name], kind) for name, kind in attributes.items()
-    )
+
+    optional = tuple[str, ...]()
+
+    def problem(self) -> str:
+        """What is wrong with an op of which all is there that is declared; "" if nothing is."""
+        return ""
+
+    def verify_invariants(self) -> bool:
+        types = [value.type for value in self.operands] + [value.type for value in self.results]
+        declared = _declared(type(self))  # type: ignore[arg-type]  # a class of ops is hashable
+        if not _is_as_declared(self, types, declared):
+            return True  # IRDL's own check, which runs after ours, rejects it and says why
+        names = (*declared.attributes, *self.optional)
+        problem = _unknown_attribute(self, names) or _unsound_ref(types) or self.problem()
+        if problem:
+            self.location.emit_error(f"'{self.OPERATION_NAME}' op {problem}")
+        return not problem
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """The kinds of an op's operands and results, of its attributes by name, and of operands without a number."""
+
+    operands: list
+    results: list
+    attributes: dict[str, Any]
+    variadic: Any
 
 
 # What the hint of an operand without a number is, an iterable of values.
@@ -38,80 +54,98 @@ _MANY: tuple[Any, ...] = (Sequence,)
 
 
 @cache
-def _declared(op_class: type[ir.OpView]) -> tuple[list, list, dict[str, Any], Any]:
-    """The kinds of an op's operands and results, of its attributes by name, and of operands without a number, if any.
-
-    Remembered, since each op is verified after each pass.
-    """
+def _declared(op_class: type[VerifiedOp]) -> _Declared:
+    """Remembered, since each op is verified after each pass."""
     hints = op_class.__annotations__
     operands = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.Value]
     results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
     attributes = {name: hint for name, hint in hints.items() if get_origin(hint) is None}
     variadic = [get_args(get_args(hint)[0])[0] for hint in hints.values() if get_origin(hint) in _MANY]
-    return operands, results, attributes, variadic[0] if variadic else None
+    return _Declared(operands, results, attributes, variadic[0] if variadic else None)
+
+
+def _is_as_declared(op: VerifiedOp, types: Sequence[ir.Type], declared: _Declared) -> bool:
+    """Whether operands and results, of these `types`, and attributes are of the declared number and kinds."""
+    operands, results, given = declared.operands, declared.results, op.attributes
+    if declared.variadic is not None:
+        operands = [declared.variadic] * len(op.operands)
+    if len(op.operands) != len(operands) or len(op.results) != len(results):
+        return False
+    is_typed = all(map(_is_a, types, [*operands, *results]))
+    return is_typed and all(name in given and _is_a(given[name], kind) for name, kind in declared.attributes.items())
+
+
+def _unknown_attribute(op: VerifiedOp, names: Sequence[str]) -> str:
+    """IRDL lets a misspelt attribute pass."""
+    for name in op.attributes:
+        if name not in names and "." not in name and not name.endswith("SegmentSizes"):
+            return f"has no attribute '{name}', expected {_listed(names)}"
+    return ""
 
 
 def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:
     return kind is Any or isinstance(given, kind)
 
 
-def has_sound_refs(op: ir.OpView) -> bool:
-    """Checks what IRDL can't say of a ref's type: a static tensor, and one stride for each dimension."""
-    for value in [*op.operands, *op.results]:
-        if isinstance(value.type, RefType) and not value.type.is_sound:
-            return fail(op, f"expects {RefType.SOUND}, got '{value.type}'")
-    return True
+def _unsound_ref(types: Sequence[ir.Type]) -> str:
+    """IRDL can't say of a ref's type that it is of a static tensor, with one stride for each dimension."""
+    for type_ in types:
+        if isinstance(type_, RefType) and not type_.is_sound:
+            return f"expects {RefType.SOUND}, got '{type_}'"
+    return ""
 
 
-def knows_attributes(op: ir.OpView, *names: str) -> bool:
-    """Rejects an attribute that is neither the op's own nor discardable: IRDL lets a misspelt one pass."""
-    for attribute in op.attributes:
-        if attribute not in names and "." not in attribute and not attribute.endswith("SegmentSizes"):
-            return fail(op, f"has no attribute '{attribute}', expected {_listed(names)}")
-    return True
+def no_truth(op: ir.OpView, name: str) -> str:
+    """A bool, for which the bindings have no constraint, may be missing."""
+    if name not in op.attributes or isinstance(op.attributes[name], ir.BoolAttr):
+        return ""
+    return f"expects '{name}' to be true or false, got {op.attributes[name]}"
 
 
-def is_one_of(op: ir.OpView, name: str, valid: tuple[str, ...]) -> bool:
-    """Checks a string attribute against the words it may hold."""
+def none_of(op: ir.OpView, name: str, valid: tuple[str, ...]) -> str:
+    """A string attribute is one of the words that it may hold."""
     given = ir.StringAttr(op.attributes[name]).value
-    if given in valid:
-        return True
-    return fail(op, f"expects '{name}' to be {_listed(valid)}, got '{given}'")
+    return "" if given in valid else f"expects '{name}' to be {_listed(valid)}, got '{given}'"
 
 
-def is_integers(op: ir.OpView, name: str) -> bool:
-    """Checks that an array attribute holds integers, none negative: sizes, or strides in elements."""
+def no_integers(op: ir.OpView, name: str) -> str:
+    """An array attribute holds integers, none negative: sizes, or strides in elements."""
     for each in ir.ArrayAttr(op.attributes[name]):
         if not isinstance(each, ir.IntegerAttr) or each.value < 0:
-            return fail(op, f"expects '{name}' to hold integers from 0 up, got {each}")
-    return True
+            return f"expects '{name}' to hold integers from 0 up, got {each}"
+    return ""
 
 
-def is_count(op: ir.OpView, name: str) -> bool:
-    """Checks an attribute that counts bytes."""
-    value = ir.IntegerAttr(op.attributes[name]).value
-    return value >= 0 or fail(op, f"expects '{name}' to be an integer from 0 up, got {value}")
+def no_count(op: ir.OpView, name: str, least: int = 0) -> str:
+    """An attribute that counts, bytes or versions; it may be missing."""
+    given = op.attributes.get(name, None)
+    if given is None or (isinstance(given, ir.IntegerAttr) and given.value >= least):
+        return ""
+    stated = given.value if isinstance(given, ir.IntegerAttr) and not least else given
+    return f"expects '{name}' to be an integer from {least} up, got {stated}"
 
 
-def is_version_count(op: ir.OpView) -> bool:
-    """Checks the optional `versions`: by how much the version counter moves, where that is not 1."""
-    if "versions" not in op.attributes:
-        return True
-    versions = op.attributes["versions"]
-    if isinstance(versions, ir.IntegerAttr) and versions.value >= 1:
-        return True
-    return fail(op, f"expects 'versions' to be an integer from 1 up, got {versions}")
+def no_memory(type_: ir.Type) -> str:
+    """A result is memory that is overwritten as a whole."""
+    if is_memory_type(type_) and is_tensor(type_):
+        return ""
+    return f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'"
 
 
-def same_tensor(op: ir.OpView, value: ir.Value, ref: ir.Value) -> bool:
-    """Checks that `value` (a value or a ref) has the shape and element type of the tensor that `ref` refers to."""
+def another_type(result: ir.Value, expected: ir.Type, what: str = "result type") -> str:
+    """A result is of the type that the operands say."""
+    return "" if result.type == expected else f"expects {what} '{expected}', got '{result.type}'"
+
+
+def another_tensor(value: ir.Value, ref: ir.Value) -> str:
+    """`value` (a value or a ref) has the shape and element type of the tensor that `ref` refers to."""
     given = value.type.tensor_type if isinstance(value.type, RefType) else value.type
     expected = ref.type.tensor_type
     if given == expected:
-        return True
-    return fail(op, f"expects a value of type '{expected}' to match '{ref.type}', got '{value.type}'")
+        return ""
+    return f"expects a value of type '{expected}' to match '{ref.type}', got '{value.type}'"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _listed(names: Sequence[str]) -> str:
     quoted = [f"'{name}'" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}" if quoted else "none"

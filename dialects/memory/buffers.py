@@ -11,8 +11,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
-from dovetail.dialects.memory.contents import LOAD
-from dovetail.dialects.reading import forward_of, returned
+from dovetail.dialects.reading import COMPUTING, Module, Role, arguments, body, forward_of, role
+from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
@@ -20,22 +20,20 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
 from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, tensor_info
 
-LITERAL, LIST, UNPACK = "torch.vtensor.literal", "torch.prim.ListConstruct", "torch.prim.ListUnpack"
-
 
 class Buffers:
     """The buffers of a one-block function, in order, and which of them each value lies in.
 
-    `strides` are those of its values, in elements, as far as they are known.
+    `strides` are those of its values, in elements, as far as they are known; `function` is where they are.
     """
 
     def __init__(self, function_op: func.FuncOp, strides: Mapping[ir.Value, Sizes] | None = None):
-        block = function_op.body.blocks[0]
-        self.ops: list[ir.Operation] = [op.operation for op in block.operations]
+        self.function = function_op
+        self.ops = body(function_op)
         self.all: list[Buffer] = []
         self.by_value: dict[ir.Value, Buffer] = {}
         self.strides: dict[ir.Value, Sizes] = dict(strides or {})
-        for argument in block.arguments:
+        for argument in arguments(function_op):
             if isinstance(argument.type, RefType):
                 self.strides[argument] = argument.type.strides
             self._make(argument, Origin.ARGUMENT, -1)
@@ -43,7 +41,12 @@ class Buffers:
             used = self.used(op)
             for buffer in used:
                 buffer.last = index
-            if op.name.startswith("torch.") and used and op.name not in (LOAD, LIST) and may_keep_operands(op):
+            if (
+                op.name.startswith("torch.")
+                and used
+                and op.name not in (names.LOAD, names.LIST)
+                and may_keep_operands(op)
+            ):
                 for buffer in {each for one in used for each in one.memory}:
                     buffer.kept_by = op
             for result in op.results:
@@ -52,7 +55,7 @@ class Buffers:
 
     def used(self, op: ir.Operation) -> list[Buffer]:
         """The buffers that the operands of `op` lie in."""
-        return [self.by_value[value] for value in op.operands if value in self.by_value]
+        return [found for value in op.operands if (found := self.by_value.get(value)) is not None]
 
     def is_whole(self, value: ir.Value) -> bool:
         """Whether `value` is known to be all of its buffer, row by row."""
@@ -81,24 +84,24 @@ class Buffers:
 
     def _follow(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
         """Finds out where `result` lies."""
-        match op.opview:
-            case AllocOp() | ReuseOp():
+        match op.name:
+            case AllocOp.OPERATION_NAME | ReuseOp.OPERATION_NAME:
                 self._make_row_major(result, Origin.ALLOCATED, index)
-            case DestinationOp():
+            case DestinationOp.OPERATION_NAME:
                 self._make_row_major(result, Origin.OTHER, index, used if op.opview.proof_name != "none" else ())
-            case OwnOp():
+            case OwnOp.OPERATION_NAME:
                 self._follow_own(op.opview, index, used[0])
-            case CopyOp():
+            case CopyOp.OPERATION_NAME:
                 self._follow_copy(op.opview, index)
-            case ViewOp() | DetachOp():
+            case ViewOp.OPERATION_NAME | DetachOp.OPERATION_NAME:
                 self._join(result, used[0], None)
-            case ReadOp():
+            case ReadOp.OPERATION_NAME:
                 self._join(result, used[0], self.strides.get(op.operands[0]))
-            case _ if op.name == LOAD:
+            case names.LOAD:
                 self._join(result, used[0], _row_major(result))
-            case _ if op.name == LITERAL:
+            case names.LITERAL:
                 self._make_row_major(result, Origin.LITERAL, index)
-            case _ if op.name == LIST:
+            case names.LIST:
                 self._make(result, Origin.OTHER, index, within=used)
             case _:
                 self._follow_torch(op, result, index, used)
@@ -143,23 +146,34 @@ class Buffers:
         if rule is not None and info is not None and known is not None:
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
-            self._join(result, source, known if op.name == UNPACK else strides)
+            self._join(result, source, known if op.name == names.UNPACK else strides)
         elif known is not None and rule is reshape:
             self._make_row_major(result, Origin.OTHER, index)
         else:
             self._make(result, Origin.OTHER, index, _nbytes(result), [source])
 
 
-def host_buffers(function_op: func.FuncOp) -> Buffers:
-    """The buffers of a host function; the strides of `@backward`'s saved values are those that `@forward` leaves."""
+def host_buffers(function_op: func.FuncOp, of_forward: Buffers | None = None) -> Buffers:
+    """The buffers of a host function; the strides of `@backward`'s saved values are those that `@forward` leaves.
+
+    Those of `@forward` are asked for again unless they are given.
+    """
     forward = forward_of(function_op)
     if forward is None:
         return Buffers(function_op)
-    found, count = Buffers(forward), len(saved_kinds(forward))
-    handed_out = returned(forward)
+    found, count = of_forward or Buffers(forward), len(saved_kinds(forward))
+    handed_out = list(found.ops[-1].operands)
     saved = handed_out[len(handed_out) - count :]
     known = zip(function_op.body.blocks[0].arguments, map(found.strides.get, saved), strict=False)
     return Buffers(function_op, {argument: strides for argument, strides in known if strides is not None})
+
+
+def all_host_buffers(module: Module) -> dict[str, Buffers]:
+    """The buffers of the functions whose memory the program plans, by symbol: what computes, and control flow runs."""
+    functions = module.of(*COMPUTING)
+    found = {name: Buffers(op) for name, op in functions.items() if role(op) is not Role.BACKWARD}
+    forward = next((found[name] for name in module.of(Role.FORWARD)), None)
+    return {name: found[name] if name in found else host_buffers(op, forward) for name, op in functions.items()}
 
 
 def _row_major(value: ir.Value) -> Sizes | None:

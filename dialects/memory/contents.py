@@ -2,9 +2,8 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import value_type
-
-LOAD, STORE = "torch.copy.to_vtensor", "torch.overwrite.tensor.contents"
 
 
 def load(memory: ir.Value) -> ir.Value:

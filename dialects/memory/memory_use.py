@@ -15,8 +15,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
-from dovetail.dialects.memory.buffers import Buffers, host_buffers
-from dovetail.dialects.reading import COMPUTING, Module, Role, forward_of, role
+from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
+from dovetail.dialects.reading import Module, Role, forward_of, role
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
 
@@ -44,25 +44,18 @@ class MemoryUse:
         return max(self.live)
 
 
-def host_functions(module: ir.Module) -> dict[str, func.FuncOp]:
-    """The functions whose memory the program plans: `@forward`, `@backward`, and those that control flow runs."""
-    return Module(module).of(*COMPUTING)
-
-
-def private_arguments(function_op: func.FuncOp) -> frozenset[int]:
-    """Positions of the arguments that die in `function_op`: the private saved values of a backward."""
-    forward = forward_of(function_op)
+def private_arguments(buffers: Buffers) -> dict[int, Buffer]:
+    """By position, the arguments that die in a function: the private saved values of a backward."""
+    forward = forward_of(buffers.function)
     kinds = [] if forward is None else saved_kinds(forward)
-    return frozenset(place for place, kind in enumerate(kinds) if kind == "private")
+    return {place: buffers.all[place] for place, kind in enumerate(kinds) if kind == "private"}
 
 
-def held_bytes(buffers: Buffers, private: frozenset[int]) -> dict[Buffer, int]:
-    """Bytes of each buffer that the function is the one to hold; `private` are those of its arguments."""
+def held_bytes(buffers: Buffers) -> dict[Buffer, int]:
+    """Bytes of each buffer that the function is the one to hold."""
+    arguments = private_arguments(buffers).values()
     held = {each: each.nbytes for each in buffers.all if each.nbytes}
-    for place in private:
-        argument = buffers.all[place]
-        held[argument] = require_tensor_info(argument.root.type).nbytes
-    return held
+    return held | {each: require_tensor_info(each.root.type).nbytes for each in arguments}
 
 
 def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffer, int]) -> np.ndarray:
@@ -76,10 +69,11 @@ def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffe
 
 def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
     """What each host function holds, by symbol."""
-    saved = sum(_saved_bytes(forward) for forward in Module(module).of(Role.FORWARD).values())
+    found = Module(module)
+    saved = sum(map(_saved_bytes, found.of(Role.FORWARD).values()))
     return {
-        name: _use(function_op, private_arguments(function_op), 0 if role(function_op) is Role.SUBGRAPH else saved)
-        for name, function_op in host_functions(module).items()
+        name: _use(buffers, 0 if role(buffers.function) is Role.SUBGRAPH else saved)
+        for name, buffers in all_host_buffers(found).items()
     }
 
 
@@ -94,9 +88,8 @@ def memory_remarks(module: ir.Module) -> Iterator[str]:
         )
 
 
-def _use(function_op: func.FuncOp, private: frozenset[int], saved: int) -> MemoryUse:
-    buffers = host_buffers(function_op)
-    held, ends = held_bytes(buffers, private), dict[Buffer, int]()
+def _use(buffers: Buffers, saved: int) -> MemoryUse:
+    held, ends = held_bytes(buffers), dict[Buffer, int]()
     allocated, reused = [], []
     for index, op in enumerate(buffers.ops):
         if op.name == AllocOp.OPERATION_NAME:

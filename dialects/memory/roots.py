@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, ReadOp, RefType, ReuseOp, ViewOp
-from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.result_memory import result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory

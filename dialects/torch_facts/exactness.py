@@ -15,23 +15,22 @@ from dovetail.dialects.torch_facts.types import TensorInfo, is_torch_type, tenso
 _SINGLE = ("float32", "float64")
 
 
-def deciding_operands(op: ir.Operation) -> tuple[ir.Value, ...]:
-    """The operands whose last bit can change the result of `op` by more than that; () for an op of none.
+def deciding_operands(op: ir.Operation) -> tuple[int, ...]:
+    """The places of the operands whose last bit can change the result of `op` by more than that; () for an op of none.
 
     Comparisons, rounding, indices, orders, and whatever else makes whole numbers or truth values of numbers.
     """
-    places, operands = row(op).decides_by, list(op.operands)
-    if places is None:
-        chosen = operands if any(not _is_inexact(info) for info in _results(op)) else []
-    else:
-        chosen = [value for place, value in enumerate(operands) if place in places]
-    return tuple(value for value in chosen if is_number(value))
+    places = row(op).decides_by
+    if places == () or (places is None and all(map(_is_inexact, _results(op)))):
+        return ()
+    numbers = [place for place, value in enumerate(op.operands) if is_number(value.type)]
+    return tuple(place for place in numbers if places is None or place in places)
 
 
-def is_number(value: ir.Value) -> bool:
-    """Whether `value` is a tensor of numbers, or a list: no Python value, and no truth values."""
-    info = tensor_info(value.type)
-    return info.dtype != "bool" if info is not None else is_torch_type(value.type, "list<vtensor>")
+def is_number(type_: ir.Type) -> bool:
+    """Whether `type_` is that of tensors of numbers, or of lists: of no Python values, and no truth values."""
+    info = tensor_info(type_)
+    return info.dtype != "bool" if info is not None else is_torch_type(type_, "list<vtensor>")
 
 
 def is_repeatable(op: ir.Operation) -> bool:
@@ -39,8 +38,11 @@ def is_repeatable(op: ir.Operation) -> bool:
 
     A product alone would, but not together with a sum that uses it.
     """
-    rounding, infos = row(op).rounding, _results(op)
-    if rounding is Rounding.NEVER or aten_name(op) is None or not any(map(_is_inexact, infos)):
+    rounding = row(op).rounding
+    if rounding is Rounding.NEVER or aten_name(op) is None:
+        return True
+    infos = _results(op)
+    if not any(map(_is_inexact, infos)):
         return True
     return rounding is Rounding.ONCE and all(info.dtype in _SINGLE for info in infos)
 

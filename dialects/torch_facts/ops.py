@@ -9,6 +9,7 @@ from functools import cache
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
 from dovetail.dialects.torch_facts.types import holds_tensors
@@ -20,7 +21,7 @@ NAMESPACES = ("aten", "prims")
 _NOT_ATEN = ("constant", "prim", "vtensor", "overwrite", "copy", "dovetail")
 
 _UNKNOWN, _CONSTANT = Op(""), constant("")
-_LIST, _LIST_OF_TENSORS = "torch.prim.ListConstruct", view("torch.prim.ListConstruct")
+_LIST_OF_TENSORS = view(LIST)
 
 
 def aten_name(op: ir.Operation) -> str | None:
@@ -44,7 +45,7 @@ CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float",
 def is_constant(op: ir.Operation) -> bool:
     """Whether `op` makes a Python value (a number, a list, None): free, and cloned wherever it is used."""
     name = op.name
-    if name == _LIST:
+    if name == LIST:
         # A type's text costs more than all else here, and a list's elements are mostly of one type.
         return not any(map(holds_tensors, {value.type for value in op.operands}))
     return name.startswith("torch.constant.") or name in CONVERSIONS
@@ -56,7 +57,7 @@ def row(op: ir.Operation) -> Op:
     if name == "torch.operator":
         called = aten_name(op)
         return _UNKNOWN if called is None else row_of_name(called)
-    if name == _LIST:
+    if name == LIST:
         return _CONSTANT if is_constant(op) else _LIST_OF_TENSORS
     return _row(name)
 

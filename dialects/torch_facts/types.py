@@ -4,16 +4,19 @@ The torch dialect's bindings have neither accessors nor builders, so types are r
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.sizes import Size, Sizes, numel, parse_sizes, print_sizes, row_major
 
 _VALUE, _MEMORY = "vtensor", "tensor"
-_TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)<\[(?P<shape>[0-9,?]*)\],(?P<element>[A-Za-z0-9<>]+)>")
+_TENSOR = re.compile(r"!torch\.v?tensor<\[(?P<shape>[0-9,?]*)\],(?P<element>[A-Za-z0-9<>]+)>")
 
 _DTYPES = {
     "f64": ("float64", 8),
@@ -71,24 +74,81 @@ class TensorInfo:
         return self.dtype.startswith("complex")
 
 
+T = TypeVar("T")
+_known: ContextVar[dict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_known", default=None)
+
+
+@contextmanager
+def types_read_once() -> Iterator[None]:
+    """Within it, this thread reads each type once, however many values have it: the text of a type is slow to make.
+
+    A type never changes, so what is known of it holds. It ends with the block since a type keeps its context alive.
+    """
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def read_once(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """What `read` says of a type; within `types_read_once`, asked once."""
+
+    @wraps(read)
+    def remembered(type_: ir.Type) -> T:
+        everything = _known.get()
+        if everything is None:
+            return read(type_)
+        known = everything.setdefault(read, {})
+        found = known.get(type_)
+        if found is None:
+            found = known[type_] = read(type_)
+        return found
+
+    return remembered
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a type's text says: `info` of a ranked, static torch tensor, None for any other type."""
+
+    text: str
+    info: TensorInfo | None
+    is_value: bool
+    is_memory: bool
+    is_list: bool
+    holds_tensors: bool
+
+
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> tuple[str, TensorInfo] | None:
-    match = _TENSOR.fullmatch(text)
-    shape = None if match is None else parse_sizes(match["shape"])
-    if match is None or shape is None or match["element"] not in _DTYPES:
-        return None
-    return match["kind"], TensorInfo(shape, *_DTYPES[match["element"]])
+def _parse(text: str) -> _Said:
+    match, info = _TENSOR.fullmatch(text), None
+    if match is not None and match["element"] in _DTYPES:
+        shape = parse_sizes(match["shape"])
+        info = None if shape is None else TensorInfo(shape, *_DTYPES[match["element"]])
+    return _Said(
+        text,
+        info,
+        is_value=text.startswith(f"!torch.{_VALUE}"),
+        is_memory=text.startswith(f"!torch.{_MEMORY}"),
+        is_list=text.startswith("!torch.list<"),
+        holds_tensors=_MEMORY in text,
+    )
+
+
+@read_once
+def _said(type_: ir.Type) -> _Said:
+    return _parse(str(type_))
 
 
 def tensor_info(type_: ir.Type) -> TensorInfo | None:
     """Returns what a ranked, static `!torch.vtensor` or `!torch.tensor` type says, None for any other type."""
-    parsed = _parse(str(type_))
-    return None if parsed is None else parsed[1]
+    return _said(type_).info
 
 
 def is_tensor(type_: ir.Type) -> bool:
     """Whether `type_` is a ranked, static torch tensor type."""
-    return _parse(str(type_)) is not None
+    return _said(type_).info is not None
 
 
 def require_tensor_info(type_: ir.Type) -> TensorInfo:
@@ -97,24 +157,20 @@ def require_tensor_info(type_: ir.Type) -> TensorInfo:
     Raises:
         ValueError: for any other type, naming it.
     """
-    return _require(type_)[1]
-
-
-def _require(type_: ir.Type) -> tuple[str, TensorInfo]:
-    parsed = _parse(str(type_))
-    if parsed is None:
+    info = _said(type_).info
+    if info is None:
         raise ValueError(f"expected a ranked torch tensor type with static sizes, got '{type_}'")
-    return parsed
+    return info
 
 
 def is_value_type(type_: ir.Type) -> bool:
     """Whether `type_` is that of tensors' values, `!torch.vtensor`, static or not."""
-    return str(type_).startswith(f"!torch.{_VALUE}")
+    return _said(type_).is_value
 
 
 def is_memory_type(type_: ir.Type) -> bool:
     """Whether `type_` is that of buffers that are written, `!torch.tensor`, static or not."""
-    return str(type_).startswith(f"!torch.{_MEMORY}")
+    return _said(type_).is_memory
 
 
 def is_memory(value: ir.Value) -> bool:
@@ -124,17 +180,17 @@ def is_memory(value: ir.Value) -> bool:
 
 def holds_tensors(type_: ir.Type) -> bool:
     """Whether `type_` is that of tensors, or of lists or refs of them."""
-    return _MEMORY in str(type_)
+    return _said(type_).holds_tensors
 
 
 def is_list_type(type_: ir.Type) -> bool:
     """Whether `type_` is that of lists, of whatever."""
-    return str(type_).startswith("!torch.list<")
+    return _said(type_).is_list
 
 
 def is_torch_type(type_: ir.Type, name: str) -> bool:
     """Whether `type_` is `!torch.<name>`."""
-    return str(type_) == f"!torch.{name}"
+    return _said(type_).text == f"!torch.{name}"
 
 
 def torch_type(name: str, context: ir.Context | None = None) -> ir.Type:
@@ -164,12 +220,12 @@ def with_dtype(type_: ir.Type, dtype: str) -> ir.Type:
 
 def _of_kind(type_: ir.Type, kind: str) -> ir.Type:
     """The type of the other kind with the sizes, known or not, and elements of the tensor type `type_`."""
-    _, bracket, of = str(type_).partition("<")
+    _, bracket, of = _said(type_).text.partition("<")
     return torch_type(f"{kind}{bracket}{of}", type_.context)
 
 
 def _build(type_: ir.Type, sizes: Iterable[Size] | None = None, dtype: str = "") -> ir.Type:
     """The tensor type that differs from `type_` in what is given."""
-    kind, info = _require(type_)
+    info, kind = require_tensor_info(type_), _MEMORY if is_memory_type(type_) else _VALUE
     shape = print_sizes(info.shape if sizes is None else sizes)
     return torch_type(f"{kind}<[{shape}],{_ELEMENTS[dtype or info.dtype]}>", type_.context)

@@ -69,7 +69,7 @@ class _Dataflow:
 
     def _follow(self, function_op: func.FuncOp, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """The nodes that each of a function's results is computed from."""
-        return [each or () for each in follow(function_op, given, self.origins.module.regions, self._compute)]
+        return [each or () for each in follow(function_op, given, self.origins.module, self._compute)]
 
     def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
         sources = tuple(dict.fromkeys(number for each in operands for number in each or ()))

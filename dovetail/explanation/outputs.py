@@ -8,6 +8,7 @@ from dovetail.dialects.dovetail import DetachOp, OwnOp, RefType
 from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import returned
 from dovetail.dialects.regions import is_copy
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.records import Output
 from dovetail.explanation.value_origins import Origins
@@ -71,7 +72,7 @@ class _Result:
         of = copy_of(own.value, self.origins, self.names)
         if of:
             return of
-        is_region = own.value.owner.operation.name == "torch.copy.to_vtensor"
+        is_region = own.value.owner.operation.name == LOAD
         is_row_major = own.ref.type.strides == own.ref.type.info.contiguous_strides
         return "" if is_row_major or not is_region else "the region's row-major result, for eager's strides"
 

@@ -25,7 +25,7 @@ class Origins:
         self._producers: dict[ir.Value, ir.Operation | None] = {}
         for host in self.module.of(Role.CALL, *COMPUTING).values():
             given = [None] * len(host.type.inputs)
-            follow(host, given, self.module.regions, _producers, self._producers)
+            follow(host, given, self.module, _producers, self._producers)
 
     def forward_call(self) -> func.CallOp:
         """The call in `@call` that computes: of `@apply`, or of `@forward` where there is no backward."""

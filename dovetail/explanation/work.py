@@ -10,7 +10,7 @@ from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, body, referred, role
+from dovetail.dialects.reading import Role, body, referred, returned, role
 from dovetail.dialects.regions import choice
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -26,21 +26,21 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     if Role.BACKWARD not in origins.module:
         return ()
     stated = saved_values(forward, origins.module.backward)
-    returned = list(body(forward)[-1].operands)
+    handed_over = returned(forward)
     results: dict[ir.Value, str] = {}
-    for value, name in handed_out(origins, returned, names):
+    for value, name in handed_out(origins, handed_over, names):
         results.setdefault(value, name)
     found = []
-    for value, said in zip(returned[len(returned) - len(stated) :], stated, strict=True):
+    for value, said in zip(handed_over[len(handed_over) - len(stated) :], stated, strict=True):
         argument, info = origins.argument(value), tensor_info(value.type)
         found.append(
             Saved(
-                value=_described(value, returned, origins, names),
+                value=_described(value, handed_over, origins, names),
                 nbytes=info.nbytes if info else 0,
                 donated=not said.is_checked,
                 static=argument is not None and inputs[argument].static,
                 line=origins.line(value),
-                checked_for=tuple(results[returned[number]] for number in sorted(said.checked_for or ())),
+                checked_for=tuple(results[handed_over[number]] for number in sorted(said.checked_for or ())),
             )
         )
     return tuple(found)

@@ -13,9 +13,9 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER
-from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.regions import choice, region_texts, regions
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass

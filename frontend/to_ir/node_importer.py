@@ -10,6 +10,7 @@ from torch_mlir.extras.fx_importer import GraphNodeImporter
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
 from dovetail.dialects.calls import extern
 from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
@@ -101,7 +102,7 @@ class NodeImporter(GraphNodeImporter):
         super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
         # The results of an op that returns a list are taken from it.
         owner = self._v[node, 0].owner
-        op = owner.operands[0].owner if owner.name == "torch.prim.ListUnpack" else owner
+        op = owner.operands[0].owner if owner.name == UNPACK else owner
         self.state_strides(node, op.operation, target._schema, node.args, node.kwargs)
 
     def _import_hop(self, loc, node, target):

@@ -1,6 +1,6 @@
 """Whose memory the saved values of a border lie in, and which gradients need it, as its functions compute them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from torch_mlir import ir
@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, argument_facts, body, numbers, of_class, referred, role, symbol
+from dovetail.dialects.reading import Module, Role, argument_facts, numbers, of_class, referred, returned, symbol
 from dovetail.dialects.saved import SavedValue, tangent_results
 from dovetail.passes.border.saved_uses import saved_uses
 
@@ -18,18 +18,19 @@ from dovetail.passes.border.saved_uses import saved_uses
 class MemoryOfSaved:
     """Whose memory the values that `@forward` returns lie in: an argument's, an owned result's, or nobody's.
 
-    `found` are the module's functions, of which those of `border` fit together. `owns` are the owned results, by
+    The functions of `border` fit together. `owns` are the owned results, by
     number, without those that `@call` only copies to its arguments: the user does not get that memory.
     """
 
-    def __init__(self, border: func.FuncOp, found: Mapping[str, func.FuncOp]):
-        self._border, self._found = border, found
-        self._forward = found[referred(border, FORWARD)]
-        self.returned = list(body(self._forward)[-1].operands)
+    def __init__(self, border: func.FuncOp, module: Module):
+        self._border, self._module = border, module
+        self._forward = module.functions[referred(border, FORWARD)]
+        self._facts = argument_facts(border)
+        self.returned = returned(self._forward)
         self.owned = len(border.type.results)
         owners = enumerate(value.owner for value in self.returned[: self.owned])
         ops = {number: owner.opview for number, owner in owners if not isinstance(owner, ir.Block)}
-        written = set(_written(border, found))
+        written = set(_written(border, module))
         self.owns = {number: op for number, op in ops.items() if isinstance(op, OwnOp) and number not in written}
         self._numbers = {op.value: number for number, op in self.owns.items()}
         # Of two results of one value, the one that can be differentiated has its history.
@@ -70,19 +71,18 @@ class MemoryOfSaved:
         return self.returned[self.owned :]
 
     def _uses(self) -> list[frozenset[int]]:
-        backward = self._found[referred(self._border, BACKWARD)]
-        return saved_uses(backward, tangent_results(backward), self._found)
+        backward = self._module.functions[referred(self._border, BACKWARD)]
+        return saved_uses(backward, tangent_results(backward), self._module)
 
     def _watched(self, root: ir.Value) -> frozenset[int]:
         """The results for whose gradients eager needs the memory of `root` unchanged."""
         if isinstance(root.type, RefType):
-            facts = argument_facts(self._border)
-            return frozenset((facts and numbers(facts[ir.BlockArgument(root).arg_number], WATCHED)) or ())
+            return frozenset((self._facts and numbers(self._facts[ir.BlockArgument(root).arg_number], WATCHED)) or ())
         return frozenset(numbers(self.owns[self._roots[root]].attributes, WATCHED) or ())
 
 
-def _written(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> Iterator[int]:
-    ops = (op for each in found.values() if role(each) is Role.CALL for op in body(each))
+def _written(border: func.FuncOp, module: Module) -> Iterator[int]:
+    ops = (op for each in module.of(Role.CALL).values() for op in module.ops(each))
     for call in of_class(ops, func.CallOp):
         if referred(call.opview, "callee") == symbol(border):
             for number, value in enumerate(call.results):

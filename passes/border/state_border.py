@@ -1,6 +1,5 @@
 """Pass `state-border`: says of each saved value whose memory it is, and which gradients need it unchanged."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -33,13 +32,13 @@ class StateBorderPass(Pass, name="state-border", runs_at="split"):
         for border in found.borders.values():
             check_border(border, found, self.name)
             with border.context:
-                _state(border, found.functions)
+                _state(border, found)
 
 
-def _state(border: func.FuncOp, found: Mapping[str, func.FuncOp]) -> None:
+def _state(border: func.FuncOp, found: Module) -> None:
     memory = MemoryOfSaved(border, found)
     facts = memory.facts()
     on_results = {number: each.on_result for number, each in facts.items()}
-    state_facts(found[referred(border, FORWARD)], "res_attrs", on_results)
+    state_facts(found.functions[referred(border, FORWARD)], "res_attrs", on_results)
     saved = {number - memory.owned: each.on_argument for number, each in facts.items() if number >= memory.owned}
-    state_facts(found[referred(border, BACKWARD)], "arg_attrs", saved)
+    state_facts(found.functions[referred(border, BACKWARD)], "arg_attrs", saved)

@@ -11,6 +11,7 @@ from math import isfinite, isinf
 import numpy
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.rewriting.constants import integer, integers, number, uniform
@@ -39,15 +40,15 @@ _LOGIC: dict[str, Callable] = {
 _VIEWS = (*RESHAPES, "torch.aten.permute", "torch.aten.expand", "torch.aten.select.int", SLICE)
 _CASTS, _WHERE = ("torch.aten._to_copy", "torch.prims.convert_element_type"), "torch.aten.where.self"
 _REMAINDER, _TRUNC = "torch.aten.remainder.Scalar", "torch.aten.trunc"
-_LITERAL, _ARANGE = "torch.vtensor.literal", "torch.aten.arange.start_step"
+_ARANGE = "torch.aten.arange.start_step"
 
-CREATIONS = (_LITERAL, _ARANGE, "torch.aten.full", "torch.aten.scalar_tensor", "torch.prim.NumToTensor.Scalar")
+CREATIONS = (LITERAL, _ARANGE, "torch.aten.full", "torch.aten.scalar_tensor", "torch.prim.NumToTensor.Scalar")
 COMPUTATIONS = (*_ARITHMETIC, *_COMPARISONS, *_LOGIC, *_VIEWS, *_CASTS, _WHERE, _REMAINDER, _TRUNC)
 
 
 def created(op: ir.Operation, info: TensorInfo, elements: int) -> numpy.ndarray | None:
     """What one of `CREATIONS` makes; None if it is not known, or more than `elements`."""
-    if op.name not in (_LITERAL, _ARANGE):
+    if op.name not in (LITERAL, _ARANGE):
         value = _element(uniform(op.results[0]), info.dtype)
         return None if value is None else value.reshape((1,) * len(info.shape))
     if info.numel > elements:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer
@@ -31,7 +32,7 @@ class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
 
 def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
     """The tensors that a `cat` joins, and along which dimension; None if it converts or is not known in full."""
-    made, dim, result = made_by(op.operands[0], "torch.prim.ListConstruct"), integer(op.operands[1]), op.results[0]
+    made, dim, result = made_by(op.operands[0], LIST), integer(op.operands[1]), op.results[0]
     infos = [] if made is None else [tensor_info(each.type) for each in (*made.operands, result)]
     if made is None or dim is None or None in infos:
         return None
@@ -63,7 +64,7 @@ def _cat(op: ir.Operation) -> ir.Value | None:
     result = op.results[0]
     if len(values) == 1:
         return values[0] if values[0].type == result.type else None
-    tensors = create("torch.prim.ListConstruct", values, torch_type("list<vtensor>"))
+    tensors = create(LIST, values, torch_type("list<vtensor>"))
     return create(_CAT, [tensors, constant(dim)], result.type)
 
 

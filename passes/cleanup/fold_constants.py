@@ -6,6 +6,7 @@ from functools import partial
 import numpy
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
@@ -69,9 +70,7 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
         if info.numel > self.elements:
             return None
         elements = numpy.ascontiguousarray(numpy.broadcast_to(array, info.shape))
-        return ir.Operation.create(
-            "torch.vtensor.literal", results=[type_], attributes={"value": _dense(elements)}
-        ).result
+        return ir.Operation.create(LITERAL, results=[type_], attributes={"value": _dense(elements)}).result
 
 
 def _known_info(op: ir.Operation) -> TensorInfo | None:

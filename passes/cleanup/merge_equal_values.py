@@ -60,10 +60,10 @@ def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
 
 
 def _join_policies(first: ir.Operation, other: ir.Operation) -> None:
-    stated = {recompute_policy(first), recompute_policy(other)}
-    policy = next((each for each in (*SAVED_POLICIES, *RECOMPUTED_POLICIES) if each in stated), None)
-    if policy is not None:
-        first.attributes[RECOMPUTE] = ir.StringAttr.get(policy, first.context)
+    stated = [policy for op in (first, other) if (policy := recompute_policy(op)) is not None]
+    if stated:
+        chosen = min(stated, key=(*SAVED_POLICIES, *RECOMPUTED_POLICIES).index)
+        first.attributes[RECOMPUTE] = ir.StringAttr.get(chosen, first.context)
 
 
 def _key(op: ir.Operation) -> tuple:

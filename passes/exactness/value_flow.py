@@ -1,6 +1,6 @@
 """Which step computes what which others use, over functions that call or follow one another, as numbers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import Module, Role, body, referred, result_fact, role, symbol
+from dovetail.dialects.reading import Module, Role, arguments, body, referred, result_fact, role, symbol
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.rewriting.cloning import attributes_key
@@ -24,7 +24,9 @@ class Step:
         host: the function that has it computed, itself or by a region.
         place: the function that it stands in.
         key: the same for steps that compute the same.
+        is_number: whether its values are numbers, no truth values.
         operands: the step of each operand of `op`; None for constants.
+        decided_by: the operands whose last bits decide; empty where nothing is decided.
         differs: whether it gives other bits for the same operands elsewhere.
         varies: whether it differs, or what it comes from does.
     """
@@ -33,31 +35,16 @@ class Step:
     host: str
     place: str
     key: int
+    is_number: bool
     operands: tuple[int | None, ...] = ()
+    decided_by: tuple[int, ...] = ()
     differs: bool = False
     varies: bool = False
 
     @property
-    def decided_by(self) -> list[int]:
-        """The operands whose last bits decide; empty where nothing is decided."""
-        return [] if self.op is None else self._steps(deciding_operands(self.op))
-
-    @property
-    def alike(self) -> list[int]:
-        """The operands that have to be equal where its results have to."""
-        if self.op is None or not row(self.op).keeps_equality:
-            return []
-        return self._steps([value for value in self.op.operands if is_number(value)])
-
-    @property
     def comes_from(self) -> list[int]:
         """The operands, each once."""
-        return [each for each in dict.fromkeys(self.operands) if each is not None]
-
-    def _steps(self, chosen: Sequence[ir.Value]) -> list[int]:
-        wanted = set(chosen)
-        values = zip(self.op.operands if self.op else (), self.operands, strict=True)
-        return list(dict.fromkeys(step for value, step in values if step is not None and value in wanted))
+        return _each_once(self.operands)
 
 
 class ValueFlow:
@@ -70,9 +57,11 @@ class ValueFlow:
 
     def __init__(self, module: ir.Module):
         self.steps: list[Step] = []
-        self._functions = Module(module).functions
-        self.regions = frozenset(Module(module).regions)
+        found = Module(module)
+        self._functions = found.functions
+        self.regions = frozenset(found.regions)
         self._keys: dict[object, int] = {}
+        self._constants: dict[ir.Value, int] = {}
 
     def add(self, name: str, passed: Mapping[int, int] | None = None, host: str = "") -> list[int | None]:
         """Adds the steps of function `name` and of the regions that it calls; returns those of its results.
@@ -80,7 +69,7 @@ class ValueFlow:
         `passed` has the steps that are its arguments, by the argument's number; others become steps of their own.
         """
         function_op, known = self._functions[name], dict[ir.Value, int]()
-        for number, argument in enumerate(function_op.body.blocks[0].arguments):
+        for number, argument in enumerate(arguments(function_op)):
             given = (passed or {}).get(number)
             known[argument] = self.given(argument, host or name, name) if given is None else given
         *ops, end = body(function_op)
@@ -89,19 +78,25 @@ class ValueFlow:
 
     def given(self, value: ir.Value, host: str, place: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(Step(None, host, place, self._key(value)))
+        return self._append(Step(None, host, place, self._key(value), is_number(value.type)))
 
     def follow(self, ops: Iterable[ir.Operation], host: str, place: str, known: dict[ir.Value, int]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
         for op in ops:
             if is_constant(op):
                 continue
-            callee = referred(op.opview, "callee") if op.name == func.CallOp.OPERATION_NAME else ""
+            callee = referred(op, "callee") if op.name == func.CallOp.OPERATION_NAME else ""
             if callee in self.regions:
                 results = self.add(callee, dict(enumerate(known[value] for value in op.operands)), host)
             else:
                 results = self._compute(op, host, place, known)
             known.update({value: step for value, step in zip(op.results, results, strict=True) if step is not None})
+
+    def alike(self, step: Step) -> list[int]:
+        """The operands of `step` that have to be equal where its results have to."""
+        if step.op is None or not row(step.op).keeps_equality:
+            return []
+        return [each for each in step.comes_from if self.steps[each].is_number]
 
     def _append(self, step: Step) -> int:
         self.steps.append(step)
@@ -111,27 +106,42 @@ class ValueFlow:
         """The steps of the results of `op`."""
         values = list(op.operands)
         operands = tuple([known.get(value) for value in values])
+        decided_by = tuple(_each_once([operands[number] for number in deciding_operands(op)]))
         differs = not is_repeatable(op)
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
-        key = self._key(op if is_extern(op) else self._computed(op, values, operands))
-        keys = [self._key((key, result)) for result in range(len(op.results))]
-        if op.name == CopyOp.OPERATION_NAME:
-            keys = [self.steps[each].key if each is not None else self._constant(values[0]) for each in operands]
-        return [self._append(Step(op, host, place, each, operands, differs, varies)) for each in keys]
+        types = [value.type for value in op.results]
+        keys = self._computed(op, values, operands, types)
+        return [
+            self._append(Step(op, host, place, key, is_number(type_), operands, decided_by, differs, varies))
+            for key, type_ in zip(keys, types, strict=True)
+        ]
 
-    def _computed(self, op: ir.Operation, values: list[ir.Value], operands: tuple[int | None, ...]) -> tuple:
-        """What is equal for ops that compute the same."""
+    def _computed(
+        self, op: ir.Operation, values: list[ir.Value], operands: tuple[int | None, ...], types: list[ir.Type]
+    ) -> list[int]:
+        """The keys of the results of `op`, which are equal for ops that compute the same; a copy is what it copies."""
+        if is_extern(op):
+            return [self._key((op, number)) for number in range(len(types))]
         pairs = zip(values, operands, strict=True)
-        used = tuple([self.steps[step].key if step is not None else self._constant(value) for value, step in pairs])
-        types = () if used else tuple(value.type for value in op.results)
-        return op.name, used, _attributes(op), types
+        used = [self._constant(value) if step is None else self.steps[step].key for value, step in pairs]
+        if op.name == CopyOp.OPERATION_NAME:
+            return used
+        what = self._key((op.name, tuple(used), _attributes(op), () if used else tuple(types)))
+        return [self._key((what, number)) for number in range(len(types))]
 
     def _constant(self, value: ir.Value) -> int:
-        op = value.owner.operation
-        return self._key((op.name, tuple([self._constant(each) for each in op.operands]), _attributes(op)))
+        if value not in self._constants:
+            op = value.owner.operation
+            parts = tuple([self._constant(each) for each in op.operands])
+            self._constants[value] = self._key((op.name, parts, _attributes(op)))
+        return self._constants[value]
 
     def _key(self, what: object) -> int:
         return self._keys.setdefault(what, len(self._keys))
+
+
+def _each_once(steps: Iterable[int | None]) -> list[int]:
+    return [each for each in dict.fromkeys(steps) if each is not None]
 
 
 def _attributes(op: ir.Operation) -> tuple:

@@ -12,7 +12,7 @@ from dovetail.passes.exactness.ways import Way, ways
 
 
 @dataclass(frozen=True)
-class VerifyComparisonsPass(Pass, name="verify-comparisons"):
+class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
     """Checks that whatever decides by last bits does not meet two computations of one value. Changes nothing.
 
     Reads what functions compute, not `dovetail.pinned`. A value that both `@forward` and `@backward` compute is
@@ -47,14 +47,14 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons"):
 def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
     """The steps that `decision` comes from and that another of them uses in the same region, not from memory."""
     found, seen = set[int](), set[int]()
-    pending = [(decision, flow.steps[decision].decided_by)]
+    pending = [(decision, list(flow.steps[decision].decided_by))]
     while pending:
         user, used = pending.pop()
         place = flow.steps[user].place
         found.update(each for each in used if place in flow.regions and flow.steps[each].place == place)
         more = [each for each in used if each not in seen and flow.steps[each].varies]
         seen.update(more)
-        pending += [(each, flow.steps[each].alike) for each in more]
+        pending += [(each, flow.alike(flow.steps[each])) for each in more]
     return found
 
 

@@ -34,7 +34,7 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
         step, by = flow.steps[index], found[index]
         if len(by) > 1 and is_once(index):
             by = {(index, 0)}
-        varying = [each for each in step.alike if flow.steps[each].varies]
+        varying = [each for each in flow.alike(step) if flow.steps[each].varies]
         branches = len(varying) > 1 and len(by) == 1 and not _is_product(step)
         for place, each in enumerate(varying):
             reach(each, {(index, place)} if branches else by)

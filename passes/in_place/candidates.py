@@ -6,10 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
-from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.memory.roots import may_share, memory_root
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, Role, of_class, role
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.in_place.refusals import Refusals
 
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.memory.contents import STORE
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reading import body, symbol
+from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed

@@ -9,9 +9,9 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
-from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, body, of_class
+from dovetail.dialects.reading import Module, Role, body, of_class, terminator
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
 from dovetail.passes.in_place.cones import Cone, is_own
@@ -68,7 +68,7 @@ def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
 
 def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
     """Builds the regions anew, without the updates, then those of the updates, and drops what these stand for."""
-    end = body(forward)[-1]
+    end = terminator(forward)
     sources = _sources(plan)
     known: dict[ir.Value, ir.Value] = {}
     for source in sources:

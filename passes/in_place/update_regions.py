@@ -7,8 +7,9 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.memory.contents import STORE, load
+from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import body, symbol
+from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.in_place.candidates import Update

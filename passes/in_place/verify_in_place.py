@@ -8,9 +8,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
-from dovetail.dialects.memory.contents import LOAD
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reading import Module, Role, of_class, referred, role
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.in_place.verify_update import Broken, broken_update
 

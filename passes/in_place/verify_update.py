@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.memory.contents import LOAD, STORE
 from dovetail.dialects.reading import body
+from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.cones import is_elementwise

@@ -27,7 +27,7 @@ _KNOWN = (BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, Transien
 
 
 @dataclass(frozen=True)
-class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
+class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_check=True):
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
     It takes what the region takes; its bindings are aligned; it overwrites no value; it copies from no transient that

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import FALLBACK
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.memory.contents import LOAD
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import FROM_PYTHON

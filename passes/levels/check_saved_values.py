@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, CHECKED_FOR, FORWARD, IN_ARGUMENT, IN_RESULT, RESULT, USES
-from dovetail.dialects.reading import argument_facts, referred, result_facts
+from dovetail.dialects.reading import Module, argument_facts, referred, result_facts
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.passes.base import fail
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
@@ -14,13 +14,13 @@ from dovetail.passes.border.memory_of_saved import MemoryOfSaved
 _PLACES = (RESULT, IN_RESULT, IN_ARGUMENT)
 
 
-def check_saved_values(border: func.FuncOp, found: Mapping[str, func.FuncOp], is_stated: bool, pass_name: str) -> None:
+def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool, pass_name: str) -> None:
     """Raises PassError where a backward would miss that memory changed or was freed, or take one value for another.
 
     `border` has passed `check_border`. Unless it `is_stated`, nothing may be said yet. More may be said than is true:
     what a region computes has memory of its own, though its value is a view.
     """
-    forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
+    forward, backward = (module.functions[referred(border, each)] for each in (FORWARD, BACKWARD))
     owned, arguments = len(border.type.results), len(border.type.inputs)
     limits = {RESULT: owned, IN_RESULT: owned, IN_ARGUMENT: arguments, CHECKED_FOR: owned, USES: owned}
     is_said = False
@@ -32,7 +32,7 @@ def check_saved_values(border: func.FuncOp, found: Mapping[str, func.FuncOp], is
             is_said = True
             _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name], pass_name)
     if is_said or is_stated:
-        memory = MemoryOfSaved(border, found)
+        memory = MemoryOfSaved(border, module)
         said = {number: SavedValue(checked_for=each) for number, each in checked_results(forward).items()}
         said |= enumerate(saved_values(forward, backward), owned)
         for number, true in memory.facts().items():

@@ -45,7 +45,7 @@ LEVELS = {
 
 
 @dataclass(frozen=True)
-class VerifyLevelPass(Pass, name="verify-level"):
+class VerifyLevelPass(Pass, name="verify-level", is_check=True):
     """Checks that the module speaks the language of `level`: which functions there are, and which ops stand in them.
 
     Also that both sides of the border to autograd agree. Changes nothing.
@@ -68,7 +68,7 @@ class VerifyLevelPass(Pass, name="verify-level"):
             match role(function_op):
                 case Role.BORDER:
                     check_border(function_op, found, self.name)
-                    check_saved_values(function_op, found.functions, self.level != "split", self.name)
+                    check_saved_values(function_op, found, self.level != "split", self.name)
                 case Role.GUARD:
                     check_guard(function_op, self.name)
                 case Role.REGION:

@@ -12,11 +12,11 @@ from dovetail.dialects.memory.buffers import Buffers
 
 
 class Donors:
-    """What `@forward` tells of each saved value, in order."""
+    """What the buffers of `@forward` tell of each saved value, in order."""
 
-    def __init__(self, forward: func.FuncOp):
-        self.buffers = Buffers(forward)
-        self.kinds = saved_kinds(forward)
+    def __init__(self, buffers: Buffers):
+        self.buffers = buffers
+        self.kinds = saved_kinds(buffers.function)
         self.returned = list(self.buffers.ops[-1].operands)
         self.first = len(self.returned) - len(self.kinds)
         self.sharing = Counter(each for one in self.buffers.used(self.buffers.ops[-1]) for each in one.memory)

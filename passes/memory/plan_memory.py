@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.free import free
 from dovetail.dialects.dovetail.ops.reuse import reuse
 from dovetail.dialects.memory.buffer import Buffer, Origin
-from dovetail.dialects.memory.buffers import Buffers, host_buffers
-from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
-from dovetail.dialects.reading import body, forward_of
+from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
+from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
+from dovetail.dialects.reading import COMPUTING, Module, Role, body, of_class, role
 from dovetail.passes.base import Pass
 from dovetail.passes.memory.donation import Donors, set_donated
 from dovetail.passes.memory.reuse import Scan
@@ -33,31 +32,31 @@ class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> None:
-        drop_plan(module)
-        for function_op in host_functions(module).values():
-            forward = forward_of(function_op)
-            donors = frozenset() if forward is None else Donors(forward).numbers
-            taken = _plan(function_op, private_arguments(function_op), donors)
-            set_donated(function_op, taken)
+        found = Module(module)
+        drop_plan(found)
+        buffers = all_host_buffers(found)
+        donors = next((Donors(buffers[name]).numbers for name in found.of(Role.FORWARD)), frozenset[int]())
+        for each in buffers.values():
+            is_backward = role(each.function) is Role.BACKWARD
+            set_donated(each.function, _plan(each, donors if is_backward else frozenset()))
 
 
-def drop_plan(module: ir.Module) -> None:
+def drop_plan(module: Module) -> None:
     """Takes out what this pass has put in: all memory is allocated, and lives on until its function returns."""
-    for function_op in host_functions(module).values():
-        for op in body(function_op):
-            if isinstance(op.opview, FreeOp):
+    for function_op in module.of(*COMPUTING).values():
+        for op in of_class(body(function_op), FreeOp, ReuseOp):
+            if op.name == FreeOp.OPERATION_NAME:
                 op.erase()
-            elif isinstance(op.opview, ReuseOp):
+            else:
                 _replace(op, None)
         set_donated(function_op, frozenset())
 
 
-def _plan(function_op: func.FuncOp, private: frozenset[int], donors: frozenset[int]) -> frozenset[int]:
+def _plan(buffers: Buffers, donors: frozenset[int]) -> frozenset[int]:
     """Plans one function; returns the positions of the arguments whose memory is reused."""
-    buffers = host_buffers(function_op)
-    arguments = {place: buffers.all[place] for place in private}
-    scan = Scan(buffers, held_bytes(buffers, private), frozenset(arguments[place] for place in donors))
-    allocated = [buffers.by_value[op.results[0]] for op in buffers.ops if isinstance(op.opview, AllocOp)]
+    arguments = private_arguments(buffers)
+    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[place] for place in donors))
+    allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
     taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
     _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})
     _reuse(taken)

@@ -11,9 +11,9 @@ from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
-from dovetail.dialects.memory.buffers import host_buffers
-from dovetail.dialects.memory.memory_use import held_bytes, host_functions, private_arguments
-from dovetail.dialects.reading import Module, forward_of
+from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
+from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
+from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors
@@ -22,7 +22,7 @@ Broken = tuple[ir.Operation, str]
 
 
 @dataclass(frozen=True)
-class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
+class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=True):
     """Checks the memory plan that stands in the module, whoever made it. Changes nothing.
 
     No use of memory after its end, no second end; what is reused is the function's own, dead through every view, and
@@ -31,20 +31,17 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> None:
-        for name, function_op in Module(module).functions.items():
-            places = donated(function_op)
-            forward = forward_of(function_op) if places else None
-            if forward is not None:
-                donors = Donors(forward)
-                reasons = {place: donors.refusal(place) for place in places}
-            else:
-                reasons = dict.fromkeys(places, "only saved values of '@backward' can be")
-            for place, reason in reasons.items():
+        found = Module(module)
+        buffers = all_host_buffers(found)
+        donors = next((Donors(buffers[name]) for name in found.of(Role.FORWARD)), None)
+        for name, function_op in found.functions.items():
+            known = donors if role(function_op) is Role.BACKWARD else None
+            for place in donated(function_op):
+                reason = known.refusal(place) if known else "only saved values of '@backward' can be"
                 if reason:
                     raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
-        for function_op in host_functions(module).values():
-            checker = _Checker(function_op, private_arguments(function_op))
-            broken = next(checker.broken(), None)
+        for each in buffers.values():
+            broken = next(_Checker(each).broken(), None)
             if broken is not None:
                 raise fail(broken[0], self.name, broken[1])
 
@@ -52,25 +49,25 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
 class _Checker:
     """The rules for one function, in the order of its ops."""
 
-    def __init__(self, function_op: func.FuncOp, private: frozenset[int]):
-        self.buffers = host_buffers(function_op)
-        self.sizes = held_bytes(self.buffers, private)
-        self.private = {self.buffers.all[place] for place in private}
-        self.donated = {self.buffers.all[place] for place in donated(function_op)}
+    def __init__(self, buffers: Buffers):
+        self.buffers = buffers
+        self.sizes = held_bytes(buffers)
+        self.private = set(private_arguments(buffers).values())
+        self.donated = {buffers.all[place] for place in donated(buffers.function)}
         self.ended: dict[Buffer, ir.Operation] = {}
 
     def broken(self) -> Iterator[Broken]:
         """Each op that breaks a rule, with the rule in a verifier's words."""
         for op in self.buffers.ops:
             yield from self._broken_use(op)
-            match op.opview:
-                case FreeOp():
+            match op.name:
+                case FreeOp.OPERATION_NAME:
                     yield from self._broken_free(op)
                     self.ended[self.buffers.by_value[op.operands[0]]] = op
-                case ReuseOp():
+                case ReuseOp.OPERATION_NAME:
                     yield from self._broken_reuse(op)
                     self.ended[self.buffers.by_value[op.operands[0]]] = op
-                case func.CallOp():
+                case func.CallOp.OPERATION_NAME:
                     yield from self._broken_call(op)
         yield from self._broken_results(self.buffers.ops[-1])
 

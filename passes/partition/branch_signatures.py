@@ -6,14 +6,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.reading import body
+from dovetail.dialects.reading import body, terminator
 from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.constants import constant, full
 
 
 def return_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:
     """Makes `branch` return `values` besides; zeros of `types` in place of each None."""
-    end = body(branch)[-1]
+    end = terminator(branch)
     with end.location, ir.InsertionPoint(end):
         more = [
             full(type_, constant(0)) if value is None else value for value, type_ in zip(values, types, strict=True)

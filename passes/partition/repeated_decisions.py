@@ -1,8 +1,9 @@
 """Decisions that both sides of a partition would take, each by bits of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dovetail.dialects.dovetail import TangentOp
+from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
 from dovetail.passes.exactness.decided_again import decided_again
 from dovetail.passes.exactness.value_flow import ValueFlow
 from dovetail.passes.partition.halves import Halves
@@ -16,9 +17,13 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
 
     What `verify-comparisons` asks of the two functions is asked here of the nodes that they would consist of.
     """
-    flow, again = ValueFlow(graph.joint.operation.parent), halves.recomputed(saved)
+    computed, again = sorted(halves.computed(saved)), halves.recomputed(saved)
+    names = {graph.nodes[index].op.name for index in computed}
+    if not any(graph.nodes[index].op.name in names for index in _decided_anew(graph, again, saved)):
+        return []
+    flow = ValueFlow(graph.joint.operation.parent)
     known = {value: flow.given(value, _FORWARD, _FORWARD) for value in graph.arguments}
-    flow.follow((graph.nodes[index].op for index in sorted(halves.computed(saved))), _FORWARD, _FORWARD, known)
+    flow.follow((graph.nodes[index].op for index in computed), _FORWARD, _FORWARD, known)
     kept = {graph.values[value]: known[graph.values[value]] for value in saved}
     for index in graph.of(TangentOp):
         tangent = graph.nodes[index].op.results[0]
@@ -26,3 +31,15 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
     flow.follow((graph.nodes[index].op for index in again), _BACKWARD, _BACKWARD, kept)
     nodes = {graph.nodes[index].op: index for index in again}
     return [nodes[op] for each in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[each].op) in nodes]
+
+
+def _decided_anew(graph: JointGraph, again: Sequence[int], saved: Sequence[int]) -> Iterator[int]:
+    """The nodes of `again` that decide by bits that these compute anew: mostly none, and then nothing else is asked."""
+    kept, varies = set(saved), set[int]()
+    for index in again:
+        node = graph.nodes[index]
+        changes = any(graph.producers[value] in varies for value in node.operands if value not in kept)
+        if changes and deciding_operands(node.op):
+            yield index
+        if changes or not is_repeatable(node.op):
+            varies.add(index)

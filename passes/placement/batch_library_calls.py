@@ -12,6 +12,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import is_view
 from dovetail.dialects.reading import Module, Role, body, operand_ops
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
@@ -123,7 +124,7 @@ def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:
     size = require_tensor_info(last.operands[place].type).numel
     with last.location, ir.InsertionPoint(last):
         flat = [_viewed(op.operands[place], (size,)) for op in group]
-        tensors = _op("torch.prim.ListConstruct", torch_type("list<vtensor>"), *flat, placement="view")
+        tensors = _op(LIST, torch_type("list<vtensor>"), *flat, placement="view")
         joined = _op("torch.aten.cat", with_shape(flat[0].type, (size * len(group),)), tensors, constant(0))
         batch = last.clone()
         batch.operands[place] = joined

@@ -10,10 +10,11 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import body
+from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
 
-_UNPACK = "torch.prim.ListUnpack"
+_UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
 
 
 @dataclass
@@ -27,6 +28,7 @@ class PlacedGraph:
         compiles: whether a view can move into a region.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
+        made_by: for a value, the number of the op that computes it.
         consumers: for a value, the numbers of its users.
     """
 
@@ -39,12 +41,14 @@ class PlacedGraph:
     users: list[list[int]] = field(default_factory=list)
     operands: list[list[ir.Value]] = field(default_factory=list)
     results: list[list[ir.Value]] = field(default_factory=list)
+    made_by: dict[ir.Value, int] = field(default_factory=dict)
     consumers: dict[ir.Value, list[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, function_op: func.FuncOp, pass_name: str) -> "PlacedGraph":
         """Reads `function_op`; raises PassError, for `pass_name`, at an op without a placement."""
-        graph, made_by = cls(body(function_op)), dict[ir.Value, int]()
+        graph = cls(body(function_op))
+        made_by = graph.made_by
         for number, op in enumerate(graph.ops):
             operands, results = list(op.operands), list(op.results)
             graph.is_pinned.append(is_pinned(op))
@@ -53,7 +57,7 @@ class PlacedGraph:
             graph.compiles.append(op.name != "torch.operator" and not row(op).refused)
             graph.operands.append(operands)
             graph.results.append(results)
-            if op.name == _UNPACK and graph.placement[made_by[operands[0]]] == "host":
+            if op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host":
                 graph.compiles[-1] = False  # what a library call returns as a list
             graph.producers.append(list(dict.fromkeys(made_by[each] for each in operands if each in made_by)))
             graph.users.append([])
@@ -63,6 +67,11 @@ class PlacedGraph:
                 graph.consumers.setdefault(value, []).append(number)
             made_by.update(dict.fromkeys(results, number))
         return graph
+
+    def is_constant(self, value: ir.Value) -> bool:
+        """Whether `value` is a Python value, which is cloned to where it is used."""
+        number = self.made_by.get(value)
+        return number is not None and self.placement[number] == "constant"
 
     def __len__(self) -> int:
         return len(self.ops)
@@ -74,7 +83,6 @@ def _placement(op: ir.Operation, pass_name: str) -> str:
     if PLACEMENT in op.attributes:
         tagged = ir.StringAttr(op.attributes[PLACEMENT]).value
         return "host" if tagged in ("library", "fallback") else tagged
-    for class_, placement in ((ReadOp, "read"), (OwnOp, "own"), (func.ReturnOp, "end")):
-        if isinstance(op.opview, class_):
-            return placement
+    if op.name in _UNPLACED:
+        return _UNPLACED[op.name]
     raise fail(op, pass_name, f"has no '{PLACEMENT}', run 'place-ops' first")

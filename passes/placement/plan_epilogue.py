@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.dovetail.ops.copy import copy
-from dovetail.dialects.reading import Module, Role, body, of_class
+from dovetail.dialects.reading import Module, Role, body, of_class, terminator
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.own_memory import shared_memory
@@ -34,7 +34,7 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
 
     def _separate_gradients(self, backward: func.FuncOp) -> None:
         """Autograd accumulates into a gradient in place when it holds the only reference."""
-        returned = body(backward)[-1]
+        returned = terminator(backward)
         taken = set(backward.body.blocks[0].arguments)
         for index, value in enumerate(returned.operands):
             if is_value_type(value.type):

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.placement.placed_graph import PlacedGraph
 
 
@@ -24,7 +23,7 @@ def inputs_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:
     """What the ops of a region need from outside; constants are cloned to where they are used."""
     produced = {result for number in inside for result in graph.results[number]}
     operands = dict.fromkeys(value for number in inside for value in graph.operands[number])
-    return [value for value in operands if value not in produced and not _is_constant(value)]
+    return [value for value in operands if value not in produced and not graph.is_constant(value)]
 
 
 def outputs_of(graph: PlacedGraph, computed: list[int]) -> list[ir.Value]:
@@ -55,7 +54,3 @@ def _leaves(graph: PlacedGraph, value: ir.Value, computed: set[int]) -> bool:
         if any(_leaves(graph, result, computed) for result in graph.results[user]):
             return True
     return False
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and is_constant(value.owner.operation)

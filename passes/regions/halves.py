@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.memory.contents import LOAD, STORE
 from dovetail.dialects.reading import body, operand_ops
+from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.rewriting.cloning import ancestors

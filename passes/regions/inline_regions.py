@@ -9,9 +9,9 @@ from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
-from dovetail.dialects.memory.contents import LOAD, STORE
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, body
+from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.plan_memory import drop_plan
@@ -36,7 +36,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     fallback: bool = True
 
     def run(self, module: ir.Module) -> None:
-        drop_plan(module)
+        drop_plan(Module(module))
         found = Module(module).regions
         called = Module(module).calls()
         for name in filter(None, self.regions.split("+")):

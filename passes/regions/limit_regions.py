@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.memory.contents import STORE
 from dovetail.dialects.reading import body, operand_ops
 from dovetail.dialects.regions import regions
+from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.base import Pass

@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.memory.contents import store
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.reading import COMPUTING, Module, of_class, referred, terminator
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import set_signature
@@ -26,28 +26,30 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> None:
-        called = Module(module).calls()
-        for name, region in Module(module).regions.items():
-            for call in called.get(name, ()):
-                _lower_call(call, name)
+        found = Module(module)
+        for host in found.of(*COMPUTING).values():
+            for call in of_class(found.ops(host), func.CallOp):
+                if found.region(call) is not None:
+                    _lower_call(call.opview)
+        for region in found.regions.values():
             _lower_region(region)
         module.operation.attributes[LEVEL] = ir.StringAttr.get("regions", module.context)
 
 
 def _lower_region(region: func.FuncOp) -> None:
-    terminator, block = body(region)[-1], region.body.blocks[0]
-    with terminator.location, ir.InsertionPoint(terminator):
-        for value in terminator.operands:
-            destination = block.add_argument(memory_type(value.type), terminator.location)
+    end, block = terminator(region), region.body.blocks[0]
+    with end.location, ir.InsertionPoint(end):
+        for value in end.operands:
+            destination = block.add_argument(memory_type(value.type), end.location)
             store(value, destination)
         func.ReturnOp([])
-    terminator.erase()
+    end.erase()
     set_signature(region, [])
 
 
-def _lower_call(call: func.CallOp, name: str) -> None:
+def _lower_call(call: func.CallOp) -> None:
     with call.location, ir.InsertionPoint(call):
-        types = [value.type for value in call.results]
+        name, types = referred(call, "callee"), [value.type for value in call.results]
         for value, held in zip(call.results, call_with_new_memory(name, call.operands, types), strict=True):
             value.replace_all_uses_with(held)
     call.operation.erase()

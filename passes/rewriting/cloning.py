@@ -6,11 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reading import operand_ops
+from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
-FROM_PYTHON = ("torch.vtensor.literal", "torch.prim.NumToTensor.Scalar")
+FROM_PYTHON = (LITERAL, "torch.prim.NumToTensor.Scalar")
 
 
 def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
@@ -78,7 +79,7 @@ def constant_none() -> ir.Value:
 def attributes_key(op: ir.Operation) -> tuple[tuple[str, object], ...]:
     """Names and values of `op`'s attributes; equal for ops of equal attributes. MLIR keeps one of equal attributes."""
     attributes = op.attributes
-    info = tensor_info(op.results[0].type) if op.name == "torch.vtensor.literal" else None
+    info = tensor_info(op.results[0].type) if op.name == LITERAL else None
     if info is not None and info.is_complex:
         return (("value", str(op).partition("=")[2]),)  # the bindings can't read its elements
     return tuple([(name, attributes[name]) for name in attributes]) if len(attributes) else ()

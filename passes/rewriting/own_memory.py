@@ -4,6 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import tensor_info
 
 
@@ -30,4 +31,4 @@ def _is_part(value: ir.Value, root: ir.Value) -> bool:
 
 def _is_literal(value: ir.Value) -> bool:
     """Whether `value` is one tensor for all calls, where ATen runs it."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.vtensor.literal"
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == LITERAL

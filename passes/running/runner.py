@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.types import types_read_once
 from dovetail.errors import DovetailError, PassError
 from dovetail.passes.base import Pass
 from dovetail.passes.pipeline import Pipeline
@@ -65,11 +66,11 @@ class Runner:
             _verify_result(module)
 
     def _run(self, each: Pass | MlirPass, module: ir.Module) -> None:
-        with module.context, ir.Location.unknown():
+        with module.context, ir.Location.unknown(), types_read_once():
             if isinstance(each, Pass):
                 each.check_level(module)
             each.run(module)
-            if self.verify_each:
+            if self.verify_each and not (isinstance(each, Pass) and each.is_check):
                 module.operation.verify()
 
     def _evidence(self, name: str, module: ir.Module, last: Evidence | None) -> Evidence | None:

@@ -1,6 +1,6 @@
 """A host function with its regions inlined: what runs op by op where the compiled regions can't."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -8,16 +8,15 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp
 from dovetail.dialects.dovetail.ops.read import read
+from dovetail.dialects.reading import Module
 
-Functions = Mapping[str, func.FuncOp]
 
-
-def inlined(function_op: func.FuncOp, arguments: Sequence[ir.Value], functions: Functions) -> list[ir.Value | None]:
+def inlined(function_op: func.FuncOp, arguments: Sequence[ir.Value], module: Module) -> list[ir.Value | None]:
     """Clones a function's ops to the insertion point; returns what it returns, None for owned memory.
 
     Memory that a region writes is followed as the value that it then holds.
     """
-    return follow(function_op, arguments, functions, _cloned)
+    return follow(function_op, arguments, module, _cloned)
 
 
 def _cloned(op: ir.Operation, operands: Sequence[ir.Value]) -> Sequence[ir.Value | None]:

@@ -13,10 +13,10 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.reading import body
+from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
 from dovetail.errors import EagerWarning
-from dovetail.runtime.autograd.inlining import Functions, inlined
+from dovetail.runtime.autograd.inlining import inlined
 from dovetail.runtime.autograd.replay import has_effect
 from dovetail.runtime.stats import current
 
@@ -29,9 +29,9 @@ class PartialBackward:
     `is_possible` says whether there may be one: several tangents, and nothing that has an effect, a branch or a loop.
     """
 
-    def __init__(self, module: ir.Module, backward: func.FuncOp, saved: int, functions: Functions):
+    def __init__(self, module: ir.Module, backward: func.FuncOp, saved: int, found: Module):
         self._module = module  # its functions are gone where nobody holds it
-        self._backward, self._saved, self._functions = backward, saved, functions
+        self._backward, self._saved, self._found = backward, saved, found
         self._loaded: dict[frozenset[int], tuple[Callable, list[TensorInfo]]] = {}
         effects = any(is_extern(op) and has_effect(op) for op in body(backward))
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
@@ -54,7 +54,7 @@ class PartialBackward:
                 made = func.FuncOp("gradient", ir.FunctionType.get(list(self._backward.type.inputs), []))
             block = made.add_entry_block()
             with ir.InsertionPoint(block):
-                func.ReturnOp(inlined(self._backward, list(block.arguments), self._functions))
+                func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))
             zeros = _leave_out(made, self._saved, {self._saved + number for number in absent})
             return Emitter(made, {}).emit().load(), zeros
 

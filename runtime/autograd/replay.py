@@ -26,13 +26,13 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import body, returned
+from dovetail.dialects.reading import Module, body, returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.history import AtPlace, Place
-from dovetail.runtime.autograd.inlining import Functions, inlined
+from dovetail.runtime.autograd.inlining import inlined
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Replay:
         names: the user's name for each argument.
     """
 
-    def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
-        joined = _Joined(forward, backward, functions)
+    def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, module: Module):
+        joined = _Joined(forward, backward, module)
         self._joined = joined
         used = [any(True for _ in value.uses) for value in joined.arguments]
         self.arguments = tuple(index for index, is_used in enumerate(used) if is_used)
@@ -138,7 +138,7 @@ class _Joined:
         copied: of those, by number, the argument of whose old value the saved one is a copy.
     """
 
-    def __init__(self, forward: func.FuncOp, backward: func.FuncOp, functions: Functions):
+    def __init__(self, forward: func.FuncOp, backward: func.FuncOp, module: Module):
         stated, count = saved_values(forward, backward), len(forward.type.inputs)
         owned, tangents = len(forward.type.results) - len(stated), list(backward.type.inputs)[len(stated) :]
         with forward.context, ir.Location.unknown():
@@ -149,7 +149,7 @@ class _Joined:
             parameters = list(self._block.arguments)
             self.arguments = parameters[:count]
             with ir.InsertionPoint(self._block):
-                values = inlined(forward, self.arguments, functions)[owned:]
+                values = inlined(forward, self.arguments, module)[owned:]
                 results = _differentiable_results(forward, owned)
                 saved = [
                     _placed(value, number in results, each.is_checked)
@@ -157,7 +157,7 @@ class _Joined:
                 ]
                 self.taken = self._take(saved)
                 values = [self.taken.get(number, each.value) for number, each in enumerate(saved)]
-                func.ReturnOp(inlined(backward, [*values, *parameters[count:]], functions))
+                func.ReturnOp(inlined(backward, [*values, *parameters[count:]], module))
         copies = ((number, each) for number, each in enumerate(saved) if each.source is Source.SAVED_AT_PLACE)
         self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
         _prune(self.ops())

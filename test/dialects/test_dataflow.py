@@ -48,20 +48,21 @@ def test_values_are_followed_through_memory():
     module = ir.Module.parse(TEXT, make_context())
     found = Module(module)
     exp, added = "exp(x)", "add.Tensor(exp(x), y, constant.int())"
-    assert follow(found.forward, ["x", "y"], found.regions, spelt) == [exp, added, f"func.call({added})"]
+    assert follow(found.forward, ["x", "y"], found, spelt) == [exp, added, f"func.call({added})"]
 
 
 def test_memory_that_a_region_leaves():
     """Catches a region of which only the results are told: it has none, and overwrites what it was given."""
     module = ir.Module.parse(TEXT, make_context())
-    assert follow(Module(module).functions["twice"], ["x", "y", None], {}, spelt) == ["exp(x)"]
+    found = Module(module)
+    assert follow(found.functions["twice"], ["x", "y", None], found, spelt) == ["exp(x)"]
 
 
 def test_what_is_known_of_all_values():
     """Catches a walk that forgets what stands for values inside of the regions that it went into."""
     module = ir.Module.parse(TEXT, make_context())
     found, known = Module(module), dict[ir.Value, str | None]()
-    follow(found.forward, ["x", "y"], found.regions, spelt, known)
+    follow(found.forward, ["x", "y"], found, spelt, known)
     first = body(found.functions["twice"])[1]
     assert known[first.operands[0]] == "x"
     assert known[first.results[0]] == "exp(x)"

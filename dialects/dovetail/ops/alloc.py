@@ -6,11 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class AllocOp(Dovetail.Operation, name="alloc"):
+class AllocOp(VerifiedOp, name="alloc"):
     """Uninitialised, row-major memory from PyTorch's allocator, for a region to write its result to.
 
     `%d = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>`
@@ -18,13 +17,8 @@ class AllocOp(Dovetail.Operation, name="alloc"):
 
     memory: Result[Any]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        type_ = self.memory.type
-        if not (is_memory_type(type_) and is_tensor(type_)):
-            return verify.fail(self, f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'")
-        return verify.knows_attributes(self)
+    def problem(self) -> str:
+        return verify.no_memory(self.memory.type)
 
 
 def alloc(type_: ir.Type) -> AllocOp:

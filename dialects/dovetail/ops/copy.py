@@ -7,11 +7,11 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import is_value_type
 
 
-class CopyOp(Dovetail.Operation, name="copy"):
+class CopyOp(VerifiedOp, name="copy"):
     """`value` in memory that nothing else has: what is handed out, or saved from what may change.
 
     Values have no memory, so a `torch.aten.clone` of one is that one, and passes drop it; a copy stays where it is, and
@@ -22,15 +22,10 @@ class CopyOp(Dovetail.Operation, name="copy"):
     value: Operand[Any]
     copied: Result[Any]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        type_ = self.value.type
-        if not is_value_type(type_):
-            return verify.fail(self, f"expects a value of type '!torch.vtensor', got '{type_}'")
-        if self.copied.type != type_:
-            return verify.fail(self, f"expects result type '{type_}', got '{self.copied.type}'")
-        return verify.knows_attributes(self)
+    def problem(self) -> str:
+        if not is_value_type(self.value.type):
+            return f"expects a value of type '!torch.vtensor', got '{self.value.type}'"
+        return verify.another_type(self.copied, self.value.type)
 
 
 def copy(value: ir.Value) -> CopyOp:

@@ -7,14 +7,14 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import memory_type
 
 PROOFS = ("pointwise", "not read", "none")
 
 
-class DestinationOp(Dovetail.Operation, name="destination"):
+class DestinationOp(VerifiedOp, name="destination"):
     """Memory that holds `ref`'s value, for one region to read and overwrite: that of `ref` itself where `proof` allows.
 
     `proof` says why: `pointwise` (each element is read only to compute the element that takes its place), `not read`
@@ -27,15 +27,9 @@ class DestinationOp(Dovetail.Operation, name="destination"):
     memory: Result[Any]
     proof: ir.StringAttr
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        if not (verify.knows_attributes(self, "proof") and verify.has_sound_refs(self)):
-            return False
+    def problem(self) -> str:
         expected = memory_type(self.ref.type.tensor_type)
-        if self.memory.type != expected:
-            return verify.fail(self, f"expects a result of type '{expected}', got '{self.memory.type}'")
-        return verify.is_one_of(self, "proof", PROOFS)
+        return verify.another_type(self.memory, expected, "a result of type") or verify.none_of(self, "proof", PROOFS)
 
     @property
     def proof_name(self) -> str:

@@ -7,11 +7,11 @@ from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create, i64_array
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import BufferType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class DispatchOp(Dovetail.Operation, name="dispatch"):
+class DispatchOp(VerifiedOp, name="dispatch"):
     """Runs `entry` of the plan's code once for each workgroup, in any order and at the same time.
 
     `workgroups` counts them in x, y and z; `constants` are 32-bit numbers, `bindings` the memory that it may read
@@ -24,15 +24,10 @@ class DispatchOp(Dovetail.Operation, name="dispatch"):
     workgroups: ir.ArrayAttr
     constants: ir.ArrayAttr
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        integers = verify.is_integers(self, "workgroups") and verify.is_integers(self, "constants")
-        if not (verify.knows_attributes(self, "entry", "workgroups", "constants") and integers):
-            return False
+    def problem(self) -> str:
         if len(ir.ArrayAttr(self.workgroups)) != 3:
-            return verify.fail(self, f"expects 'workgroups' to count x, y and z, got {self.workgroups}")
-        return True
+            return f"expects 'workgroups' to count x, y and z, got {self.workgroups}"
+        return verify.no_integers(self, "workgroups") or verify.no_integers(self, "constants")
 
     @property
     def entry_name(self) -> str:

@@ -3,15 +3,14 @@
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import BufferType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 WIDTHS = (8, 16, 32, 64)
 
 
-class FillBufferOp(Dovetail.Operation, name="fill_buffer"):
+class FillBufferOp(VerifiedOp, name="fill_buffer"):
     """Repeats the bytes of `pattern`, an integer of 8, 16, 32 or 64 bits, all over `target`.
 
     `"dovetail.fill_buffer"(%b) {pattern = 1069547520 : i32} : (!dovetail.buffer) -> ()`
@@ -20,13 +19,10 @@ class FillBufferOp(Dovetail.Operation, name="fill_buffer"):
     target: Operand[BufferType]
     pattern: ir.IntegerAttr
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
+    def problem(self) -> str:
         type_ = ir.IntegerAttr(self.pattern).type
-        if not isinstance(type_, ir.IntegerType) or type_.width not in WIDTHS:
-            return verify.fail(self, f"expects a pattern of 8, 16, 32 or 64 bits, got {self.pattern}")
-        return verify.knows_attributes(self, "pattern")
+        is_known = isinstance(type_, ir.IntegerType) and type_.width in WIDTHS
+        return "" if is_known else f"expects a pattern of 8, 16, 32 or 64 bits, got {self.pattern}"
 
     @property
     def width(self) -> int:

@@ -5,12 +5,11 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class FreeOp(Dovetail.Operation, name="free"):
+class FreeOp(VerifiedOp, name="free"):
     """Ends the life of `memory` and of all views of it: nothing in this function uses them afterwards.
 
     It goes back to the allocator unless it was handed out, or an op made another tensor that shares it.
@@ -18,9 +17,6 @@ class FreeOp(Dovetail.Operation, name="free"):
     """
 
     memory: Operand[Any]
-
-    def verify_invariants(self) -> bool:
-        return not verify.is_as_declared(self) or verify.knows_attributes(self)
 
 
 def free(memory: ir.Value) -> FreeOp:

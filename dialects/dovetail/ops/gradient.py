@@ -6,11 +6,11 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class GradientOp(Dovetail.Operation, name="gradient"):
+class GradientOp(VerifiedOp, name="gradient"):
     """`value` is the gradient of the loss with respect to the input `of`. An input without one has none.
 
     `"dovetail.gradient"(%0, %x) : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
@@ -19,16 +19,10 @@ class GradientOp(Dovetail.Operation, name="gradient"):
     value: Operand[Any]
     of: Operand[RefType]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
+    def problem(self) -> str:
         if not isinstance(self.of.owner, ir.Block):
-            return verify.fail(self, f"expects an argument of the function, got the result of '{self.of.owner.name}'")
-        return (
-            verify.knows_attributes(self)
-            and verify.has_sound_refs(self)
-            and verify.same_tensor(self, self.value, self.of)
-        )
+            return f"expects an argument of the function, got the result of '{self.of.owner.name}'"
+        return verify.another_tensor(self.value, self.of)
 
 
 def gradient(value, of) -> GradientOp:

@@ -9,11 +9,11 @@ from torch_mlir.dialects.ext import Operand, Result
 from dovetail.dialects.attributes import BASE
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class OwnOp(Dovetail.Operation, name="own"):
+class OwnOp(VerifiedOp, name="own"):
     """Hands `value` to the user in memory of its own, laid out as the result type says.
 
     It is what autograd sees as a result of the compiled program; `requires_grad` says whether it is differentiable.
@@ -24,30 +24,19 @@ class OwnOp(Dovetail.Operation, name="own"):
     requires_grad: Any  # a bool; the bindings have no constraint for it
     ref: Result[RefType]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        if not isinstance(self.attributes["requires_grad"], ir.BoolAttr):
-            return verify.fail(
-                self, f"expects 'requires_grad' to be true or false, got {self.attributes['requires_grad']}"
-            )
+    def problem(self) -> str:
         return (
-            verify.knows_attributes(self, "requires_grad")
-            and verify.has_sound_refs(self)
-            and verify.same_tensor(self, self.value, self.ref)
-            and self._has_sound_base()
+            verify.no_truth(self, "requires_grad")
+            or verify.another_tensor(self.value, self.ref)
+            or (self._unsound_base() if BASE in self.attributes else "")
         )
 
-    def _has_sound_base(self) -> bool:
-        if BASE not in self.attributes:
-            return True
+    def _unsound_base(self) -> str:
         stated = self.attributes[BASE]
         is_array = isinstance(stated, ir.DenseI64ArrayAttr)
         if self.is_differentiable and is_array and math.prod(stated) == RefType(self.ref.type).info.numel:
-            return True
-        return verify.fail(
-            self, f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
-        )
+            return ""
+        return f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
 
     @property
     def is_differentiable(self) -> bool:

@@ -5,12 +5,12 @@ from typing import Any
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.effects import Reads
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class ReadOp(Dovetail.Operation, name="read", traits=[Reads]):
+class ReadOp(VerifiedOp, name="read", traits=[Reads]):
     """The value that the memory holds now; later writes don't change it.
 
     `%0 = "dovetail.read"(%x) : (!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>) -> !torch.vtensor<[4],f32>`
@@ -19,14 +19,8 @@ class ReadOp(Dovetail.Operation, name="read", traits=[Reads]):
     ref: Operand[RefType]
     value: Result[Any]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        return (
-            verify.knows_attributes(self)
-            and verify.has_sound_refs(self)
-            and verify.same_tensor(self, self.value, self.ref)
-        )
+    def problem(self) -> str:
+        return verify.another_tensor(self.value, self.ref)
 
 
 def read(ref) -> ReadOp:

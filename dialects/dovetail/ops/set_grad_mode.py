@@ -6,10 +6,10 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class SetGradModeOp(Dovetail.Operation, name="set_grad_mode"):
+class SetGradModeOp(VerifiedOp, name="set_grad_mode"):
     """Turns the recording of gradients on or off for what runs after it, the caller's code included.
 
     `"dovetail.set_grad_mode"() {enabled = false} : () -> ()`
@@ -17,12 +17,8 @@ class SetGradModeOp(Dovetail.Operation, name="set_grad_mode"):
 
     enabled: Any  # a bool; the bindings have no constraint for it
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        if not isinstance(self.attributes["enabled"], ir.BoolAttr):
-            return verify.fail(self, f"expects 'enabled' to be true or false, got {self.attributes['enabled']}")
-        return verify.knows_attributes(self, "enabled")
+    def problem(self) -> str:
+        return verify.no_truth(self, "enabled")
 
     @property
     def is_enabled(self) -> bool:

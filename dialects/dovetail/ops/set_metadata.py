@@ -7,12 +7,12 @@ from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create, i64_array
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
+class SetMetadataOp(VerifiedOp, name="set_metadata", traits=[Writes]):
     """Gives the tensor `ref` the sizes `size` and strides `stride`, as `transpose_` or `unsqueeze_` would.
 
     `offset` is in elements, relative to the storage offset that the tensor has when the op runs. `versions` says by how
@@ -24,18 +24,16 @@ class SetMetadataOp(Dovetail.Operation, name="set_metadata", traits=[Writes]):
     size: ir.ArrayAttr
     stride: ir.ArrayAttr
     offset: ir.IntegerAttr
+    optional = ("versions",)
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
+    def problem(self) -> str:
         sizes, strides = len(ir.ArrayAttr(self.size)), len(ir.ArrayAttr(self.stride))
         if sizes != strides:
-            return verify.fail(self, f"expects one stride a size, got {sizes} sizes and {strides} strides")
+            return f"expects one stride a size, got {sizes} sizes and {strides} strides"
         return (
-            verify.knows_attributes(self, "size", "stride", "offset", "versions")
-            and verify.is_version_count(self)
-            and verify.has_sound_refs(self)
-            and all(verify.is_integers(self, name) for name in ("size", "stride"))
+            verify.no_count(self, "versions", 1)
+            or verify.no_integers(self, "size")
+            or verify.no_integers(self, "stride")
         )
 
     @property

@@ -7,13 +7,13 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create, i64
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops.transient import TransientOp
 from dovetail.dialects.dovetail.types import BufferType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import tensor_info
 
 
-class SubspanOp(Dovetail.Operation, name="subspan"):
+class SubspanOp(VerifiedOp, name="subspan"):
     """`length` bytes of `memory`, an argument of the plan or a transient, from byte `offset` on.
 
     They lie inside of it; that is what keeps a launch from touching any other memory.
@@ -25,19 +25,16 @@ class SubspanOp(Dovetail.Operation, name="subspan"):
     length: ir.IntegerAttr
     buffer: Result[BufferType]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        counts = verify.is_count(self, "offset") and verify.is_count(self, "length")
-        if not (verify.knows_attributes(self, "offset", "length") and counts):
-            return False
+    def problem(self) -> str:
         size = bytes_of(self.memory)
         if size is None:
-            return verify.fail(self, f"expects a static tensor or a transient, got '{self.memory.type}'")
+            return f"expects a static tensor or a transient, got '{self.memory.type}'"
         start, end = self.start, self.start + self.size
-        if end > size:
-            return verify.fail(self, f"expects bytes inside of its operand's {size}, got {start} to {end}")
-        return True
+        return (
+            verify.no_count(self, "offset")
+            or verify.no_count(self, "length")
+            or ("" if end <= size else f"expects bytes inside of its operand's {size}, got {start} to {end}")
+        )
 
     @property
     def start(self) -> int:

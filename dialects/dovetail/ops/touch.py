@@ -4,12 +4,12 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class TouchOp(Dovetail.Operation, name="touch", traits=[Writes]):
+class TouchOp(VerifiedOp, name="touch", traits=[Writes]):
     """Moves `ref`'s version counter by `versions` without a write, as in-place changes of a view's sizes do.
 
     `"dovetail.touch"(%x) {versions = 1 : i64} : (!dovetail.ref<...>) -> ()`
@@ -18,12 +18,8 @@ class TouchOp(Dovetail.Operation, name="touch", traits=[Writes]):
     ref: Operand[RefType]
     versions: ir.IntegerAttr
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        return (
-            verify.knows_attributes(self, "versions") and verify.has_sound_refs(self) and verify.is_version_count(self)
-        )
+    def problem(self) -> str:
+        return verify.no_count(self, "versions", 1)
 
     @property
     def version_count(self) -> int:

@@ -5,11 +5,11 @@ from torch_mlir.dialects.ext import Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create, i64
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import BufferType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
-class TransientOp(Dovetail.Operation, name="transient"):
+class TransientOp(VerifiedOp, name="transient"):
     """Uninitialised memory of `bytes` bytes, for as long as one call of the plan takes.
 
     `%t = "dovetail.transient"() {bytes = 16896 : i64} : () -> !dovetail.buffer`
@@ -18,10 +18,8 @@ class TransientOp(Dovetail.Operation, name="transient"):
     bytes: ir.IntegerAttr
     memory: Result[BufferType]
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        return verify.knows_attributes(self, "bytes") and verify.is_count(self, "bytes")
+    def problem(self) -> str:
+        return verify.no_count(self, "bytes")
 
     @property
     def size(self) -> int:

@@ -7,14 +7,14 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 # View functions that show memory as elements of another type.
 REINTERPRETATIONS = ("aten.view.dtype", "aten.view_as_complex.default", "aten.view_as_real.default")
 
 
-class ViewOp(Dovetail.Operation, name="view"):
+class ViewOp(VerifiedOp, name="view"):
     """The alias that PyTorch's view function `callee` makes of `ref`; `args` follow the tensor, in schema order.
 
     Replayed on the user's tensor itself, so that `._base`, `grad_fn` and later in-place use are eager's. `index` picks
@@ -29,20 +29,12 @@ class ViewOp(Dovetail.Operation, name="view"):
     args: ir.ArrayAttr
     index: ir.IntegerAttr
     view: Result[RefType]
+    optional = ("grad_mode",)
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        known = verify.knows_attributes(self, "callee", "args", "index", "grad_mode")
-        if not (known and verify.has_sound_refs(self)):
-            return False
-        if "grad_mode" in self.attributes and not isinstance(self.attributes["grad_mode"], ir.BoolAttr):
-            return verify.fail(self, f"expects 'grad_mode' to be true or false, got {self.attributes['grad_mode']}")
+    def problem(self) -> str:
         if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name not in REINTERPRETATIONS:
-            return verify.fail(
-                self, f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
-            )
-        return True
+            return f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
+        return verify.no_truth(self, "grad_mode")
 
     @property
     def callee_name(self) -> str:

@@ -6,14 +6,14 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.verify import VerifiedOp
 
 MODES = ("tracked", "no_grad", "hidden")
 
 
-class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
+class WriteOp(VerifiedOp, name="write", traits=[Writes]):
     """Stores `value` into `ref`'s memory, as the in-place op that the user wrote would.
 
     `mode` says what autograd sees of it: `tracked` (gradients flow through the copy), `no_grad` (the user wrote under
@@ -25,20 +25,16 @@ class WriteOp(Dovetail.Operation, name="write", traits=[Writes]):
     value: Operand[Any]
     ref: Operand[RefType]
     mode: ir.StringAttr
+    optional = ("versions",)
 
-    def verify_invariants(self) -> bool:
-        if not verify.is_as_declared(self):
-            return True
-        is_sound = (
-            verify.knows_attributes(self, "mode", "versions")
-            and verify.has_sound_refs(self)
-            and verify.is_one_of(self, "mode", MODES)
-            and verify.same_tensor(self, self.value, self.ref)
-            and verify.is_version_count(self)
+    def problem(self) -> str:
+        if self.mode_name == "hidden" and "versions" in self.attributes:
+            return f"expects no 'versions' in mode 'hidden', got {self.attributes['versions']}"
+        return (
+            verify.none_of(self, "mode", MODES)
+            or verify.another_tensor(self.value, self.ref)
+            or verify.no_count(self, "versions", 1)
         )
-        if is_sound and self.mode_name == "hidden" and "versions" in self.attributes:
-            return verify.fail(self, f"expects no 'versions' in mode 'hidden', got {self.attributes['versions']}")
-        return is_sound
 
     @property
     def mode_name(self) -> str:

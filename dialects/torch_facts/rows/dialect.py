@@ -1,9 +1,10 @@
 """Ops of the torch dialect that are not ATen's, by their whole names."""
 
+from dovetail.dialects.torch_facts.names import LITERAL, UNPACK
 from dovetail.dialects.torch_facts.row import Refused, creation, view
 
 DIALECT = (
-    view("torch.prim.ListUnpack"),
+    view(UNPACK),
     creation("torch.prim.NumToTensor.Scalar", fills_at=0),
-    creation("torch.vtensor.literal", refused=(Refused("does not compile", ("uint8",)),)),
+    creation(LITERAL, refused=(Refused("does not compile", ("uint8",)),)),
 )

@@ -1,5 +1,8 @@
 """Torch's types, read and built."""
 
+import gc
+import weakref
+
 import pytest
 from torch_mlir import ir
 
@@ -15,6 +18,7 @@ from dovetail.dialects.torch_facts.types import (
     require_tensor_info,
     tensor_info,
     torch_type,
+    types_read_once,
     value_type,
     with_dtype,
     with_shape,
@@ -60,3 +64,22 @@ def test_what_holds_tensors(text: str, holds: bool, context: ir.Context):
     """Catches a list of tensors that is taken for a constant, and cloned wherever it is used."""
     assert holds_tensors(torch_type(text, context)) == holds
     assert is_torch_type(torch_type(text, context), text)
+
+
+def test_types_are_forgotten_with_the_block():
+    """Catches what is known of types outliving a pass: each type would keep its context alive."""
+    context = ir.Context()
+    alive = weakref.ref(context)
+    with types_read_once():
+        assert not is_tensor(ir.Type.parse("i32", context))
+        del context
+    gc.collect()
+    assert alive() is None
+
+
+def test_types_of_two_contexts_are_told_apart(context: ir.Context):
+    """Catches what is known of a type being found for one of another context, or for another type."""
+    other = make_context()
+    with types_read_once():
+        infos = [require_tensor_info(torch_type(f"vtensor<[{n}],f32>", of)) for of in (context, other) for n in (2, 3)]
+    assert [info.shape for info in infos] == [(2,), (3,), (2,), (3,)]

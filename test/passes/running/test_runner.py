@@ -11,7 +11,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_file, parse_module
 from dovetail.errors import PassError
-from dovetail.passes.base import Pass
+from dovetail.passes.base import Pass, registry
+from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.running.parse import parse_pipeline
 from dovetail.passes.running.runner import Runner
@@ -50,6 +51,20 @@ class _BreaksPass(Pass, name="test-breaks"):
 def _run(pipeline: str, runner: Runner) -> None:
     context = make_context()
     runner.run(parse_pipeline(pipeline, context), parse_module(MODULE, context))
+
+
+def test_checks_change_nothing():
+    """Would catch a pass that claims to be a check, after which nothing is verified, and changes the module."""
+    texts: list[str] = []
+    runner = Runner(
+        before=lambda each, module: texts.append(str(module)) if each.is_check else None,
+        after=lambda each, module: texts.append(str(module)) if each.is_check else None,
+    )
+    context = make_context()
+    runner.run(compile_pipeline(), parse_module(MODULE, context))
+    assert texts
+    assert texts[::2] == texts[1::2]
+    assert all(each.is_check for name, each in registry().items() if name.startswith("verify-"))
 
 
 def test_dump_holds_every_stage(tmp_path):
