@@ -36,7 +36,9 @@ def reference_sections() -> dict[str, str]:
     """Every generated section but those of the walk, by name."""
     return {
         "dialect:types": _ref_type(),
-        "dialect:ops": "\n".join(_op(getattr(ops, name)) for name in ops.__all__),
+        "dialect:ops": "\n".join(
+            [f"{_prose(verify.VerifiedOp)}\n", *(_op(getattr(ops, name)) for name in ops.__all__)]
+        ),
         "dialect:attributes": _attributes(),
         "levels:table": _levels(),
         "passes:list": "\n".join(_pass(each) for each in _own_passes()),
@@ -78,15 +80,25 @@ def _constraint(annotation) -> str:
 
 
 def _rules(op) -> Iterator[str]:
-    """What the verifier checks, in order: its own messages, and the first lines of the shared rules it names."""
-    tree = ast.parse(dedent(inspect.getsource(op.verify_invariants)))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-        rule = ast.unparse(call.func)
-        if rule == "verify.fail":
-            yield f'"{_message(call.args[1])}"'
-        elif rule.startswith("verify.") and rule != "verify.is_as_declared":
-            yield _prose(getattr(verify, rule.removeprefix("verify."))).splitlines()[0]
+    """What the verifier checks besides what it does of all ops: its own messages, and first lines of shared rules."""
+    tree = ast.parse(dedent(inspect.getsource(op.problem))) if "problem" in vars(op) else ast.Module([], [])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield from _rule(node.value)
+
+
+def _rule(returned: ast.expr) -> Iterator[str]:
+    match returned:
+        case ast.BoolOp(values=parts):
+            for part in parts:
+                yield from _rule(part)
+        case ast.IfExp(body=kept, orelse=broken):
+            yield from _rule(kept)
+            yield from _rule(broken)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="verify"), attr=name)):
+            yield _prose(getattr(verify, name)).splitlines()[0]
+        case ast.JoinedStr() | ast.Constant(value=str()) if _message(returned):
+            yield f'"{_message(returned)}"'
 
 
 def _message(node: ast.AST) -> str:

@@ -16,11 +16,9 @@ from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
 
 
 class VerifiedOp(Dovetail.Operation):
-    """An op of ours: its refs are sound, its attributes are declared, discardable or among the `optional` ones.
+    """Of each op it is verified that its refs are sound and no attribute is misspelt, which IRDL would let pass."""
 
-    `problem` adds what holds of one op alone.
-    """
-
+    # Attributes that may be there, besides those that are declared and those of other dialects.
     optional = tuple[str, ...]()
 
     def problem(self) -> str:
@@ -76,7 +74,6 @@ def _is_as_declared(op: VerifiedOp, types: Sequence[ir.Type], declared: _Declare
 
 
 def _unknown_attribute(op: VerifiedOp, names: Sequence[str]) -> str:
-    """IRDL lets a misspelt attribute pass."""
     for name in op.attributes:
         if name not in names and "." not in name and not name.endswith("SegmentSizes"):
             return f"has no attribute '{name}', expected {_listed(names)}"
@@ -95,8 +92,8 @@ def _unsound_ref(types: Sequence[ir.Type]) -> str:
     return ""
 
 
-def no_truth(op: ir.OpView, name: str) -> str:
-    """A bool, for which the bindings have no constraint, may be missing."""
+def no_bool(op: ir.OpView, name: str) -> str:
+    """What is said by true or false is said by nothing else, which the bindings can't demand; it may be missing."""
     if name not in op.attributes or isinstance(op.attributes[name], ir.BoolAttr):
         return ""
     return f"expects '{name}' to be true or false, got {op.attributes[name]}"
@@ -117,7 +114,7 @@ def no_integers(op: ir.OpView, name: str) -> str:
 
 
 def no_count(op: ir.OpView, name: str, least: int = 0) -> str:
-    """An attribute that counts, bytes or versions; it may be missing."""
+    """An attribute that counts bytes or versions is an integer, not too small; it may be missing."""
     given = op.attributes.get(name, None)
     if given is None or (isinstance(given, ir.IntegerAttr) and given.value >= least):
         return ""

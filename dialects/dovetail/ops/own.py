@@ -26,7 +26,7 @@ class OwnOp(VerifiedOp, name="own"):
 
     def problem(self) -> str:
         return (
-            verify.no_truth(self, "requires_grad")
+            verify.no_bool(self, "requires_grad")
             or verify.another_tensor(self.value, self.ref)
             or (self._unsound_base() if BASE in self.attributes else "")
         )

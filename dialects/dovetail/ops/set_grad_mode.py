@@ -18,7 +18,7 @@ class SetGradModeOp(VerifiedOp, name="set_grad_mode"):
     enabled: Any  # a bool; the bindings have no constraint for it
 
     def problem(self) -> str:
-        return verify.no_truth(self, "enabled")
+        return verify.no_bool(self, "enabled")
 
     @property
     def is_enabled(self) -> bool:
