@@ -10,7 +10,8 @@ ROLE = "dovetail.role"
 """Functions: what it is for; see `Role` in dialects/reading.py."""
 
 TARGET = "dovetail.target"
-"""The module: the device that it is compiled for, `"cpu"` if it does not say. Refs and allocations lie there too."""
+"""The module: the device that it is compiled for, `"cpu"` if it does not say. Refs and allocations that name no device
+lie there."""
 
 # Arguments
 

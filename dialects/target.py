@@ -8,6 +8,9 @@ from dovetail.errors import ModuleError
 DEFAULT = "cpu"
 """Of a module that does not say."""
 
+REACHED_BY: dict[str, tuple[str, ...]] = {"cpu": ()}
+"""By device type of a target: the other devices on which its programs may have memory; only such a one is named."""
+
 
 def device_of(module: ir.Module) -> str:
     """The device type that `module` states, in torch's words; raises ModuleError if that is no string."""

@@ -33,7 +33,8 @@ def spoil(memory: torch.Tensor) -> None:
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
     info = require_tensor_info(op.memory.type)
     dtype = emitter.bind(info.dtype, getattr(torch, info.dtype))
-    emitter.line(f"{emitter.name(op.memory)} = {emitter.bind('empty', torch.empty)}({info.shape}, dtype={dtype})")
+    empty, device = emitter.bind("empty", torch.empty), f", device={op.device_name!r}" if op.device_name else ""
+    emitter.line(f"{emitter.name(op.memory)} = {empty}({info.shape}, dtype={dtype}{device})")
 
 
 def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:

@@ -1,4 +1,6 @@
-"""Types of the dovetail dialect."""
+"""Types of the dovetail dialect, and the attribute that is a part of them."""
+
+import re
 
 from torch_mlir import ir
 
@@ -13,16 +15,33 @@ class BufferType(Dovetail.Type, name="buffer"):
     """
 
 
+DEVICE = re.compile(r"cpu|[a-z]+:\d+")
+"""Torch's words for where a tensor lies."""
+
+
+class LayoutAttr(Dovetail.Attribute, name="layout"):
+    """The layout of memory on another device than the module's target: its strides, and that device in torch's words.
+
+    `#dovetail.layout<strided<[3, 1]>, "cuda:0">`
+    """
+
+    strides: ir.StridedLayoutAttr
+    device: ir.StringAttr
+
+
 class RefType(Dovetail.Type, name="ref"):
     """A tensor's memory as the user sees it: shape and element type, then strides in elements from its first one.
 
     `!dovetail.ref<!torch.vtensor<[2,3],f32>, strided<[3, 1]>>`
+
+    It lies on the module's target, unless a `#dovetail.layout` around the strides names another device:
+    `!dovetail.ref<!torch.vtensor<[2,3],f32>, #dovetail.layout<strided<[3, 1]>, "cuda:0">>`
     """
 
     SOUND = "a ref to a static '!torch.vtensor' with one stride a dimension and no offset"
 
     tensor: ir.TypeAttr
-    layout: ir.StridedLayoutAttr
+    layout: ir.StridedLayoutAttr | LayoutAttr
 
     @property
     @read_once
@@ -38,7 +57,19 @@ class RefType(Dovetail.Type, name="ref"):
     @read_once
     def strides(self) -> tuple[int, ...]:
         """Strides in elements."""
-        return tuple(ir.StridedLayoutAttr(self.params[1]).strides)
+        return tuple(self._strided.strides)
+
+    @property
+    @read_once
+    def device(self) -> str:
+        """Where the memory lies, in torch's words; "" on the module's target."""
+        layout = self.params[1].maybe_downcast()
+        return ir.StringAttr(layout.params[1]).value if isinstance(layout, LayoutAttr) else ""
+
+    @property
+    def _strided(self) -> ir.StridedLayoutAttr:
+        layout = self.params[1].maybe_downcast()
+        return ir.StridedLayoutAttr(layout.params[0]) if isinstance(layout, LayoutAttr) else layout
 
     @property
     @read_once
@@ -46,11 +77,12 @@ class RefType(Dovetail.Type, name="ref"):
         """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
         if not (is_value_type(self.tensor_type) and is_tensor(self.tensor_type)):
             return False
-        fits = len(self.strides) == len(self.info.shape) and ir.StridedLayoutAttr(self.params[1]).offset == 0
+        fits = len(self.strides) == len(self.info.shape) and self._strided.offset == 0
         return fits and all(stride >= 0 for stride in self.strides)  # a `?` reads as the least integer
 
     @classmethod
-    def of(cls, tensor: ir.Type, strides: tuple[int, ...] | None = None) -> "RefType":
-        """The ref to memory of `tensor`'s shape; row-major where no strides are given."""
+    def of(cls, tensor: ir.Type, strides: tuple[int, ...] | None = None, device: str = "") -> "RefType":
+        """The ref to memory of `tensor`'s shape, row-major where no strides are given, on `device` or the target."""
         strides = require_tensor_info(tensor).contiguous_strides if strides is None else strides
-        return cls.get(tensor, ir.StridedLayoutAttr.get(0, list(strides)))
+        layout = ir.StridedLayoutAttr.get(0, list(strides))
+        return cls.get(tensor, LayoutAttr.get(layout, ir.StringAttr.get(device)) if device else layout)

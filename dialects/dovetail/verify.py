@@ -11,8 +11,10 @@ from typing import Any, get_args, get_origin
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.types import DEVICE, RefType
 from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
+
+_DEVICE = '"cpu" or a device with its number, such as "cuda:0"'
 
 
 class VerifiedOp(Dovetail.Operation):
@@ -89,6 +91,8 @@ def _unsound_ref(types: Sequence[ir.Type]) -> str:
     for type_ in types:
         if isinstance(type_, RefType) and not type_.is_sound:
             return f"expects {RefType.SOUND}, got '{type_}'"
+        if isinstance(type_, RefType) and type_.device and not DEVICE.fullmatch(type_.device):
+            return f"expects the device of '{type_}' to be {_DEVICE}"
     return ""
 
 
@@ -120,6 +124,21 @@ def no_count(op: ir.OpView, name: str, least: int = 0) -> str:
         return ""
     stated = given.value if isinstance(given, ir.IntegerAttr) and not least else given
     return f"expects '{name}' to be an integer from {least} up, got {stated}"
+
+
+def no_device(op: ir.OpView, name: str) -> str:
+    """Memory that does not lie on the module's target says by torch's word where it does."""
+    stated = op.attributes.get(name, None)
+    if stated is None or (isinstance(stated, ir.StringAttr) and DEVICE.fullmatch(stated.value)):
+        return ""
+    return f"expects '{name}' to be {_DEVICE}, got {stated}"
+
+
+def another_device(one: ir.Value, other: ir.Value) -> str:
+    """Two refs are to memory on one device."""
+    if one.type.device == other.type.device:
+        return ""
+    return f"expects refs to memory on one device, got '{one.type}' and '{other.type}'"
 
 
 def no_memory(type_: ir.Type) -> str:

@@ -8,13 +8,14 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.reading import Module, Role, role
-from dovetail.dialects.target import DEFAULT
+from dovetail.dialects.target import DEFAULT, device_of
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.in_place.verify_in_place import broken_proofs
 from dovetail.passes.levels.check_backward_facts import check_backward_facts
 from dovetail.passes.levels.check_border import check_border
 from dovetail.passes.levels.check_control_flow import check_control_flow
+from dovetail.passes.levels.check_devices import check_devices
 from dovetail.passes.levels.check_driver import check_driver
 from dovetail.passes.levels.check_guard import check_guard
 from dovetail.passes.levels.check_ops import check_ops, check_region_ops
@@ -82,6 +83,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         check_control_flow(module, found, self.name)
         check_recompute(found, self.name)
         check_strides(found, self.name)
+        check_devices(found, device_of(module), self.name)
         check_backward_facts(found, self.name)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None

@@ -17,3 +17,10 @@ func.func @round_trip() -> (!memory, !memory) {
   %1 = "dovetail.alloc"() : () -> !memory
   return %0, %1 : !memory, !memory
 }
+
+// CHECK-LABEL: func.func @elsewhere(
+// CHECK-NEXT: "dovetail.alloc"() {device = "cuda:1"} : () -> !torch.tensor<[4],f32>
+func.func @elsewhere() -> !memory {
+  %0 = "dovetail.alloc"() {device = "cuda:1"} : () -> !memory
+  return %0 : !memory
+}

@@ -12,13 +12,20 @@ from dovetail.dialects.dovetail.verify import VerifiedOp
 class AllocOp(VerifiedOp, name="alloc"):
     """Uninitialised, row-major memory from PyTorch's allocator, for a region to write its result to.
 
+    It lies on the module's target, unless `device` names another device, in torch's words: "cuda:0".
     `%d = "dovetail.alloc"() : () -> !torch.tensor<[4],f32>`
     """
 
     memory: Result[Any]
+    optional = ("device",)
 
     def problem(self) -> str:
-        return verify.no_memory(self.memory.type)
+        return verify.no_memory(self.memory.type) or verify.no_device(self, "device")
+
+    @property
+    def device_name(self) -> str:
+        """Where the memory lies; "" on the module's target."""
+        return ir.StringAttr(self.attributes["device"]).value if "device" in self.attributes else ""
 
 
 def alloc(type_: ir.Type) -> AllocOp:

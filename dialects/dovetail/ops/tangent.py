@@ -24,7 +24,7 @@ class TangentOp(VerifiedOp, name="tangent"):
             return f"expects the result of a 'dovetail.own', got a value of type '{self.of.type}'"
         if not owner.is_differentiable:
             return "expects an owned result with 'requires_grad = true'"
-        return verify.another_tensor(self.of, self.ref)
+        return verify.another_tensor(self.of, self.ref) or verify.another_device(self.of, self.ref)
 
 
 def tangent(of, ref_type: RefType) -> TangentOp:

@@ -34,7 +34,7 @@ class ViewOp(VerifiedOp, name="view"):
     def problem(self) -> str:
         if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name not in REINTERPRETATIONS:
             return f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
-        return verify.no_bool(self, "grad_mode")
+        return verify.another_device(self.ref, self.view) or verify.no_bool(self, "grad_mode")
 
     @property
     def callee_name(self) -> str:
