@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dovetail.backends import elementary
 from dovetail.errors import OptionError
 
 COMPILER_PACKAGE = "iree-base-compiler"
@@ -62,8 +63,8 @@ class Target:
 
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
     def fingerprint(self) -> str:
-        """SHA-256 over the flags, the compiler's version and, for "host", the features of this CPU."""
-        parts = [*self.compile_flags(), version(COMPILER_PACKAGE)]
+        """SHA-256 over the flags, the compiler's version, our own functions and, for "host", this CPU's features."""
+        parts = [*self.compile_flags(), version(COMPILER_PACKAGE), elementary.fingerprint()]
         if self.cpu == "host":
             parts.append(host_cpu())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()

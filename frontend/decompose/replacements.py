@@ -6,7 +6,6 @@ its row leaves it to ATen.
 
 import math
 from collections.abc import Callable
-from contextvars import ContextVar
 
 import torch
 
@@ -88,28 +87,6 @@ def _hardtanh(value: torch.Tensor, min_val: float = -1, max_val: float = 1) -> t
 def _hardtanh_backward(gradient: torch.Tensor, value: torch.Tensor, min_val: float, max_val: float) -> torch.Tensor:
     """Eager gives NaN no gradient; PyTorch's decomposition does."""
     return torch.where((value > min_val) & (value < max_val), gradient, 0.0)
-
-
-_expanding: ContextVar[bool] = ContextVar("_expanding", default=False)
-
-
-def _logarithm(op: Callable, of_two: float) -> Callable:
-    """IREE takes subnormal numbers for the least normal one: they are scaled first, zero and infinities included."""
-
-    def logarithm(value: torch.Tensor) -> torch.Tensor:
-        if value.dtype is torch.bfloat16:
-            return op(value.float()).to(value.dtype)
-        if value.dtype is not torch.float32 or _expanding.get():
-            return NotImplemented
-        is_small = value < torch.finfo(value.dtype).smallest_normal
-        token = _expanding.set(True)
-        try:
-            result = op(torch.where(is_small, value * 2.0**32, value))
-        finally:
-            _expanding.reset(token)
-        return torch.where(is_small, result - 32 * of_two, result)
-
-    return logarithm
 
 
 def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
@@ -315,8 +292,6 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.clamp.Tensor: _clamp_tensor,
     aten.hardtanh.default: _hardtanh,
     aten.hardtanh_backward.default: _hardtanh_backward,
-    aten.log.default: _logarithm(aten.log.default, math.log(2)),
-    aten.log2.default: _logarithm(aten.log2.default, 1.0),
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     **COMPARISONS,
