@@ -137,3 +137,21 @@ def test_decisions_of_losses_under_checkpoint(options):
         torch.randn(9, 33),
         options=options,
     )
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        lambda x: (x == x).all(),
+        lambda x: ((x + 1) == (x + 1)).sum(1),
+        lambda x: x.isfinite().all(),
+        lambda x: torch.where(x == x, x, 0.0).sum(),
+    ],
+    ids=["all", "computed twice", "isfinite", "where"],
+)
+def test_nan_is_not_itself(test):
+    """Would catch a value's comparison with itself that torch-mlir folds to true inside of a region."""
+    x = torch.ones(6, 40)
+    x[3, 3] = torch.nan
+    torch._dynamo.reset()
+    assert torch.equal(torch.compile(test, backend="dovetail")(x), test(x))

@@ -224,9 +224,19 @@ def _cases(overload: torch._ops.OpOverload) -> list[Case]:
     if key in _CONVERSIONS:
         cases += [Case(overload, *call, dtype, shape) for call in calls for dtype in DTYPES for shape in ("odd", "one")]
     elif kind in (Kind.POINTWISE, Kind.REDUCTION):
+        cases += [Case(overload, *call, dtype) for call in _of_one_operand(calls) for dtype in _SHAPED]
         shapes = ("broadcast", "odd", "one", "scalar", "empty")
         cases += [Case(overload, *call, dtype, shape) for call in calls for dtype in _SHAPED for shape in shapes]
     return cases
+
+
+def _of_one_operand(calls: Sequence[tuple[tuple, tuple]]) -> list[tuple[tuple, tuple]]:
+    """Of the calls on several tensors, those on one tensor several times: a comparison may be folded then."""
+    return [
+        (tuple(X if each in (Y, Z) else each for each in positional), keywords)
+        for positional, keywords in calls
+        if X in positional and {Y, Z}.intersection(each for each in positional if isinstance(each, Slot))
+    ]
 
 
 def _has_slot(call) -> bool:

@@ -19,11 +19,9 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.passes.placement.place_ops import PlaceOpsPass
-from dovetail.passes.regions.lower_regions import LowerRegionsPass
-from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.cases import Case, Slot
-from dovetail.tools.sweep.launch import launched
+from dovetail.tools.sweep.launch import launched, lower
 from dovetail.tools.sweep.values import CLASSES, tensor
 
 # Relative and absolute tolerance in units of the dtype's epsilon. Eager itself is a few units off.
@@ -131,8 +129,7 @@ def check(cases: list[Case], decompose: bool, target: Target | None = None) -> l
     with module.context, ir.Location.unknown():
         PlaceOpsPass().run(module)
         refusals, layout = keep_compiled(module, counts)
-        SplitReductionsPass().run(module)
-        LowerRegionsPass().run(module)
+        lower(module)
     outcomes = [Outcome(case, refused=reason) for case, reason in zip(cases, refusals, strict=True)]
     if all(refusals):
         return outcomes

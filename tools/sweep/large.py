@@ -11,11 +11,9 @@ from torch_mlir import ir
 from dovetail.backends.iree import CompileFailure
 from dovetail.backends.target import Target
 from dovetail.passes.placement.place_ops import PlaceOpsPass
-from dovetail.passes.regions.lower_regions import LowerRegionsPass
-from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.check import imported, keep_compiled
-from dovetail.tools.sweep.launch import launched
+from dovetail.tools.sweep.launch import launched, lower
 
 TIMES_EAGER = 3
 """How many times as large as ATen's the error may be, beside the result's own rounding."""
@@ -107,8 +105,7 @@ def check_large(case: LargeCase, target: Target) -> tuple[str, str]:
         (reason,), layout = keep_compiled(module, [1])
         if reason:
             return reason, ""
-        SplitReductionsPass().run(module)
-        LowerRegionsPass().run(module)
+        lower(module)
     region = launched(module, target)
     if isinstance(region, CompileFailure):
         return "", region.reason
