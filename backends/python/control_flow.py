@@ -6,7 +6,7 @@ import torch
 
 
 def run_cond(then: Callable, otherwise: Callable, predicate, operands: list) -> tuple:
-    """Results of `then` or `otherwise`, which take one list, in memory that no operand and no other result has."""
+    """Results of `then` or `otherwise`, which take one list, each in memory of its own."""
     before = tuple(operands)
     return separate((then if predicate else otherwise)(operands), before)
 
@@ -20,18 +20,22 @@ def run_while_loop(condition: Callable, body: Callable, carried: list, others: l
 
 
 def separate(results: tuple, operands: tuple) -> tuple:
-    """`results`, those copied that lie in the memory of an operand or of another result.
+    """`results`, those copied that lie in the memory of an operand or of another result, or are a part of more.
 
-    A function of values may return its argument, or one value twice; who gets the results may own them.
+    A function of values may return its argument, one value twice, or a view; who gets the results may own them.
     """
     taken = {_memory(each) for each in operands if isinstance(each, torch.Tensor)}
     separated = []
     for each in results:
         if isinstance(each, torch.Tensor):
-            each = each.clone() if _memory(each) in taken else each
+            each = each.clone() if _memory(each) in taken or _is_part(each) else each
             taken.add(_memory(each))
         separated.append(each)
     return tuple(separated)
+
+
+def _is_part(tensor: torch.Tensor) -> bool:
+    return tensor.untyped_storage().nbytes() != tensor.numel() * tensor.itemsize
 
 
 def _memory(tensor: torch.Tensor) -> int:

@@ -92,6 +92,19 @@ def test_branches_return_memory_of_their_own():
     assert_same(fn, torch.rand(4), then=then)
 
 
+def test_branches_return_no_part_of_other_memory():
+    """Catches a copy that is dropped in a branch, as values have no memory: the result was 9 rows, and showed one."""
+
+    @torch.compile(backend="dovetail")
+    def fn(x):
+        return torch.cond(x.sum() > 0, lambda x: x.cumsum(0)[8:].clone(), lambda x: x.sum(0, keepdim=True), (x,))
+
+    last, total = fn(torch.ones(9, 3)), fn(-torch.ones(9, 3))
+    for each in (last, total):
+        assert each.storage_offset() == 0
+        assert each.untyped_storage().nbytes() == each.numel() * each.itemsize
+
+
 def test_random_numbers_in_a_branch():
     """Catches numbers that are drawn for a branch that is not taken, or in another order than eager's."""
 
