@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 _aten = torch.ops.aten
 
-# Described by ops on the operands in another order, or one by one; the kernels go by all of them, as that of a sum does.
+# Described by ops on one operand or in another order; the kernels go by all of them, as that of a sum does.
 _AS_A_SUM = {
     _aten.copysign.Tensor,
     _aten.div.Tensor_mode,
