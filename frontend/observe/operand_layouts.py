@@ -15,6 +15,13 @@ from dovetail.dialects.torch_facts.ops import row_of_name
 # By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
 OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
 
+# What tracing makes of a draw of random numbers in place, where it has not the name without "_".
+_DRAWN_BY = {
+    "aten.bernoulli.p": "aten.bernoulli_.float",
+    "aten.native_dropout.default": "aten.bernoulli_.float",
+    "aten.normal_functional.default": "aten.normal_.default",
+}
+
 
 def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[Stated, ...]] | None:
     """The name of the op `func`, and the strides of its arguments `given` by name; None if it can't tell them."""
@@ -32,12 +39,19 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tup
             target = next((each for each in node.args[:2] if isinstance(each, torch._ops.OpOverload)), None)
         if origin and isinstance(target, torch._ops.OpOverload) and row_of_name(op_name(target)).sees_strides:
             traced[origin[-1].name, op_name(target)].append(node)
+    calls = {(node, name): seen.get((node, name)) or seen.get((node, _in_place(name)), ()) for node, name in traced}
     return {
         node.name: strides
         for key, nodes in traced.items()
-        if len(nodes) == len(seen.get(key, ()))
-        for node, strides in zip(nodes, seen[key], strict=True)
+        if len(nodes) == len(calls[key])
+        for node, strides in zip(nodes, calls[key], strict=True)
     }
+
+
+def _in_place(name: str) -> str:
+    """The op of eager's run that tracing makes into ATen's `name`, which gives a value; it takes the same arguments."""
+    namespace, op, overload = name.split(".")
+    return _DRAWN_BY.get(name, f"aten.{op}_.{overload}") if namespace == "aten" else name
 
 
 def op_name(func: torch._ops.OpOverload) -> str:

@@ -203,3 +203,31 @@ def test_group_norm_of_channels_last():
     conv = torch.nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
     images = torch.rand(2, 3, 9, 9).to(memory_format=torch.channels_last)
     assert_same(lambda x: torch.nn.functional.group_norm(conv(x) * 2, 4), images, calls=1)
+
+
+DRAWS = {
+    "dropout": lambda y: torch.nn.functional.dropout(y, 0.3),
+    "alpha_dropout": lambda y: torch.nn.functional.alpha_dropout(y, 0.3, training=True),
+    "bernoulli": lambda y: torch.bernoulli(y.sigmoid()),
+    "rand_like": torch.rand_like,
+    "uniform_": lambda y: y.uniform_(),
+    "normal_": lambda y: y.normal_(),
+    "exponential_": lambda y: y.exponential_(),
+    "geometric_": lambda y: y.geometric_(0.5),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+@pytest.mark.parametrize("train", [True, False])
+def test_random_numbers_in_the_order_of_a_norm(draw: Callable, train: bool):
+    """Catches numbers drawn in the order of what tracing makes of a norm: they fell on other elements than in eager."""
+
+    def fn(x):
+        return draw(torch.nn.functional.batch_norm(x, None, None, training=True))
+
+    x = torch.rand(3, 7, 5, 9).movedim(-1, 0).requires_grad_(train)
+    compiled = torch.compile(fn, backend="dovetail")
+    torch.manual_seed(0)
+    expected = fn(x)
+    torch.manual_seed(0)
+    torch.testing.assert_close(compiled(x), expected)
