@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
+import torch
+
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.elementary.expand import with_own_functions
@@ -75,7 +77,7 @@ def compile_regions(
         sources: MLIR text in the torch dialect, by region name.
         target: what to compile for.
         timeout: seconds for each compiler run.
-        jobs: processes at once; by default the cores that this process may use.
+        jobs: processes at once; by default as many as PyTorch may use threads.
         cache: where to look first and store afterwards; None compiles always.
         plans: whether to read launch plans; only what has none then gets a module for IREE's runtime.
 
@@ -91,7 +93,7 @@ def compile_regions(
     if cache is not None:
         outcomes |= {key: found for key in distinct if (found := _cached(key, cache)) is not None}
     missing = {key: source for key, source in distinct.items() if key not in outcomes}
-    workers = jobs or _cores()
+    workers = jobs or torch.get_num_threads()
     runs = CompilerRuns()
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
         batches = _batches(missing, workers)
@@ -105,11 +107,6 @@ def compile_regions(
     for key in missing:
         _remember(key, outcomes[key], timeout, cache)
     return {name: outcomes[key] for name, key in keys.items()}
-
-
-def _cores() -> int:
-    """Those that this process may use, where the system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cached(key: str, cache: RegionCache) -> Outcome | None:

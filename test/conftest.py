@@ -13,6 +13,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["DOVETAIL_CACHE_DIR"] = str(REPOSITORY / "build" / "cache")
 
+# pytest-xdist's workers are as many as the cores: threads that wait for those of other workers spin meanwhile, and the
+# compiler, run twice at once for the regions of one graph, costs half as much again.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
@@ -31,3 +36,13 @@ def independence() -> Iterator[None]:
     yield
     if "torch._dynamo" in sys.modules:
         sys.modules["torch._dynamo"].reset()
+
+
+@pytest.fixture
+def op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs regions op by op through ATen, without IREE's compiler, which takes most of the time of a small test.
+
+    For tests of what stands around the regions: what shares memory, is written, returned and differentiated. What IREE
+    has to do with that, the rows of docs/semantics.md hold, which run through it.
+    """
+    monkeypatch.setattr("dovetail.compiler.build", lambda *_: {})

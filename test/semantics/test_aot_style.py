@@ -4,6 +4,8 @@ import pytest
 import torch
 from differential import assert_same, without_dynamo
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 TRAINING = pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 
 

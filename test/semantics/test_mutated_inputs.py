@@ -4,6 +4,8 @@ import pytest
 import torch
 from differential import assert_same, without_dynamo
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def vector(*, grad: bool = False) -> torch.Tensor:
     return torch.linspace(-1, 1, 4).requires_grad_(grad)

@@ -6,6 +6,8 @@ from differential import assert_same, without_dynamo
 
 from dovetail.errors import EagerWarning
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def vector(*, grad: bool = False) -> torch.Tensor:
     return torch.linspace(-1, 1, 4).requires_grad_(grad)

@@ -10,6 +10,8 @@ from differential import assert_same
 import dovetail
 from dovetail.errors import EagerWarning, UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def write_first(x, y):
     x.mul_(2)

@@ -16,6 +16,8 @@ import dovetail
 from dovetail.errors import EagerWarning
 from dovetail.runtime.subclasses import versions
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 class Scaled(torch.Tensor):
     """A float tensor with a unit, kept by every op; the unit's parts are plain Python values."""

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
+from dovetail.runtime import reference
 from dovetail.tools.opt.command import main
 
 MODULE = """
@@ -147,3 +148,19 @@ def test_invalid_ir_between_passes_is_allowed_only_when_asked(path: str, capsys:
         "dovetail-opt: one of the passes left invalid IR, --verify-each=true names it: Verification failed:\n"
         f"error: \"{path}\":5:8: 'dovetail.read' op has no attribute 'colour', expected none\n"
     )
+
+
+def test_runs_again_only_what_has_changed(path: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """Would catch minutes spent on the passes that leave a model as it is, which are more than half."""
+    runs = []
+
+    def run(*arguments: object) -> reference.Observation:
+        runs.append(arguments)
+        return run_reference(*arguments)
+
+    run_reference = reference.run_reference
+    monkeypatch.setattr(reference, "run_reference", run)
+    passes = "forward-stores,merge-equal-values,fold-scatters,drop-redundant-copies"
+    assert main([path, "--run-check", f"--pass-pipeline={passes}"]) == 0
+    assert len(runs) == 2
+    assert "after 4 passes" in capsys.readouterr().err

@@ -5,6 +5,8 @@ import torch
 from differential import assert_same
 from torch.autograd.function import once_differentiable
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def leaf(*shape: int) -> torch.Tensor:
     return torch.rand(shape).requires_grad_()

@@ -12,6 +12,8 @@ from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selectiv
 import dovetail
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 ALGORITHMS = ("min-cut", "default")
 ROW, MATRIX = 8 * 4, 8 * 8 * 4  # bytes
 

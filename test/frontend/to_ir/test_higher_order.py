@@ -8,6 +8,8 @@ from torch._higher_order_ops.while_loop import while_loop
 import dovetail
 from dovetail.errors import EagerWarning
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def numbers(*shape: int, sign: float = 1.0) -> torch.Tensor:
     """A leaf whose elements' sum has the given sign."""

@@ -12,6 +12,8 @@ from differential import assert_same
 import dovetail
 from dovetail.errors import EagerWarning
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def compiled(fn, **arguments):
     return torch.compile(fn, backend="dovetail", fullgraph=True, **arguments)

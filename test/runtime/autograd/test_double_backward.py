@@ -15,6 +15,8 @@ from dovetail.dialects.context import make_context
 from dovetail.runtime.autograd import replay
 from dovetail.runtime.program import load_program
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def compiled(fn, **arguments):
     return torch.compile(fn, backend="dovetail", fullgraph=True, **arguments)

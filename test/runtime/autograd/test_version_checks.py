@@ -9,6 +9,8 @@ import torch
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 MODIFIED = "has been modified by an inplace operation"
 
 
