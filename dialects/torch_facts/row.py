@@ -61,6 +61,16 @@ class ResultMemory(Enum):
     UNKNOWN = "unknown"  # perhaps an operand's; and the op may keep what it was given
 
 
+class Layout(Enum):
+    """How the CPU's kernel lays its (first) result out, where PyTorch's own description of it says otherwise."""
+
+    TOLD = "told"  # as described
+    ROWS = "rows"  # row by row, where it is described to lie as an operand does
+    FIRST = "first"  # as the first operand, where it is described by ops on others
+    TOGETHER = "together"  # by the first two operands, as a sum of them does, where it is described by one
+    FORMAT = "format"  # channels last where the first operand is, else row by row
+
+
 class Recompute(Enum):
     """What it costs to compute an op again in the backward."""
 
@@ -126,6 +136,8 @@ class Op:
         traced: whether tracing takes it apart.
         memory: where its results lie.
         is_row_major: its result is contiguous, whatever the operands' strides.
+        layout: how the CPU's kernel lays its result out, if not as PyTorch describes.
+        drawn_by: of random numbers: eager's op, if its name is not that of this one with a "_".
         strides: of a view: the rule for the strides of its result.
         sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
         in_rows: names of arguments whose last dimension its kernel takes for contiguous.
@@ -151,6 +163,8 @@ class Op:
     traced: Traced = Traced.BY_PYTORCH
     memory: ResultMemory = ResultMemory.UNKNOWN
     is_row_major: bool = False
+    layout: Layout = Layout.TOLD
+    drawn_by: str = ""
     strides: StridesRule | None = None
     sees_strides: bool = True
     in_rows: tuple[str, ...] = ()

@@ -1,39 +1,16 @@
 """Where the CPU's kernels lay their results out otherwise than PyTorch's own description of them says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-_aten = torch.ops.aten
+from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.row import Layout
+from dovetail.frontend.observe.operand_layouts import op_name
 
-# Described by ops on one operand or in another order; the kernels go by all of them, as that of a sum does.
-_AS_A_SUM = {
-    _aten.copysign.Tensor,
-    _aten.div.Tensor_mode,
-    _aten.floor_divide.default,
-    _aten.special_xlog1py.default,
-    _aten.xlogy.Tensor,
-}
-# Described as results that lie as their operands do; the kernels begin with memory of their own.
-_IN_ROWS = {
-    _aten.isin.Tensor_Scalar,
-    _aten.isin.Tensor_Tensor,
-    _aten.log_sigmoid_forward.default,
-    _aten.poisson.default,
-    _aten.pow.Scalar,
-    _aten.rrelu_with_noise.default,
-}
-# Described by ops on both; the kernel goes by the first.
-_AS_FIRST = {_aten.binary_cross_entropy.default}
-# Described as one or the other; the kernels look for channels last.
-_BY_FORMAT = {
-    _aten.channel_shuffle.default,
-    _aten.max_unpool2d.default,
-    _aten.native_batch_norm.default,
-    _aten.roll.default,
-}
+_aten = torch.ops.aten
 
 
 def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
@@ -41,34 +18,38 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
     if not tensors or not tensors[0].is_cpu or not isinstance(func, torch._ops.OpOverload):
         return result
-    if func in _BY_FORMAT and not _is_row_major(func, args):
-        return _with_first(result, lambda first: torch.empty_like(first, memory_format=_suggested(tensors[0])))
-    if func in _IN_ROWS:
-        return _with_first(result, lambda first: torch.empty_like(first, memory_format=torch.contiguous_format))
-    if not isinstance(result, torch.Tensor):
+    layout = _layout(func, args)
+    if layout is not Layout.TOLD:
+        return _relaid(result, layout, tensors)
+    if not isinstance(result, torch.Tensor) or result.numel():
         return result
-    if func in _AS_FIRST and result.dim():
-        return torch.empty_like(tensors[0])
-    if result.numel():
-        is_of_two = func in _AS_A_SUM and len(tensors) > 1 and result.dim()
-        return _with_strides(result, tensors[0] + tensors[1]) if is_of_two else result
     if func is _aten.view.default:
         return tensors[0].as_strided(result.size(), result.stride(), tensors[0].storage_offset())
     return _laid_out(func, args, kwargs, result) if torch.Tag.pointwise in func.tags else result
 
 
-def _is_row_major(func: torch._ops.OpOverload, args: tuple) -> bool:
-    """Whether it is a roll that lays out row by row, as is described: of all elements, or with a whole turn in it."""
-    if func is not _aten.roll.default:
-        return False
-    source, shifts, dims = args[0], args[1], args[2] if len(args) > 2 else ()
+def _layout(func: torch._ops.OpOverload, args: tuple) -> Layout:
+    layout = row_of_name(op_name(func)).layout
+    return Layout.TOLD if func is _aten.roll.default and _is_row_major(*args) else layout
+
+
+def _is_row_major(source: torch.Tensor, shifts: list[int], dims: Sequence[int] = ()) -> bool:
+    """Whether a roll lays out row by row, as is described: that of all elements, or with a whole turn in it."""
     turns = [shift % source.size(each) for shift, each in zip(shifts, dims, strict=False)] if source.numel() else []
     return not turns or 0 in turns
 
 
-def _with_first(result, made_like: Callable[[torch.Tensor], torch.Tensor]):
-    """`result`, or the first tensor of it, as another one."""
-    return made_like(result) if isinstance(result, torch.Tensor) else (made_like(result[0]), *result[1:])
+def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
+    """`result` of an op on `tensors`, the first where there are several, in a layout that is not as described."""
+    if not isinstance(result, torch.Tensor):
+        return (_relaid(result[0], layout, tensors), *result[1:])
+    if layout is Layout.TOGETHER:
+        return _with_strides(result, tensors[0] + tensors[1]) if len(tensors) > 1 and result.numel() else result
+    if layout is Layout.FIRST:
+        return torch.empty_like(tensors[0]) if result.dim() else result
+    return torch.empty_like(
+        result, memory_format=_suggested(tensors[0]) if layout is Layout.FORMAT else torch.contiguous_format
+    )
 
 
 def _with_strides(result: torch.Tensor, like: torch.Tensor) -> torch.Tensor:

@@ -15,13 +15,6 @@ from dovetail.dialects.torch_facts.ops import row_of_name
 # By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
 OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
 
-# What tracing makes of a draw of random numbers in place, where it has not the name without "_".
-_DRAWN_BY = {
-    "aten.bernoulli.p": "aten.bernoulli_.float",
-    "aten.native_dropout.default": "aten.bernoulli_.float",
-    "aten.normal_functional.default": "aten.normal_.default",
-}
-
 
 def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[Stated, ...]] | None:
     """The name of the op `func`, and the strides of its arguments `given` by name; None if it can't tell them."""
@@ -51,7 +44,7 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tup
 def _in_place(name: str) -> str:
     """The op of eager's run that tracing makes into ATen's `name`, which gives a value; it takes the same arguments."""
     namespace, op, overload = name.split(".")
-    return _DRAWN_BY.get(name, f"aten.{op}_.{overload}") if namespace == "aten" else name
+    return row_of_name(name).drawn_by or f"aten.{op}_.{overload}" if namespace == "aten" else name
 
 
 def op_name(func: torch._ops.OpOverload) -> str:

@@ -1,6 +1,6 @@
 """Ops that copy elements to other places."""
 
-from dovetail.dialects.torch_facts.row import Refused, movement
+from dovetail.dialects.torch_facts.row import Layout, Refused, movement
 
 MOVEMENT = (
     movement("cat"),
@@ -9,7 +9,7 @@ MOVEMENT = (
     movement("flip"),
     movement("pixel_shuffle"),
     movement("repeat"),
-    movement("roll"),
+    movement("roll", layout=Layout.FORMAT),
     movement("rot90"),
     movement("select_backward"),
     movement("select_scatter"),

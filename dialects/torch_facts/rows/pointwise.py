@@ -8,6 +8,7 @@ from dovetail.dialects.torch_facts.row import (
     HALVES,
     INTEGERS,
     DecidedBy,
+    Layout,
     Refused,
     ResultMemory,
     Rounding,
@@ -31,6 +32,12 @@ _OVERFLOWS = Refused("wrong where an intermediate result overflows")
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
 _SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
 _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short")
+
+_POWER = pointwise(
+    "pow",
+    tells_subnormals=True,
+    refused=(Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile"),),
+)
 
 POINTWISE = (
     pointwise("abs", rounding=Rounding.NEVER),
@@ -70,14 +77,27 @@ POINTWISE = (
     ),
     pointwise("convert_element_type", memory=ResultMemory.BY_STRIDES, rounding=Rounding.NEVER, knows_uint8=True),
     pointwise("copy", is_by_place=True, rounding=Rounding.NEVER, knows_uint8=True),
-    pointwise("copysign", decides_by=(0, 1), rounding=Rounding.NEVER, tells_subnormals=True, refused=(_FAILS,)),
+    pointwise(
+        "copysign",
+        layout=Layout.TOGETHER,
+        decides_by=(0, 1),
+        rounding=Rounding.NEVER,
+        tells_subnormals=True,
+        refused=(_FAILS,),
+    ),
     pointwise("cos", refused=(_SHORT_RANGE,)),
     pointwise("cosh", refused=(_OVERFLOWS,)),
     pointwise("deg2rad"),
     pointwise("digamma", tells_subnormals=True),
     pointwise("div", rounding=Rounding.ONCE, tells_subnormals=True),
     pointwise("div.Scalar_mode", decides_by=(0, 1), tells_subnormals=True, refused=(_ROUNDS_QUOTIENTS,)),
-    pointwise("div.Tensor_mode", decides_by=(0, 1), tells_subnormals=True, refused=(_ROUNDS_QUOTIENTS,)),
+    pointwise(
+        "div.Tensor_mode",
+        layout=Layout.TOGETHER,
+        decides_by=(0, 1),
+        tells_subnormals=True,
+        refused=(_ROUNDS_QUOTIENTS,),
+    ),
     pointwise("elu", refused=(_CANCELS,)),
     pointwise("elu_backward", decides_by=(5,), tells_subnormals=True),
     pointwise("eq", is_commutative=True, tells_subnormals=True, refused=(_FOLDED_HALVES,)),
@@ -88,7 +108,13 @@ POINTWISE = (
     pointwise("exp2", refused=(_INEXACT, _NO_DOUBLES)),
     pointwise("expm1", refused=(_CANCELS_DOUBLES,)),
     pointwise("floor", decides_by=(0,), rounding=Rounding.NEVER, tells_subnormals=True),
-    pointwise("floor_divide", decides_by=(0, 1), tells_subnormals=True, refused=(_ROUNDS_QUOTIENTS,)),
+    pointwise(
+        "floor_divide",
+        layout=Layout.TOGETHER,
+        decides_by=(0, 1),
+        tells_subnormals=True,
+        refused=(_ROUNDS_QUOTIENTS,),
+    ),
     pointwise("fmax", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),
     pointwise("fmin", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),
     pointwise(
@@ -129,7 +155,7 @@ POINTWISE = (
     pointwise("log1p", refused=(_CANCELS_DOUBLES,)),
     pointwise("log2", tells_subnormals=True, refused=(_NO_DOUBLES,)),
     pointwise("log_sigmoid_backward"),
-    pointwise("log_sigmoid_forward"),
+    pointwise("log_sigmoid_forward", layout=Layout.ROWS),
     pointwise("logical_and", is_commutative=True, tells_subnormals=True),
     pointwise("logical_not", tells_subnormals=True),
     pointwise("logical_or", is_commutative=True, tells_subnormals=True),
@@ -146,11 +172,8 @@ POINTWISE = (
     pointwise("nan_to_num", rounding=Rounding.NEVER, tells_subnormals=True),
     pointwise("ne", is_commutative=True, tells_subnormals=True, refused=(_FOLDED_HALVES,)),
     pointwise("neg", rounding=Rounding.NEVER, refused=(Refused("goes through floating point", ("int32", "int64")),)),
-    pointwise(
-        "pow",
-        tells_subnormals=True,
-        refused=(Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile"),),
-    ),
+    _POWER,
+    replace(_POWER, name="pow.Scalar", layout=Layout.ROWS),
     pointwise("rad2deg"),
     pointwise("reciprocal", tells_subnormals=True),
     pointwise("relu", rounding=Rounding.NEVER),
@@ -198,5 +221,5 @@ POINTWISE = (
     pointwise("triu", is_by_place=True, rounding=Rounding.NEVER),
     pointwise("trunc", decides_by=(0,), rounding=Rounding.NEVER, refused=(_FOLDED,)),
     pointwise("where", rounding=Rounding.NEVER, knows_uint8=True),
-    pointwise("xlogy", tells_subnormals=True),
+    pointwise("xlogy", layout=Layout.TOGETHER, tells_subnormals=True),
 )
