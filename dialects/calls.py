@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED, FALLBACK, REASON, SAVED
-from dovetail.dialects.reading import argument_facts
+from dovetail.dialects.reading import argument_facts, result_facts
 
 
 def extern(
@@ -47,8 +47,7 @@ def is_fallback(op: ir.Operation) -> bool:
 
 def saved_kinds(forward: func.FuncOp) -> list[str]:
     """What `@forward` says of each saved value, "checked" or "private", in order: `@backward`'s first arguments."""
-    results = map(ir.DictAttr, forward.attributes["res_attrs"]) if "res_attrs" in forward.attributes else ()
-    return [ir.StringAttr(each[SAVED]).value for each in results if SAVED in each]
+    return [ir.StringAttr(each[SAVED]).value for each in result_facts(forward) if SAVED in each]
 
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:

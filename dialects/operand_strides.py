@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import is_value_type, tensor_info
@@ -82,4 +83,4 @@ def _holds_values(value: ir.Value) -> bool:
 
 
 def _is_list(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == LIST
+    return made_by(value, LIST) is not None

@@ -202,12 +202,34 @@ def of_class(ops: Iterable[ir.Operation], *classes: type[ir.OpView]) -> list[ir.
     return [op for op in ops if op.name in names]
 
 
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The operation that computes `value`, None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The operation that computes `value` if it has one of `names`."""
+    op = producer(value)
+    return op if op is not None and op.name in names else None
+
+
 def operand_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     """The operations that compute `op`'s operands; block arguments have none."""
     for value in op.operands:
         owner = value.owner
         if not isinstance(owner, ir.Block):
             yield owner.operation
+
+
+def users(*values: ir.Value) -> list[ir.Operation]:
+    """The operations that use one of `values`, once for each use."""
+    return [use.owner.operation for value in values for use in value.uses]
+
+
+def is_used(*values: ir.Value) -> bool:
+    """Whether anything uses one of `values`."""
+    return any(True for value in values for _ in value.uses)
 
 
 def argument_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:

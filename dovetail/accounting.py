@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.reading import Role, role
+from dovetail.dialects.memory.memory_use import saved_bytes
+from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
-from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.runtime.stats import Stats
 
 
@@ -27,7 +26,7 @@ def account(module: ir.Module, stats: Stats) -> None:
             stats.flops[placement] += 0 if aten_name(op) is None else row(op).flops(op)
             if is_extern(op):
                 stats.library_calls[(control_flow_name(op) or aten_name(op), _reason(op))] += 1
-    stats.saved_bytes += _saved_bytes(module)
+    stats.saved_bytes += sum(map(saved_bytes, Module(module).of(Role.FORWARD).values()))
 
 
 def _operations(function_op: ir.OpView) -> Iterator[ir.Operation]:
@@ -50,17 +49,3 @@ def _placement(op: ir.Operation, in_region: bool) -> str | None:
 def _reason(op: ir.Operation) -> str:
     """Why the library call `op` is one, as the counts show it."""
     return f"fallback: {reason(op)}" if is_fallback(op) else reason(op)
-
-
-def _saved_bytes(module: ir.Module) -> int:
-    """Bytes of the saved values that the program itself keeps; parameters live on anyway."""
-    total = 0
-    for function_op in module.body.operations:
-        if "res_attrs" not in function_op.attributes:
-            continue
-        for type_, attributes in zip(function_op.type.results, function_op.attributes["res_attrs"], strict=True):
-            info = tensor_info(type_)
-            attribute = ir.DictAttr(attributes)
-            if info and SAVED in attribute and ir.StringAttr(attribute[SAVED]).value == "private":
-                total += info.nbytes
-    return total

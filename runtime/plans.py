@@ -14,7 +14,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLAN
 from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
 from dovetail.dialects.plans import code_of, digest
-from dovetail.dialects.reading import body, referred
+from dovetail.dialects.reading import body, made_by, referred
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.errors import OptionError
 
@@ -142,8 +142,8 @@ class _Reader:
                     raise ValueError(f"a plan has no '{op.operation.name}'")
 
     def _range(self, value: ir.Value) -> tuple[int, int, int]:
-        span = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
-        if not isinstance(span, SubspanOp) or span.memory not in self.places:
+        made = made_by(value, SubspanOp.OPERATION_NAME)
+        if made is None or (span := made.opview).memory not in self.places:
             raise ValueError("launches take subspans of arguments and transients alone")
         place, offset = self.places[span.memory]
         return place, offset + span.start, span.size

@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import argument_facts
 from dovetail.runtime.guard import Guard, Member
 
 
@@ -17,7 +18,7 @@ def make_guard(declared: func.FuncOp) -> Callable:
 
 def read_guard(declared: func.FuncOp) -> Guard:
     """Reads a guard declaration."""
-    facts = [ir.DictAttr(each) for each in declared.attributes["arg_attrs"]]
+    facts = argument_facts(declared)
     names = tuple(ir.StringAttr(each[NAME]).value for each in facts)
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
     groups: dict[int, list[Member]] = {}

@@ -15,7 +15,7 @@ from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import RefType, TangentOp
-from dovetail.dialects.reading import Module, Role, body, referred, role
+from dovetail.dialects.reading import Module, Role, body, made_by, referred, role
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -150,7 +150,7 @@ def _may_index(op: ir.Operation) -> bool:
 
 def _elements(value: ir.Value) -> list[ir.Value]:
     """Those of a list of tensors, else the value itself."""
-    is_list = not isinstance(value.owner, ir.Block) and value.owner.name == LIST
+    is_list = made_by(value, LIST) is not None
     return list(value.owner.operands) if is_list else [value]
 
 

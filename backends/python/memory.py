@@ -9,6 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
+from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
 
@@ -76,8 +77,8 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
     """Copies that updates in place need are made before the first of them runs: nothing may fail after it."""
     prepared: dict[ir.Value, str] = {}
     for op in block.operations:
-        updates = isinstance(op, func.CallOp) and any(map(_is_destination, op.operands))
-        for value in op.operands if updates else ():
+        passed = list(op.operands) if isinstance(op, func.CallOp) else []
+        for value in passed if any(made_by(each, DestinationOp.OPERATION_NAME) for each in passed) else ():
             if value not in prepared and not is_allocated(value):
                 name = f"ready_{len(prepared)}"
                 emitter.line(f"{name} = {argument(emitter, value)}")
@@ -96,8 +97,7 @@ def argument(emitter: Emitter, value: ir.Value) -> str:
 
 def is_allocated(value: ir.Value) -> bool:
     """Whether `value` is memory that the program made for a region, or what lies there."""
-    is_loaded = not isinstance(value.owner, ir.Block) and value.owner.operation.name == LOAD
-    return is_loaded or is_memory(value)
+    return made_by(value, LOAD) is not None or is_memory(value)
 
 
 def spoil_results(emitter: Emitter) -> None:
@@ -107,10 +107,5 @@ def spoil_results(emitter: Emitter) -> None:
     may anybody read what lay there before.
     """
     for memory in emitter.arguments:
-        users = [use.owner.operation.name for use in memory.uses]
-        if is_memory(memory) and LOAD not in users:
+        if is_memory(memory) and LOAD not in [user.name for user in users(memory)]:
             emitter.line(f"{emitter.bind('spoil', spoil)}({emitter.name(memory)})")
-
-
-def _is_destination(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)

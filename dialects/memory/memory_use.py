@@ -70,7 +70,7 @@ def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffe
 def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
     """What each host function holds, by symbol."""
     found = Module(module)
-    saved = sum(map(_saved_bytes, found.of(Role.FORWARD).values()))
+    saved = sum(map(saved_bytes, found.of(Role.FORWARD).values()))
     return {
         name: _use(buffers, 0 if role(buffers.function) is Role.SUBGRAPH else saved)
         for name, buffers in all_host_buffers(found).items()
@@ -104,7 +104,8 @@ def _use(buffers: Buffers, saved: int) -> MemoryUse:
     return MemoryUse(buffers.ops, live, sum(allocated), sum(reused), len(allocated), len(reused), saved)
 
 
-def _saved_bytes(forward: func.FuncOp) -> int:
+def saved_bytes(forward: func.FuncOp) -> int:
+    """Bytes of the saved values that only the program holds."""
     kinds = saved_kinds(forward)
     types = list(forward.type.results)[len(forward.type.results) - len(kinds) :]
     return sum(require_tensor_info(type_).nbytes for type_, kind in zip(types, kinds, strict=True) if kind == "private")

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, body, of_class, returned, role
+from dovetail.dialects.reading import Role, argument_facts, arguments, body, made_by, of_class, returned, role
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
@@ -36,12 +36,11 @@ def tensor_type(type_: ir.Type) -> TensorType | None:
 def inputs(origins: Origins) -> tuple[Input, ...]:
     """One record for each argument of `@call`, in order."""
     caller = origins.module.call
-    arguments = list(caller.body.blocks[0].arguments)
-    facts = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if arguments else []
+    facts = argument_facts(caller)
     names = [user_name(ir.StringAttr(each[NAME]).value) for each in facts]
     gradients = _gradients(origins, facts)
     found = []
-    for index, argument in enumerate(arguments):
+    for index, argument in enumerate(arguments(caller)):
         of_it = [op.opview for op in body(caller) if len(op.operands) and memory_root(op.operands[-1]) == argument]
         changes = [op for op in of_it if isinstance(op, SetMetadataOp)]
         found.append(
@@ -110,7 +109,7 @@ def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
         if REQUIRES_GRAD not in each:
             found.append("not needed")
             continue
-        is_detached = not isinstance(passed.owner, ir.Block) and isinstance(passed.owner.opview, DetachOp)
+        is_detached = made_by(passed, DetachOp.OPERATION_NAME) is not None
         found.append("detached" if is_detached or is_torch_type(gradient.type, "none") else "computed")
     return found
 
@@ -118,7 +117,7 @@ def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
 def _mutation(write: WriteOp, origins: Origins) -> Mutation:
     proof, reason = (_text(write, name) for name in (IN_PLACE, NOT_IN_PLACE))
     value = write.value
-    if not isinstance(value.owner, ir.Block) and isinstance(value.owner.opview, func.CallOp):
+    if made_by(value, func.CallOp.OPERATION_NAME):
         value = origins.handed_over(value)
     return Mutation(write.mode_name, write.version_count, proof, reason, origins.line(value))
 

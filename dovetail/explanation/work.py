@@ -10,7 +10,7 @@ from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, body, referred, returned, role
+from dovetail.dialects.reading import Role, body, producer, referred, returned, role
 from dovetail.dialects.regions import choice
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -68,7 +68,8 @@ def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> 
     call = origins.forward_call()
     uses += [(value, f"memory {number} of the call") for number, value in enumerate(call.operation.results)]
     for value, name in uses:
-        if not isinstance(value.owner, ir.Block) and value.owner.operation == call.operation:
+        op = producer(value)
+        if op is not None and op == call.operation:
             handed = returned[ir.OpResult(value).result_number]
             if isinstance(handed.owner.opview, OwnOp):
                 yield handed, name

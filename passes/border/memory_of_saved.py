@@ -10,7 +10,18 @@ from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_facts, numbers, of_class, referred, returned, symbol
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    argument_facts,
+    made_by,
+    numbers,
+    of_class,
+    referred,
+    returned,
+    symbol,
+    users,
+)
 from dovetail.dialects.saved import SavedValue, tangent_results
 from dovetail.passes.border.saved_uses import saved_uses
 
@@ -28,10 +39,9 @@ class MemoryOfSaved:
         self._facts = argument_facts(border)
         self.returned = returned(self._forward)
         self.owned = len(border.type.results)
-        owners = enumerate(value.owner for value in self.returned[: self.owned])
-        ops = {number: owner.opview for number, owner in owners if not isinstance(owner, ir.Block)}
         written = set(_written(border, module))
-        self.owns = {number: op for number, op in ops.items() if isinstance(op, OwnOp) and number not in written}
+        made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in self.returned[: self.owned])
+        self.owns: dict[int, OwnOp] = {number: op.opview for number, op in made if op and number not in written}
         self._numbers = {op.value: number for number, op in self.owns.items()}
         # Of two results of one value, the one that can be differentiated has its history.
         self._numbers |= {op.value: number for number, op in self.owns.items() if op.is_differentiable}
@@ -86,5 +96,5 @@ def _written(border: func.FuncOp, module: Module) -> Iterator[int]:
     for call in of_class(ops, func.CallOp):
         if referred(call.opview, "callee") == symbol(border):
             for number, value in enumerate(call.results):
-                if any(isinstance(use.owner.opview, WriteOp) for use in value.uses):
+                if of_class(users(value), WriteOp):
                     yield number

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, integers
-from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
+from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
 RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
+from dovetail.passes.rewriting.rules import apply_rules, create, shape
 
 _CAST = "torch.aten._to_copy"
 # Casts to the right of these keep every value.

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer
-from dovetail.passes.rewriting.rules import apply_rules, create, made_by, shape
+from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
 
 _CAT, _SELECT = "torch.aten.cat", "torch.aten.select.int"

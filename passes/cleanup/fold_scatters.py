@@ -5,9 +5,10 @@ from typing import Any
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer, integers, is_none
-from dovetail.passes.rewriting.rules import apply_rules, made_by, shape
+from dovetail.passes.rewriting.rules import apply_rules, shape
 
 # Each view by the op that puts it back: the same operands behind the tensors say where.
 _VIEW_OF = {

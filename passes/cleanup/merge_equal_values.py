@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -85,5 +85,5 @@ def _commutes(op: ir.Operation) -> bool:
 def _drop_unused(ops: list[ir.Operation]) -> None:
     for op in reversed(ops):
         removable = op.name == "dovetail.read" or _is_value(op)
-        if removable and not any(True for result in op.results for _ in result.uses):
+        if removable and not is_used(*op.results):
             op.erase()

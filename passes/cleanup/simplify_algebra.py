@@ -5,10 +5,11 @@ from math import copysign
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list, number, uniform
-from dovetail.passes.rewriting.rules import Rule, apply_rules, create, made_by, shape
+from dovetail.passes.rewriting.rules import Rule, apply_rules, create, shape
 
 
 @dataclass(frozen=True)

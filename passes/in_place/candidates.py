@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import may_share, memory_root
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.reading import Module, Role, of_class, role
+from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.in_place.refusals import Refusals
 
@@ -50,7 +50,7 @@ class Candidates:
             operand: (op, place)
             for op in self.region_calls
             for place, operand in enumerate(op.operands)
-            if _is_allocated(operand)
+            if made_by(operand, AllocOp.OPERATION_NAME)
         }
 
     def find(self, write: WriteOp) -> Update | str:
@@ -67,19 +67,14 @@ class Candidates:
         value = own.operands[0]
         if own.results[0].type != RefType.of(value.type):
             return "its new value is laid out anew"
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name != LOAD:
-            return "its new value is not computed by a region"
-        memory = value.owner.operation.operands[0]
-        call, place = self.writers.get(memory, (None, 0))
+        load = made_by(value, LOAD)
+        call, place = (None, 0) if load is None else self.writers.get(load.operands[0], (None, 0))
         region = None if call is None else self.module.callee(call)
         if call is None or region is None or role(region) is not Role.REGION:
             return "its new value is not computed by a region"
         inside = region.body.blocks[0].arguments[place]
-        stored = next(iter(inside.uses)).owner.operation.operands[0]
-        if not isinstance(stored.owner, ir.Block) and is_pinned(stored.owner.operation):
+        stored = users(inside)[0].operands[0]
+        computed = producer(stored)
+        if computed is not None and is_pinned(computed):
             return "its new value is compared with what comes from it, so it is computed once"
         return Update(write, argument, own, call, region, place, stored, value)
-
-
-def _is_allocated(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == AllocOp.OPERATION_NAME

@@ -7,6 +7,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
@@ -40,20 +41,19 @@ class Cones:
         updated: dict[ir.Value, Update] = {}
 
         def visit(value: ir.Value) -> None:
-            owner = value.owner
-            other = self._other(update, value)
+            op, other = producer(value), self._other(update, value)
             if other is not None:
                 updated[value] = other
-            elif isinstance(owner, ir.Block):
+            elif op is None:
                 inputs[value] = None
-            elif is_constant(owner.operation) or owner.operation in ops:
+            elif is_constant(op) or op in ops:
                 return  # a constant is cloned with its user
-            elif (value in stored and value != update.value) or not is_elementwise(owner.operation, shape):
+            elif (value in stored and value != update.value) or not is_elementwise(op, shape):
                 inputs[value] = None
             else:
-                for operand in owner.operation.operands:
+                for operand in op.operands:
                     visit(operand)
-                ops[owner.operation] = None
+                ops[op] = None
 
         visit(update.value)
         return Cone(tuple(ops), tuple(inputs), updated)
@@ -63,7 +63,7 @@ class Cones:
         for other in self.by_value.get(value, ()):
             if other is not update:
                 return other
-        return self.by_name.get(passed(update.call, value)) if isinstance(value.owner, ir.Block) else None
+        return None if producer(value) else self.by_name.get(passed(update.call, value))
 
 
 def passed(call: ir.Operation, inside: ir.Value) -> ir.Value:
@@ -73,11 +73,8 @@ def passed(call: ir.Operation, inside: ir.Value) -> ir.Value:
 
 def is_own(update: Update, inside: ir.Value) -> bool:
     """Whether a value in the region is the old value of the updated argument, element for element."""
-    if not isinstance(inside.owner, ir.Block):
-        return False
-    owner = passed(update.call, inside).owner
-    is_read = not isinstance(owner, ir.Block) and owner.operation.name == ReadOp.OPERATION_NAME
-    return is_read and owner.operation.operands[0] == update.argument
+    read = None if producer(inside) else made_by(passed(update.call, inside), ReadOp.OPERATION_NAME)
+    return read is not None and read.operands[0] == update.argument
 
 
 def is_elementwise(op: ir.Operation, shape: tuple[int, ...]) -> bool:

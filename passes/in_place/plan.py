@@ -8,7 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.roots import may_share
-from dovetail.dialects.reading import body, symbol
+from dovetail.dialects.reading import body, producer, symbol, users
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
@@ -98,10 +98,10 @@ class Attempt:
         for call, region in reversed(self.calls):
             name = symbol(region)
             values = wanted[name] | {update.value for update in kept if update.region == region}
-            ops = ancestors(value.owner.operation for value in values if not isinstance(value.owner, ir.Block))
+            ops = ancestors(op for value in values if (op := producer(value)))
             computed |= ops
             used = {value for op in ops for value in op.operands} | self.stored[name]
-            passed_in = (passed(call, value) for value in used if isinstance(value.owner, ir.Block))
+            passed_in = (passed(call, value) for value in used if not producer(value))
             kept |= {by_name[value] for value in passed_in if value in by_name}
         return computed, kept
 
@@ -120,7 +120,7 @@ class Attempt:
         """What can't be made in place after all, with the reason: each that is so by itself, else one that waits."""
         computed, kept = self.first
         reasons = {
-            update: _refusal(update, cone, update in kept or _owner(update) in computed)
+            update: _refusal(update, cone, update in kept or producer(update.value) in computed)
             for update, cone in self.cones.items()
         }
         found = {update: reason for update, reason in reasons.items() if reason}
@@ -131,7 +131,7 @@ class Attempt:
 
 def _users(update: Update) -> set[ir.Operation]:
     """What uses the new value in `@forward`, other than to hand it out."""
-    return {use.owner.operation for use in update.known_as.uses} - {update.own}
+    return set(users(update.known_as)) - {update.own}
 
 
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
@@ -141,7 +141,7 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if count > MAX_INPUTS:
         return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
     for value in cone.inputs:
-        shares = isinstance(value.owner, ir.Block) and update.argument in may_share(passed(update.call, value))
+        shares = not producer(value) and update.argument in may_share(passed(update.call, value))
         if shares and not is_own(update, value):
             return "its old value is read through a view"
         if is_own(update, value) and dtype.startswith(("int", "uint")):
@@ -156,7 +156,7 @@ def _stages(cones: dict[Update, Cone]) -> list[dict[Update, Cone]]:
     by_argument = {update.argument: update for update in cones}
     before = {update: set(cone.updated.values()) for update, cone in cones.items()}
     for update, cone in cones.items():
-        outside = (passed(update.call, value) for value in cone.inputs if isinstance(value.owner, ir.Block))
+        outside = (passed(update.call, value) for value in cone.inputs if not producer(value))
         for argument in {argument for value in outside for argument in may_share(value)} - {update.argument}:
             if argument in by_argument:
                 before[by_argument[argument]].add(update)
@@ -166,7 +166,3 @@ def _stages(cones: dict[Update, Cone]) -> list[dict[Update, Cone]]:
         stages.append(ready)
         done |= ready.keys()
     return stages
-
-
-def _owner(update: Update) -> ir.Operation | None:
-    return None if isinstance(update.value.owner, ir.Block) else update.value.owner.operation

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, body, of_class, terminator
+from dovetail.dialects.reading import Module, Role, argument_fact, body, is_used, of_class, terminator, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
@@ -61,8 +61,8 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
 
 def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
     number = ir.BlockArgument(memory_root(write.opview.ref)).arg_number
-    facts = ir.DictAttr(caller.attributes["arg_attrs"][number]) if "arg_attrs" in caller.attributes else {}
-    name = ir.StringAttr(facts[NAME]).value if NAME in facts else f"%arg{number}"
+    stated = argument_fact(caller, number, NAME)
+    name = f"%arg{number}" if stated is None else ir.StringAttr(stated).value
     return f"{write.location}: remark: {name} {what}"
 
 
@@ -113,7 +113,7 @@ def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
 def _drop_unused(forward: func.FuncOp) -> None:
     """Erases what only the old calls used."""
     for op in reversed(of_class(body(forward), AllocOp, ReadOp)):
-        loads = [use.owner.operation for value in op.results for use in value.uses]
-        if all(load.name == LOAD and not any(True for _ in load.results[0].uses) for load in loads):
+        loads = users(*op.results)
+        if all(load.name == LOAD and not is_used(load.results[0]) for load in loads):
             for unused in (*loads, op):
                 unused.erase()

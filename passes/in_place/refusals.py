@@ -8,7 +8,18 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_fact, arguments, of_class, referred, returned, role
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    argument_fact,
+    arguments,
+    made_by,
+    of_class,
+    producer,
+    referred,
+    returned,
+    role,
+)
 
 
 class Refusals:
@@ -49,14 +60,14 @@ class Refusals:
     def _refused_by_caller(self, write: WriteOp) -> str:
         if write.mode_name == "tracked":
             return "autograd follows the write"
-        if not isinstance(write.ref.owner, ir.Block):
+        if producer(write.ref):
             return "it is written through a view"
         if write.ref.type.strides != write.ref.type.info.contiguous_strides:
             return "its memory is not contiguous"
         if self.changes[write.ref] > 1:
             return "the caller changes it more than once"
-        owner = write.value.owner
-        if isinstance(owner, ir.Block) or owner.operation not in self.places:
+        op = producer(write.value)
+        if op is None or op not in self.places:
             return "its new value is not a result of the forward"
         if len(list(write.value.uses)) > 1:
             return "its new value is handed out too"
@@ -83,8 +94,7 @@ class Refusals:
         entered = self.module.functions[referred(callee, FORWARD)] if role(callee) is Role.BORDER else callee
         if role(entered) is not Role.FORWARD:
             return "its new value is not a result of the forward"
-        owner = self.returned[ir.OpResult(write.value).result_number].owner
-        is_owned = not isinstance(owner, ir.Block) and owner.operation.name == OwnOp.OPERATION_NAME
+        is_owned = made_by(self.returned[ir.OpResult(write.value).result_number], OwnOp.OPERATION_NAME)
         return "" if is_owned else "the forward does not make its new value"
 
 

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import body, symbol
+from dovetail.dialects.reading import body, producer, symbol
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
@@ -75,7 +75,7 @@ def _needed(
 ) -> tuple[list[ir.Operation], list[ir.Value]]:
     """The ops of `region` that compute what `stores` store and `values`, and the arguments that this takes."""
     wanted = [*(value for value, _ in stores), *values]
-    computing = ancestors(value.owner.operation for value in wanted if not isinstance(value.owner, ir.Block))
+    computing = ancestors(op for value in wanted if (op := producer(value)))
     ops = [op for op in body(region) if op in computing and not is_constant(op)]
     used = {*wanted, *(memory for _, memory in stores), *(value for op in ops for value in op.operands)}
     return ops, [argument for argument in region.body.blocks[0].arguments if argument in used]

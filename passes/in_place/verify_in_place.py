@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import may_share
-from dovetail.dialects.reading import Module, Role, of_class, referred, role
+from dovetail.dialects.reading import Module, Role, made_by, of_class, referred, role, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.in_place.verify_update import Broken, broken_update
@@ -67,11 +67,11 @@ class _Destinations:
     def broken(self, proved: list[ir.Operation]) -> Iterator[Broken]:
         for op in proved:
             memory, argument = op.results[0], op.operands[0]
-            users = [use.owner.operation for use in memory.uses if use.owner.operation.name != LOAD]
-            if len(users) != 1 or users[0] not in self.operands:
+            writers = [user for user in users(memory) if user.name != LOAD]
+            if len(writers) != 1 or writers[0] not in self.operands:
                 yield op, "expects one region to update it"
                 continue
-            call, name = users[0], referred(users[0].opview, "callee")
+            call, name = writers[0], referred(writers[0], "callee")
             if self.calls[name] != 1:
                 yield op, "expects its region to be called once"
             if self.taken[call][memory] > 1 or memory in self.read[call]:
@@ -105,6 +105,5 @@ def _is_region_call(op: ir.Operation, functions: Functions) -> bool:
 
 def _loaded(value: ir.Value) -> ir.Value | None:
     """The memory that `value` was loaded from, if it was."""
-    owner = value.owner
-    is_load = not isinstance(owner, ir.Block) and owner.operation.name == LOAD
-    return owner.operation.operands[0] if is_load else None
+    load = made_by(value, LOAD)
+    return None if load is None else load.operands[0]

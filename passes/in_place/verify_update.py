@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.reading import body
+from dovetail.dialects.reading import body, producer, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import require_tensor_info
@@ -18,14 +18,15 @@ Broken = tuple[ir.Operation, str]
 
 def broken_update(region: func.FuncOp, memory: ir.Value, proof: str) -> Iterator[Broken]:
     """What breaks a rule where `region` updates `memory`, one of its arguments, by `proof`."""
-    users = [use.owner.operation for use in memory.uses]
-    loads, stores = ([op for op in users if op.name == name] for name in (LOAD, STORE))
-    if len(stores) != 1 or len(loads) != len(users) - 1 or len(loads) > (proof == "pointwise"):
+    using = users(memory)
+    loads, stores = ([op for op in using if op.name == name] for name in (LOAD, STORE))
+    if len(stores) != 1 or len(loads) != len(using) - 1 or len(loads) > (proof == "pointwise"):
         rule = f"expects memory to update by proof '{proof}' to be overwritten once, and read accordingly"
         yield region.operation, rule
         return
     shape = require_tensor_info(memory.type).shape
-    for op in ancestors(_stored(stores[0])):
+    stored = producer(stores[0].operands[0])
+    for op in ancestors([] if stored is None else [stored]):
         if not (op.name == LOAD or is_constant(op) or is_elementwise(op, shape)):
             yield op, "is not computed element by element, but updates an argument in place"
     others = _reached(loads) - set(stores)
@@ -34,17 +35,11 @@ def broken_update(region: func.FuncOp, memory: ir.Value, proof: str) -> Iterator
             yield store, "depends on the old value of an argument that another result takes the place of"
 
 
-def _stored(store: ir.Operation) -> Iterator[ir.Operation]:
-    """What computes the value that `store` stores, if an op does."""
-    stored = store.operands[0].owner
-    return iter(() if isinstance(stored, ir.Block) else (stored.operation,))
-
-
 def _reached(loads: list[ir.Operation]) -> set[ir.Operation]:
     """The stores of what depends on one of `loads`."""
     seen, pending = set(loads), list(loads)
     while pending:
-        users = {use.owner.operation for result in pending.pop().results for use in result.uses}
-        pending.extend(users - seen)
-        seen |= users
+        more = set(users(*pending.pop().results)) - seen
+        pending.extend(more)
+        seen |= more
     return {op for op in seen if op.name == STORE}

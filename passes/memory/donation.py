@@ -9,6 +9,7 @@ from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated, saved_kinds
 from dovetail.dialects.memory.buffer import Origin
 from dovetail.dialects.memory.buffers import Buffers
+from dovetail.passes.rewriting.cloning import state_facts
 
 
 class Donors:
@@ -47,10 +48,6 @@ def set_donated(function_op: func.FuncOp, places: frozenset[int]) -> None:
     """Makes exactly the arguments at `places` say `dovetail.donated`."""
     if not places and not donated(function_op):
         return
-    count = len(function_op.type.inputs)
-    given = ir.ArrayAttr(function_op.attributes["arg_attrs"]) if "arg_attrs" in function_op.attributes else [{}] * count
-    attributes = []
-    for place, each in enumerate(given):
-        facts = {named.name: named.attr for named in each if named.name != DONATED}
-        attributes.append(ir.DictAttr.get(facts | ({DONATED: ir.UnitAttr.get()} if place in places else {})))
-    function_op.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+    stated = range(len(function_op.type.inputs))
+    facts = {place: {DONATED: ir.UnitAttr.get() if place in places else None} for place in stated}
+    state_facts(function_op, "arg_attrs", facts)

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.reading import body, terminator
+from dovetail.dialects.reading import body, is_used, terminator
 from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.constants import constant, full
 
@@ -34,5 +34,5 @@ def take_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequ
     *ops, end = body(branch)
     set_signature(branch, [value.type for value in end.operands])
     for op in reversed(ops):
-        if not is_extern(op) and not any(True for result in op.results for _ in result.uses):
+        if not is_extern(op) and not is_used(*op.results):
             op.erase()

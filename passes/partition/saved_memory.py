@@ -4,11 +4,10 @@ from collections import Counter
 from enum import Enum
 from functools import cached_property
 
-from torch_mlir import ir
-
 from dovetail.dialects.attributes import ARGUMENTS, STATIC, WATCHED
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
+from dovetail.dialects.reading import argument_facts
 from dovetail.passes.partition.joint_graph import JointGraph
 
 
@@ -33,11 +32,8 @@ class SavedMemory:
 
     def __init__(self, graph: JointGraph):
         self.graph = graph
-        attributes = graph.joint.attributes
-        facts = ir.ArrayAttr(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
-        self.facts = [{fact.name: fact.attr for fact in ir.DictAttr(of)} for of in facts] or [
-            {} for _ in graph.arguments
-        ]
+        facts = [{fact.name: fact.attr for fact in of} for of in argument_facts(graph.joint)]
+        self.facts = facts or [{} for _ in graph.arguments]
 
     def argument_has(self, argument: int, name: str) -> bool:
         """Whether an argument carries the attribute `name`."""

@@ -11,7 +11,7 @@ from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import is_view
-from dovetail.dialects.reading import Module, Role, body, operand_ops
+from dovetail.dialects.reading import Module, Role, body, operand_ops, producer, users
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
@@ -75,15 +75,16 @@ def _key(op: ir.Operation, target: str) -> Hashable | None:
     if PLACEMENT not in op.attributes or ir.StringAttr(op.attributes[PLACEMENT]).value != "fallback":
         return None
     tensors = [value for value in op.operands if tensor_info(value.type) is not None]
-    others = [value.owner for value in op.operands if tensor_info(value.type) is None]
+    others = [producer(value) for value in op.operands if tensor_info(value.type) is None]
     if not _is_by_element(op) or len(tensors) != 1 or len(op.results) != 1:
         return None
-    if any(isinstance(owner, ir.Block) or not owner.operation.name.startswith("torch.constant.") for owner in others):
+    constants = [each for each in others if each is not None and each.name.startswith("torch.constant.")]
+    if len(constants) != len(others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
     if made is None or made.shape != info.shape or not _can_be_put_together(info, target) or _is_handed_out(op):
         return None
-    numbers = tuple(owner.operation.get_asm(assume_verified=True).partition("=")[2] for owner in others)
+    numbers = tuple(each.get_asm(assume_verified=True).partition("=")[2] for each in constants)
     return aten_name(op), tensors[0].type, op.results[0].type, numbers
 
 
@@ -97,8 +98,7 @@ def _can_be_put_together(info: TensorInfo, target: str) -> bool:
 
 def _is_handed_out(op: ir.Operation) -> bool:
     """Whether a result of `op`, or a view of it, leaves the function: it would bring the memory of all others along."""
-    users = [use.owner.operation for result in op.results for use in result.uses]
-    return any(user.name in _HANDING_OUT or (is_view(user) and _is_handed_out(user)) for user in users)
+    return any(user.name in _HANDING_OUT or (is_view(user) and _is_handed_out(user)) for user in users(*op.results))
 
 
 def _pays(group: list[ir.Operation], costs: CostModel) -> bool:

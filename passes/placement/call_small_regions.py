@@ -10,7 +10,18 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
-from dovetail.dialects.reading import Module, Role, body, of_class, operand_ops, returned, role
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    body,
+    made_by,
+    of_class,
+    operand_ops,
+    producer,
+    returned,
+    role,
+    users,
+)
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import COSTS, CostModel, require_target
@@ -54,12 +65,12 @@ def _written(found: Module) -> Iterator[ir.Value]:
     """The values of `@forward` that `@call` writes to its arguments."""
     handed_over = returned(found.forward) if Role.FORWARD in found else []
     for op in body(found.call) if Role.CALL in found else ():
-        root = memory_root(op.opview.value) if isinstance(op.opview, WriteOp) else None
-        if root is None or isinstance(root.owner, ir.Block):
+        root = memory_root(op.operands[0]) if op.name == WriteOp.OPERATION_NAME else None
+        if root is None or not producer(root):
             continue
-        handed_out = handed_over[ir.OpResult(root).result_number].owner
-        if isinstance(handed_out, ir.Operation | ir.OpView) and isinstance(handed_out.opview, OwnOp):
-            yield handed_out.opview.value
+        own = made_by(handed_over[ir.OpResult(root).result_number], OwnOp.OPERATION_NAME)
+        if own is not None:
+            yield own.operands[0]
 
 
 def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
@@ -76,19 +87,19 @@ def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
 def _beside_library_call(call: ir.Operation) -> bool:
     """Whether a library call computes an operand of `call` or uses a result, directly or through views."""
     pending = list(operand_ops(call))
-    users = [use.owner.operation for result in call.results for use in result.uses]
+    using = users(*call.results)
     while pending:
         op = pending.pop()
         if _is_library_call(op):
             return True
         if is_view(op):
             pending.extend(operand_ops(op))
-    while users:
-        op = users.pop()
+    while using:
+        op = using.pop()
         if _is_library_call(op):
             return True
         if is_view(op):
-            users.extend(use.owner.operation for result in op.results for use in result.uses)
+            using += users(*op.results)
     return False
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
@@ -72,15 +73,10 @@ def _is_known(value: ir.Value) -> bool:
     """Whether torch ops compute `value` from constants alone, an `arange` apart: that is not folded."""
     pending, met = [value], {value}
     while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, ir.Block):
+        op = producer(pending.pop())
+        if op is None or not op.name.startswith("torch.") or is_extern(op) or op.name.startswith("torch.aten.arange"):
             return False
-        owner = owner.operation  # the view of a `torch.operator` has an attribute called name
-        if not owner.name.startswith("torch.") or is_extern(owner):
-            return False
-        if owner.name.startswith("torch.aten.arange"):
-            return False
-        more = set(owner.operands) - met
+        more = set(op.operands) - met
         met |= more
         pending += more
     return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.reading import body, operand_ops
+from dovetail.dialects.reading import body, operand_ops, producer
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
@@ -53,7 +53,7 @@ def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Part, Pa
     for store in (op for op in ops if op.name == STORE):
         (second if _computed_by(store) & second else first).add(store)
     second_part = _part(ops, second)
-    crossing = [value for value in second_part.inputs if not isinstance(value.owner, ir.Block)]
+    crossing = [value for value in second_part.inputs if producer(value)]
     return _part(ops, first, tuple(crossing)), second_part
 
 
@@ -86,12 +86,12 @@ def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tupl
     inside = set(chosen)
     pending = [*chosen, *(value.owner.operation for value in crossing)]
     while pending:
-        for producer in operand_ops(pending.pop()):
-            if producer not in inside and kind(producer) is Kind.VIEW:
-                inside.add(producer)
-                pending.append(producer)
+        for op in operand_ops(pending.pop()):
+            if op not in inside and kind(op) is Kind.VIEW:
+                inside.add(op)
+                pending.append(op)
     ordered = tuple(op for op in ops if op in inside and not is_constant(op))
     produced = {result for op in ordered for result in op.results}
     needed = (value for op in ordered for value in op.operands if value not in produced)
-    inputs = (value for value in needed if isinstance(value.owner, ir.Block) or not is_constant(value.owner.operation))
+    inputs = (value for value in needed if not ((op := producer(value)) and is_constant(op)))
     return Part(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)

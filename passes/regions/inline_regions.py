@@ -10,7 +10,7 @@ from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.reading import Module, body, made_by, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
@@ -43,7 +43,8 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
             if name not in found:
                 known = ", ".join(f"@{region}" for region in found) or "none"
                 raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
-            if any(map(_is_destination, (operand for call in called.get(name, ()) for operand in call.operands))):
+            taken = (value for call in called.get(name, ()) for value in call.operands)
+            if any(made_by(value, DestinationOp.OPERATION_NAME) for value in taken):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
                 _inline(call, found[name], self.reason, self.fallback)
@@ -59,10 +60,6 @@ def _give_up_proofs(module: ir.Module, reason: str) -> None:
             if isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes:
                 del op.attributes[IN_PLACE]
                 op.attributes[NOT_IN_PLACE] = ir.StringAttr.get(f"a region that updates in place can't be: {reason}")
-
-
-def _is_destination(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, DestinationOp)
 
 
 def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bool) -> None:
@@ -91,7 +88,7 @@ def _own_memory(value: ir.Value, taken: set[ir.Value]) -> ir.Value:
 
 def _replace_memory(memory: ir.Value, value: ir.Value) -> None:
     """Whoever read the destination takes the value itself."""
-    for use in list(memory.uses):
-        if use.owner.operation.name == LOAD:
-            use.owner.operation.results[0].replace_all_uses_with(value)
-            use.owner.operation.erase()
+    for user in users(memory):
+        if user.name == LOAD:
+            user.results[0].replace_all_uses_with(value)
+            user.erase()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.reading import operand_ops
+from dovetail.dialects.reading import operand_ops, producer
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
@@ -30,9 +30,9 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
 
 def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
     if value not in values:
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and is_constant(owner.operation):
-            clone(owner.operation, values)
+        op = producer(value)
+        if op is not None and is_constant(op):
+            clone(op, values)
     return values[value]
 
 
@@ -61,7 +61,7 @@ def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mappin
     for number, each in enumerate(stated):
         merged = {named.name: named.attr for named in each} | dict(facts.get(number, {}))
         changed.append(ir.DictAttr.get({name: each for name, each in merged.items() if each is not None}))
-    if any(map(len, changed)):
+    if where in attributes or any(map(len, changed)):
         attributes[where] = ir.ArrayAttr.get(changed)
 
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_tensor_info, torch_type, with_dtype
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.rules import create, made_by, producer
+from dovetail.passes.rewriting.rules import create
 
 _NUMBERS = {
     "torch.constant.int": ir.IntegerAttr,

@@ -4,6 +4,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import tensor_info
 
@@ -15,8 +16,8 @@ def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
         return "the caller's memory"
     if root in taken:
         return "memory that is handed out already"
-    if _is_literal(root):
-        return "a constant's memory"
+    if made_by(root, LITERAL):
+        return "a constant's memory"  # one tensor for all calls, where ATen runs it
     if _is_part(value, root):
         return "a part of other memory"
     taken.add(root)
@@ -27,8 +28,3 @@ def _is_part(value: ir.Value, root: ir.Value) -> bool:
     """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
     shown, held = tensor_info(value.type), tensor_info(root.type)
     return shown is None or held is None or shown.numel != held.numel
-
-
-def _is_literal(value: ir.Value) -> bool:
-    """Whether `value` is one tensor for all calls, where ATen runs it."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == LITERAL

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor, is_value_type, require_tensor_info
@@ -36,7 +36,7 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
                 value = rule(op)
             if value is None:
                 continue
-            if RECOMPUTE in op.attributes and not any(True for _ in value.uses):
+            if RECOMPUTE in op.attributes and not is_used(value):
                 value.owner.attributes[RECOMPUTE] = op.attributes[RECOMPUTE]
             op.results[0].replace_all_uses_with(value)
             op.erase()
@@ -48,18 +48,6 @@ class _KnownSizes(dict[ir.Type, bool]):
     def __missing__(self, type_: ir.Type) -> bool:
         self[type_] = is_tensor(type_) or not (is_value_type(type_) or is_memory_type(type_))
         return self[type_]
-
-
-def producer(value: ir.Value) -> ir.Operation | None:
-    """The op that computes `value`, None for an argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
-def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
-    """The op that computes `value` if it has one of `names`."""
-    op = producer(value)
-    return op if op is not None and op.name in names else None
 
 
 def create(name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:

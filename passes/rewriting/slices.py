@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.types import with_shape
 from dovetail.passes.rewriting.constants import constant, integer, is_none
-from dovetail.passes.rewriting.rules import create, made_by, shape
+from dovetail.passes.rewriting.rules import create, shape
 
 SLICE = "torch.aten.slice.Tensor"
 

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, VERSIONS, WATCHED, WRITTEN_LAST
 from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.reading import argument_facts, numbers, returned
+from dovetail.dialects.reading import argument_facts, made_by, numbers, returned
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.border import Border, Tangent
@@ -19,8 +19,8 @@ from dovetail.runtime.autograd.version_checks import Watch
 def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
     """Reads a border's facts from its three functions."""
     owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
-    owners = [None if isinstance(each.owner, ir.Block) else each.owner.operation.opview for each in returned(forward)]
-    owns = {index: op for index, op in enumerate(owners[:owned]) if isinstance(op, OwnOp)}
+    made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
+    owns = {index: op.opview for index, op in made if op is not None}
     inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
     tangents = tuple(
         _tangent(RefType(type_), ir.IntegerAttr(each[TANGENT_OF]).value)

@@ -26,7 +26,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, body, returned
+from dovetail.dialects.reading import Module, argument_facts, arguments, body, is_used, made_by, producer, returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
@@ -62,9 +62,9 @@ class Replay:
     def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, module: Module):
         joined = _Joined(forward, backward, module)
         self._joined = joined
-        used = [any(True for _ in value.uses) for value in joined.arguments]
+        used = [is_used(value) for value in joined.arguments]
         self.arguments = tuple(index for index, is_used in enumerate(used) if is_used)
-        self.saved = tuple(number for number, value in joined.taken.items() if any(True for _ in value.uses))
+        self.saved = tuple(number for number, value in joined.taken.items() if is_used(value))
         self.histories = {number: joined.copied[number] for number in self.saved if number in joined.copied}
         self.names = _names(call)
         self.draws = any(_is_random(op) for op in joined.ops())
@@ -198,26 +198,26 @@ def _prune(ops: list[ir.Operation]) -> None:
     """Erases what no gradient depends on. A draw stays while one after it does: it moves the generator on."""
     is_drawn_after = False
     for op in reversed(ops[:-1]):
-        is_used = any(True for result in op.results for _ in result.uses)
-        is_drawn_after = is_drawn_after or (is_used and _is_random(op))
-        if not is_used and not (_is_random(op) and is_drawn_after) and not _mutates(op):
+        is_needed = is_used(*op.results)
+        is_drawn_after = is_drawn_after or (is_needed and _is_random(op))
+        if not is_needed and not (_is_random(op) and is_drawn_after) and not _mutates(op):
             op.erase()
 
 
 def _differentiable_results(forward: func.FuncOp, owned: int) -> set[int]:
     """Numbers of the saved values that the program hands out as differentiable results."""
     handed_over = returned(forward)
-    owns = [value.owner.operation.opview for value in handed_over[:owned] if not isinstance(value.owner, ir.Block)]
-    handed_out = [op.value for op in owns if isinstance(op, OwnOp) and op.is_differentiable]
+    owns = [op.opview for value in handed_over[:owned] if (op := made_by(value, OwnOp.OPERATION_NAME))]
+    handed_out = [own.value for own in owns if own.is_differentiable]
     return {number for number, value in enumerate(handed_over[owned:]) if value in handed_out}
 
 
 def _read_through_copies(value: ir.Value) -> ir.BlockArgument | None:
     """The argument that `value` is a read of, or a copy of one."""
-    while not isinstance(value.owner, ir.Block) and is_copy(value.owner.operation):
-        value = value.owner.operation.operands[0]
-    is_read = not isinstance(value.owner, ir.Block) and isinstance(value.owner.operation.opview, ReadOp)
-    return ir.BlockArgument(value.owner.operation.operands[0]) if is_read else None
+    while (op := producer(value)) is not None and is_copy(op):
+        value = op.operands[0]
+    read = made_by(value, ReadOp.OPERATION_NAME)
+    return None if read is None else ir.BlockArgument(read.operands[0])
 
 
 def _is_differentiable(value: ir.Value) -> bool:
@@ -250,10 +250,9 @@ def _written(call: func.CallOp) -> set[int]:
 
 def _names(call: func.CallOp) -> list[str]:
     caller = call.operation.parent.opview
-    given = [ir.DictAttr(each) for each in caller.attributes["arg_attrs"]] if "arg_attrs" in caller.attributes else []
     names = {
         value: ir.StringAttr(each[NAME]).value
-        for value, each in zip(caller.body.blocks[0].arguments, given, strict=False)
+        for value, each in zip(arguments(caller), argument_facts(caller), strict=False)
         if NAME in each
     }
     return [names.get(memory_root(value), str(index)) for index, value in enumerate(call.operands)]
