@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.border.state_border import StateBorderPass
 from dovetail.passes.cleanup.compose_views import ComposeViewsPass
@@ -126,6 +127,23 @@ def chosen_pipeline(regions: list[str], measured: str, variant: str = "", driver
 def launch_pipeline() -> Pipeline:
     """What to run when a module's plans were imported."""
     return (VerifyLaunchesPass(), VerifyLevelPass("launches"))
+
+
+def until(pipeline: Pipeline, level: str) -> Pipeline:
+    """`pipeline` up to the pass that verifies `level`; raises OptionError if it has none."""
+    return pipeline[: _position(pipeline, level) + 1]
+
+
+def since(pipeline: Pipeline, level: str) -> Pipeline:
+    """`pipeline` from the pass that verifies `level`; raises OptionError if it has none."""
+    return pipeline[_position(pipeline, level) :]
+
+
+def _position(pipeline: Pipeline, level: str) -> int:
+    verifies = VerifyLevelPass(level)
+    if verifies not in pipeline:
+        raise OptionError(f"the pipeline has no '{verifies}', where level '{level}' is reached")
+    return pipeline.index(verifies)
 
 
 # What `dovetail-opt --pass-pipeline` knows by name.

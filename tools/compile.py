@@ -19,9 +19,8 @@ from dovetail.dialects.target import device_of
 from dovetail.errors import DovetailError, OptionError, PassError
 from dovetail.options import CHOICES, Options
 from dovetail.passes.partition.partition import PartitionPass
-from dovetail.passes.pipeline import compile_pipeline
+from dovetail.passes.pipeline import compile_pipeline, since
 from dovetail.passes.running.runner import Runner
-from dovetail.passes.running.stages import since
 from dovetail.runtime.artifact import save_artifact
 from dovetail.tools import contained
 from dovetail.tools.documented_attributes import documented_attributes

@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.reading import Module, referred
 from dovetail.passes.base import Pass
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
-from dovetail.passes.levels.check_border import check_border
+from dovetail.passes.levels.check_functions import check_border
 from dovetail.passes.rewriting.cloning import state_facts
 
 

@@ -1,11 +1,14 @@
-"""What `verify-level` asks of the ops in a function: that each belongs there."""
+"""What `verify-level` asks of the ops in a function: that each belongs there, and says what it must."""
 
 from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import FALLBACK
+from dovetail.dialects.attributes import FALLBACK, RECOMPUTE
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.operand_strides import broken_statement
+from dovetail.dialects.reading import Module, Role, role
+from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.base import fail
@@ -40,6 +43,33 @@ def check_region_ops(ops: Sequence[ir.Operation], pass_name: str) -> None:
     for op in ops:
         if op.name.startswith("dovetail.") or is_extern(op):
             raise fail(op, pass_name, "has no place in a region, which IREE compiles")
+
+
+def check_attributes(module: Module, pass_name: str) -> None:
+    """Raises PassError for an op that nobody obeys, or that would be given whatever layout a kernel or a pass left.
+
+    `dovetail.recompute` is one of the policies, on torch ops of `@joint` alone, where something is still partitioned.
+    `dovetail.strides` is stated by what may see how its operands lie in memory.
+    """
+    for name, ops in module.bodies.items():
+        is_joint = role(module.functions[name]) is Role.JOINT
+        for op in ops:
+            is_torch = op.name.startswith("torch.")
+            if RECOMPUTE in op.attributes:
+                if not (is_joint and is_torch):
+                    expected = f"expects no '{RECOMPUTE}', which is for torch ops of '@joint'"
+                    raise fail(op, pass_name, f"in '@{name}' {expected}")
+                _check_policy(op, op.attributes[RECOMPUTE], pass_name)
+            broken = broken_statement(op) if is_torch else ""
+            if broken:
+                raise fail(op, pass_name, broken)
+
+
+def _check_policy(op: ir.Operation, stated: ir.Attribute, pass_name: str) -> None:
+    policies = (*RECOMPUTED_POLICIES, *SAVED_POLICIES)
+    if not isinstance(stated, ir.StringAttr) or stated.value not in policies:
+        valid = ", ".join(f'"{word}"' for word in policies)
+        raise fail(op, pass_name, f"expects '{RECOMPUTE}' to be one of {valid}, got {stated}")
 
 
 def _computes(op: ir.Operation) -> bool:

@@ -13,18 +13,13 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.in_place.verify_in_place import broken_proofs
 from dovetail.passes.levels.check_backward_facts import check_backward_facts
-from dovetail.passes.levels.check_border import check_border
 from dovetail.passes.levels.check_control_flow import check_control_flow
 from dovetail.passes.levels.check_devices import check_devices
-from dovetail.passes.levels.check_driver import check_driver
-from dovetail.passes.levels.check_guard import check_guard
-from dovetail.passes.levels.check_ops import check_ops, check_region_ops
+from dovetail.passes.levels.check_functions import check_border, check_driver, check_guard, check_signature
+from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops
 from dovetail.passes.levels.check_own_memory import check_own_memory
-from dovetail.passes.levels.check_recompute import check_recompute
 from dovetail.passes.levels.check_roles import check_present, check_roles
 from dovetail.passes.levels.check_saved_values import check_saved_values
-from dovetail.passes.levels.check_signature import check_signature
-from dovetail.passes.levels.check_strides import check_strides
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
 _MEMORY = "alloc reuse free"
@@ -81,8 +76,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
                 case stated if stated in allowed:
                     self._check_host(name, found.bodies[name], allowed[stated])
         check_control_flow(module, found, self.name)
-        check_recompute(found, self.name)
-        check_strides(found, self.name)
+        check_attributes(found, self.name)
         check_devices(found, device_of(module), self.name)
         check_backward_facts(found, self.name)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)

@@ -8,11 +8,13 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_BACKWARD
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
-from dovetail.dialects.reading import Module, body, referred
+from dovetail.dialects.reading import Module, body, is_used, referred, terminator
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
-from dovetail.passes.partition.branch_signatures import return_too, take_too
+from dovetail.passes.rewriting.cloning import set_signature
+from dovetail.passes.rewriting.constants import constant, full
 
 
 @dataclass(frozen=True)
@@ -105,3 +107,30 @@ def _replaced(op: ir.Operation, operands: list[ir.Value], results: list[ir.Type]
         old.replace_all_uses_with(new)
     op.erase()
     return made
+
+
+def return_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:
+    """Makes `branch` return `values` besides; zeros of `types` in place of each None."""
+    end = terminator(branch)
+    with end.location, ir.InsertionPoint(end):
+        more = [
+            full(type_, constant(0)) if value is None else value for value, type_ in zip(values, types, strict=True)
+        ]
+        results = [*end.operands, *more]
+        func.ReturnOp(results)
+    end.erase()
+    set_signature(branch, [value.type for value in results])
+
+
+def take_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:
+    """Gives `branch` arguments of `types` besides, in place of its `values`, and drops what nothing uses any more."""
+    block = branch.body.blocks[0]
+    for value, type_ in zip(values, types, strict=True):
+        argument = block.add_argument(type_, branch.location)
+        if value is not None:
+            value.replace_all_uses_with(argument)
+    *ops, end = body(branch)
+    set_signature(branch, [value.type for value in end.operands])
+    for op in reversed(ops):
+        if not is_extern(op) and not is_used(*op.results):
+            op.erase()

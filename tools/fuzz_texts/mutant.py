@@ -6,8 +6,7 @@ from random import Random
 
 from dovetail.passes.base import registry
 from dovetail.passes.levels.verify_level import VerifyLevelPass
-from dovetail.passes.pipeline import compile_pipeline
-from dovetail.passes.running.stages import since
+from dovetail.passes.pipeline import compile_pipeline, since
 from dovetail.tools.fuzz_texts.corpus import Corpus
 from dovetail.tools.fuzz_texts.damage import damaged, damaged_artifact
 from dovetail.tools.fuzz_texts.mutations import mutated

@@ -12,9 +12,8 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.memory.memory_use import memory_remarks
 from dovetail.errors import DovetailError, PassError
 from dovetail.passes.in_place.prove_in_place import in_place_remarks
-from dovetail.passes.pipeline import Pipeline
+from dovetail.passes.pipeline import Pipeline, until
 from dovetail.passes.running.parse import parse_pipeline
-from dovetail.passes.running.stages import until
 from dovetail.tools.module_files import error_text, printable, read_source, write_output
 from dovetail.tools.opt.command_line import SEPARATOR, parse_arguments
 from dovetail.tools.opt.diagnostics import differences

@@ -1,0 +1,119 @@
+"""What `verify-level` asks of functions: that they can be called, and say what their role needs.
+
+Of a guard, what the runtime compares; of the border to autograd, that both sides agree; of a region, what runs it.
+"""
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.target import IREE_DRIVERS
+from dovetail.dialects.attributes import (
+    APART,
+    BACKWARD,
+    DRIVER,
+    FORWARD,
+    GROUP,
+    MUTATED,
+    NAME,
+    OBJECT,
+    OFFSET,
+    ROOT,
+    SAVED,
+    START,
+    TANGENT_OF,
+)
+from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import Module, Role, argument_fact, attribute, referred, result_fact, role, symbol
+from dovetail.dialects.subclasses import convention
+from dovetail.passes.base import fail
+
+_SHARED = (GROUP, START, ROOT, OBJECT)
+
+
+def check_signature(function_op: func.FuncOp, pass_name: str) -> None:
+    """Raises PassError for a function that no caller could call, or that has no body or several blocks."""
+    try:
+        convention(function_op)
+    except ValueError as error:
+        raise fail(function_op, pass_name, str(error)) from error
+    name, is_compiled = symbol(function_op), role(function_op) is Role.REGION
+    for type_ in dict.fromkeys([*function_op.type.inputs, *function_op.type.results]):
+        if not isinstance(type_, RefType):
+            continue
+        if not type_.is_sound:
+            raise fail(function_op, pass_name, f"'@{name}' expects {RefType.SOUND}, got '{type_}'")
+        if is_compiled:
+            raise fail(function_op, pass_name, f"'@{name}' is a region, it expects values and memory, got '{type_}'")
+    blocks = len(function_op.body.blocks)
+    if blocks != 1 and not (role(function_op) is Role.BORDER or role(function_op) is Role.GUARD):
+        raise fail(function_op, pass_name, f"'@{name}' expects a body of one block, got {blocks} blocks")
+
+
+def check_guard(guard: func.FuncOp, pass_name: str) -> None:
+    """Raises PassError for an argument that is no ref, has no name, or of whose memory only a part is said."""
+    arguments = guard.type.inputs
+    mutated = attribute(guard, MUTATED)
+    if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
+        raise fail(
+            guard,
+            pass_name,
+            f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated or 'none'}",
+        )
+    for index, type_ in enumerate(arguments):
+        if not isinstance(type_, RefType) or argument_fact(guard, index, NAME) is None:
+            raise fail(guard, pass_name, f"expects argument {index} to be a ref with a '{NAME}', got '{type_}'")
+        for name in (APART, OFFSET):
+            number = argument_fact(guard, index, name)
+            if number is not None and not isinstance(number, ir.IntegerAttr):
+                raise fail(guard, pass_name, f"expects '{name}' of argument {index} to be a number, got {number}")
+        given = [name for name in _SHARED if argument_fact(guard, index, name)]
+        if given and len(given) < len(_SHARED):
+            expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"
+            raise fail(guard, pass_name, f"expects argument {index} to have {expected}, got {', '.join(given)}")
+
+
+def check_border(border: func.FuncOp, module: Module, pass_name: str) -> None:
+    """Raises PassError where `border`'s forward or backward take or return something else."""
+    found = module.functions
+    for name, wanted in ((FORWARD, Role.FORWARD), (BACKWARD, Role.BACKWARD)):
+        if name not in border.attributes:
+            raise fail(border, pass_name, f"expects '{FORWARD}' and '{BACKWARD}', got no '{name}'")
+        if referred(border, name) not in found:
+            raise fail(border, pass_name, f"refers to '@{referred(border, name)}', which is not defined")
+        if role(found[referred(border, name)]) is not wanted:
+            raise fail(border, pass_name, f"refers to '@{referred(border, name)}', which is no {wanted.value}")
+    forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
+    arguments, owned = list(border.type.inputs), list(border.type.results)
+    returned, taken = list(forward.type.results), list(backward.type.inputs)
+    if list(forward.type.inputs) != arguments or returned[: len(owned)] != owned:
+        raise fail(border, pass_name, f"expects its forward to take and return first what it does, got {forward.type}")
+    saved = returned[len(owned) :]
+    if taken[: len(saved)] != saved or len(backward.type.results) != len(arguments):
+        expected = f"the {len(saved)} saved values first and return {len(arguments)} gradients"
+        raise fail(border, pass_name, f"expects its backward to take {expected}, got {backward.type}")
+    for index in range(len(owned), len(returned)):
+        _check_saved(forward, index, pass_name)
+    for index in range(len(saved), len(taken)):
+        _check_tangent(backward, index, len(owned), pass_name)
+
+
+def _check_saved(forward: func.FuncOp, index: int, pass_name: str) -> None:
+    check = result_fact(forward, index, SAVED)
+    if str(check) not in ('"checked"', '"private"'):
+        expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
+        raise fail(forward, pass_name, f"{expected}, got {check or 'none'}")
+
+
+def _check_tangent(backward: func.FuncOp, index: int, owned: int, pass_name: str) -> None:
+    tied = argument_fact(backward, index, TANGENT_OF)
+    if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
+        expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {owned} results"
+        raise fail(backward, pass_name, f"{expected}, got {tied or 'none'}")
+
+
+def check_driver(region: func.FuncOp, pass_name: str) -> None:
+    """Raises PassError for a region without a driver of IREE's, which runs it where it has no launch plan."""
+    stated = attribute(region, DRIVER)
+    if not isinstance(stated, ir.StringAttr) or stated.value not in IREE_DRIVERS:
+        expected = f"expects '{DRIVER}' to be one of {', '.join(IREE_DRIVERS)}"
+        raise fail(region, pass_name, f"{expected}, got {stated or 'none'}")
