@@ -13,7 +13,7 @@ from typing import Any, get_args
 import dovetail.frontend
 from dovetail import errors
 from dovetail.dialects import attributes
-from dovetail.dialects.dovetail import RefType, ops, verify
+from dovetail.dialects.dovetail import Dovetail, RefType, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
 from dovetail.frontend.observe.dispatch_log import REFUSALS
 from dovetail.frontend.observe.step_facts import refuse_repeated_writes
@@ -36,9 +36,7 @@ def reference_sections() -> dict[str, str]:
     """Every generated section but those of the walk, by name."""
     return {
         "dialect:types": _ref_type(),
-        "dialect:ops": "\n".join(
-            [f"{_prose(verify.VerifiedOp)}\n", *(_op(getattr(ops, name)) for name in ops.__all__)]
-        ),
+        "dialect:ops": _ops(),
         "dialect:attributes": _attributes(),
         "levels:table": _levels(),
         "passes:list": "\n".join(_pass(each) for each in _own_passes()),
@@ -57,6 +55,11 @@ def _prose(thing: object) -> str:
 
 def _ref_type() -> str:
     return f"### `!{RefType.type_name}`\n\n{_prose(RefType)}\n\nVerified wherever one stands: it is {RefType.SOUND}.\n"
+
+
+def _ops() -> str:
+    listed = sorted(Dovetail.operations, key=lambda op: op.__name__)
+    return "\n".join([f"{_prose(verify.VerifiedOp)}\n", *map(_op, listed)])
 
 
 def _op(op) -> str:

@@ -3,29 +3,27 @@
 from torch_mlir.dialects import ext
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.dovetail.ops import (
-    AllocOp,
-    BarrierOp,
-    CopyBufferOp,
-    CopyOp,
-    DestinationOp,
-    DetachOp,
-    DispatchOp,
-    FillBufferOp,
-    FreeOp,
-    GradientOp,
-    OwnOp,
-    ReadOp,
-    ReuseOp,
-    SetGradModeOp,
-    SetMetadataOp,
-    SubspanOp,
-    TangentOp,
-    TouchOp,
-    TransientOp,
-    ViewOp,
-    WriteOp,
-)
+from dovetail.dialects.dovetail.ops.alloc import AllocOp
+from dovetail.dialects.dovetail.ops.barrier import BarrierOp
+from dovetail.dialects.dovetail.ops.copy import CopyOp
+from dovetail.dialects.dovetail.ops.copy_buffer import CopyBufferOp
+from dovetail.dialects.dovetail.ops.destination import DestinationOp
+from dovetail.dialects.dovetail.ops.detach import DetachOp
+from dovetail.dialects.dovetail.ops.dispatch import DispatchOp
+from dovetail.dialects.dovetail.ops.fill_buffer import FillBufferOp
+from dovetail.dialects.dovetail.ops.free import FreeOp
+from dovetail.dialects.dovetail.ops.gradient import GradientOp
+from dovetail.dialects.dovetail.ops.own import OwnOp
+from dovetail.dialects.dovetail.ops.read import ReadOp
+from dovetail.dialects.dovetail.ops.reuse import ReuseOp
+from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
+from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
+from dovetail.dialects.dovetail.ops.subspan import SubspanOp
+from dovetail.dialects.dovetail.ops.tangent import TangentOp
+from dovetail.dialects.dovetail.ops.touch import TouchOp
+from dovetail.dialects.dovetail.ops.transient import TransientOp
+from dovetail.dialects.dovetail.ops.view import ViewOp
+from dovetail.dialects.dovetail.ops.write import WriteOp
 from dovetail.dialects.dovetail.types import BufferType, RefType
 
 __all__ = [

@@ -91,9 +91,3 @@ def row_of_name(name: str) -> Op:
 def kind_of_name(name: str) -> Kind:
     """Like `kind`, for an overload's name."""
     return row_of_name(name).kind
-
-
-def base_name(op: ir.Operation) -> str:
-    """The op's name without namespace and overload, empty for one that is not ATen's or the like."""
-    name = aten_name(op)
-    return "" if name is None or name.split(".")[0] not in NAMESPACES else name.split(".")[1]

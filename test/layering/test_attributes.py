@@ -9,10 +9,10 @@ import pytest
 
 from dovetail.dialects import attributes
 from dovetail.dialects.control_flow import COND, WHILE_LOOP
-from dovetail.dialects.dovetail import ops
+from dovetail.dialects.dovetail import Dovetail
 from test.layering.test_imports import FOLDERS, is_module
 
-OTHERS = {COND, WHILE_LOOP, *(getattr(ops, name).OPERATION_NAME for name in ops.__all__)}
+OTHERS = {COND, WHILE_LOOP, *(op.OPERATION_NAME for op in Dovetail.operations)}
 """Names of the same form that are no attributes: ops and host calls."""
 FORM = re.compile(r"(?<![\w.])dovetail\.[a-z_]+(?![\w.(])")
 
