@@ -24,6 +24,7 @@ def test_command_tells_right_from_left_to_aten(monkeypatch, capsys):
     assert any(
         re.fullmatch(r"relu, as a graph has it: [1-9]\d* right, \d+ left to ATen, 0 wrong", line) for line in lines
     )
+    assert any(re.match(r"  \d+ left to ATen: aten.sin.default: ", line) for line in lines)
 
 
 def test_unknown_cpu_is_refused(monkeypatch, capsys):

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from dovetail.errors import DovetailError
@@ -48,6 +49,8 @@ def _show(name: str, found: list[Finding]) -> None:
     ):
         if part:
             print(f"{name}, {what}: {_counts(part)}", flush=True)
+        for reason, count in Counter(each.left for each in part if each.left).most_common():
+            print(f"  {count} left to ATen: {reason}", flush=True)
         for each in part:
             if each.wrong:
                 print(f"  {each.case}: {each.wrong}", flush=True)
