@@ -15,7 +15,6 @@ from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
 from dovetail.dialects.dovetail.ops.subspan import subspan
 from dovetail.dialects.dovetail.ops.transient import transient
 from dovetail.dialects.reading import Module, Role, referred, set_role, symbol
-from dovetail.dialects.regions import regions
 
 
 def plans(module: ir.Module) -> dict[str, func.FuncOp]:
@@ -52,7 +51,7 @@ def import_plans(module: ir.Module, found: Mapping[str, tuple[Mapping[str, Any],
     code. The others run through IREE's runtime.
     """
     with module.context:
-        for name, region in regions(module).items():
+        for name, region in Module(module).regions.items():
             if name in found:
                 _import_plan(region, *found[name])
         module.operation.attributes[LEVEL] = ir.StringAttr.get("launches")

@@ -33,11 +33,6 @@ def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: 
     return stated.value
 
 
-def regions(module: ir.Module) -> dict[str, func.FuncOp]:
-    """The region functions of `module`, by symbol."""
-    return Module(module).regions
-
-
 def is_copy(op: ir.Operation) -> bool:
     """Whether `op` is a `dovetail.copy`, or the `clone` that stands for one in a region."""
     return op.name in (CopyOp.OPERATION_NAME, "torch.aten.clone")
@@ -48,14 +43,14 @@ def region_texts(module: ir.Module) -> dict[str, str]:
 
     docs/iree-region-abi.md describes the form.
     """
-    return {name: _text(region) for name, region in regions(module).items()}
+    return {name: _text(region) for name, region in Module(module).regions.items()}
 
 
 def region_bytes(module: ir.Module) -> dict[str, int]:
     """Bytes that one call of each region reads and writes, each argument once."""
     return {
         name: sum(require_tensor_info(type_).nbytes for type_ in region.type.inputs)
-        for name, region in regions(module).items()
+        for name, region in Module(module).regions.items()
     }
 
 

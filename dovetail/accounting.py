@@ -8,7 +8,6 @@ from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.memory.memory_use import saved_bytes
 from dovetail.dialects.reading import Module, Role, role
-from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
 from dovetail.runtime.stats import Stats
 
@@ -16,7 +15,7 @@ from dovetail.runtime.stats import Stats
 def account(module: ir.Module, stats: Stats) -> None:
     """Adds what the program in `module` (level `regions`) consists of to `stats`."""
     stats.graphs += 1
-    stats.regions += len(regions(module))
+    stats.regions += len(Module(module).regions)
     for function_op in module.body.operations:
         for op in _operations(function_op):
             placement = _placement(op, role(function_op) is Role.REGION)

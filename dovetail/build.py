@@ -12,7 +12,7 @@ from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
-from dovetail.dialects.regions import regions
+from dovetail.dialects.reading import Module
 from dovetail.dialects.target import device_of
 from dovetail.errors import StrictError
 from dovetail.loading import Loaded, Made, flushed, launchers, load, made, write_plans
@@ -85,7 +85,7 @@ class _Splits:
     """How often the regions of one module may still be split; the parts of one share what it has."""
 
     def __init__(self, module: ir.Module):
-        found = regions(module)
+        found = Module(module).regions
         self.whole = {name: name for name in found}
         self.left = {name: 2 * ceil(log2(max(work_count(region), 1))) for name, region in found.items()}
 
@@ -102,7 +102,7 @@ class _Splits:
 def _answer(module: ir.Module, name: str, failure: CompileFailure, splits: _Splits) -> Pipeline:
     """The passes that take region `name`, which failed, out of the module."""
     cost = TIME_OUT_SPLITS if failure.cause is Cause.TIME_OUT else 1
-    if halves(regions(module)[name]) is not None and splits.take(name, cost):
+    if halves(Module(module).regions[name]) is not None and splits.take(name, cost):
         log.info("region %s is split: %s", name, failure.reason)
         current().splits += 1
         return split_pipeline(name)

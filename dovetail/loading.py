@@ -12,7 +12,8 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER, VARIANT
 from dovetail.dialects.plans import code_of, digest, import_plans, plans
-from dovetail.dialects.regions import choice, region_texts, regions
+from dovetail.dialects.reading import Module
+from dovetail.dialects.regions import choice, region_texts
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
 from dovetail.runtime.launch import Executable
@@ -85,14 +86,14 @@ def made(module: ir.Module) -> dict[str, Made]:
             choice(region, VARIANT, "default", VARIANTS),
             choice(region, DRIVER, valid=IREE_DRIVERS),
         )
-        for name, region in regions(module).items()
+        for name, region in Module(module).regions.items()
     }
 
 
 def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
     """The regions that IREE's runtime would compute wrongly, since it takes subnormal numbers for zero, with why."""
     found: dict[str, str] = {}
-    for name, region in regions(module).items():
+    for name, region in Module(module).regions.items():
         op, each = telling_op(region), ready[name]
         if op and isinstance(each, ThroughRuntime):
             found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"

@@ -18,7 +18,8 @@ from dovetail.backends.target import COMPILER_PACKAGE, IREE_DRIVERS, Target, hos
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
-from dovetail.dialects.regions import choice, regions
+from dovetail.dialects.reading import Module
+from dovetail.dialects.regions import choice
 from dovetail.errors import ArtifactError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launch import Executable
@@ -92,7 +93,7 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launc
         codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
         _check_digests(codes, {*planned.values(), *(each["file"] for each in made.values())})
         module = parse_module(files[MODULE].decode(), make_context())
-        drivers = {name: choice(region, DRIVER, valid=IREE_DRIVERS) for name, region in regions(module).items()}
+        drivers = {name: choice(region, DRIVER, valid=IREE_DRIVERS) for name, region in Module(module).regions.items()}
         stated = {name: _plan_file(code_of(plan)) for name, plan in plans(module).items()}
     differing = {name for name, _ in stated.items() ^ planned.items()}
     differing |= made.keys() ^ (drivers.keys() - stated.keys())

@@ -9,7 +9,8 @@ from torch_mlir import ir
 
 from dovetail.backends.cache import RegionCache, region_key
 from dovetail.backends.target import Target
-from dovetail.dialects.regions import region_texts, regions
+from dovetail.dialects.reading import Module
+from dovetail.dialects.regions import region_texts
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, chosen_pipeline, library_pipeline, split_pipeline
 from dovetail.passes.running.runner import Runner
@@ -38,7 +39,7 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
         figures = _remembered(key, cache)
         if figures is None:
             with module.context, ir.Location.unknown():
-                figures = _measure(alternatives_of(regions(module)[names[0]], target, options.timeout, cache))
+                figures = _measure(alternatives_of(Module(module).regions[names[0]], target, options.timeout, cache))
             if cache is not None:
                 cache.store(key, json.dumps(figures).encode())
         if figures:

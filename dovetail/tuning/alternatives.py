@@ -14,7 +14,7 @@ from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.regions import choice, region_texts, regions
+from dovetail.dialects.regions import choice, region_texts
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
@@ -135,7 +135,7 @@ class _Runs:
         None if one does not compile, or `driver` would not launch it: plans are used wherever there are any.
         """
         ChooseDriversPass().run(module)
-        texts, stated = region_texts(module), regions(module)
+        texts, stated = region_texts(module), Module(module).regions
         outcomes = launchable(texts, target, self.timeout, self.cache)
         made: dict[str, Loaded] = {}
         for region, outcome in outcomes.items():

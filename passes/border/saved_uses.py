@@ -1,6 +1,8 @@
 """For which tangents a backward uses each saved value, which may be other values than eager saves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -17,30 +19,24 @@ _Sources = tuple[int, int]
 def saved_uses(backward: func.FuncOp, tangents: Sequence[int], module: Module) -> list[frozenset[int]]:
     """For each saved value that `backward` takes, those of `tangents` that it is combined with.
 
-    `tangents` names its last arguments. A backward is linear in its tangents: what
-    depends on several is a sum, and each part's saved values are its own.
+    `tangents` names its last arguments. A backward is linear in its tangents: what depends on several is a sum, and
+    each part's saved values are its own.
     """
     saved = len(backward.type.inputs) - len(tangents)
-    uses = [0] * saved
     arguments = [(0, 1 << number) for number in range(saved)] + [(1 << each, 0) for each in tangents]
-    follow(backward, arguments, module, lambda op, given: _combined(op, given, uses))
-    return [frozenset(_numbers(each)) for each in uses]
+    combined: dict[int, int] = {}  # tangents, and the saved values that something combines with just these
+    follow(backward, arguments, module, lambda op, given: _joined(op, given, combined))
+    uses = [reduce(or_, (of for of, by in combined.items() if by >> number & 1), 0) for number in range(saved)]
+    return [frozenset(each for each in tangents if of >> each & 1) for of in uses]
 
 
-def _combined(op: ir.Operation, given: Sequence[_Sources | None], uses: list[int]) -> list[_Sources]:
+def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[int, int]) -> list[_Sources]:
     """What the results of `op` depend on, which is noted where it is both a tangent and a saved value."""
     tangents = saved = 0
     for each in given if op.name != DestinationOp.OPERATION_NAME else ():
         if each is not None:
             tangents |= each[0]
             saved |= each[1]
-    for number in _numbers(saved) if tangents else ():
-        uses[number] |= tangents
+    if tangents and saved:
+        combined[tangents] = combined.get(tangents, 0) | saved
     return [(tangents, 0 if tangents else saved)] * len(op.results)
-
-
-def _numbers(bits: int) -> Iterator[int]:
-    """The numbers of the bits that are set."""
-    while bits:
-        yield (lowest := bits & -bits).bit_length() - 1
-        bits ^= lowest

@@ -16,7 +16,6 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.reading import Module, Role, body, referred, symbol
-from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
@@ -36,7 +35,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     """
 
     def run(self, module: ir.Module) -> None:
-        found = regions(module)
+        found = Module(module).regions
         seen: set[str] = set()
         for plan in Module(module).of(Role.PLAN).values():
             name = referred(plan, PLAN)

@@ -6,7 +6,8 @@ from torch_mlir import ir
 
 from dovetail.backends.target import choose_driver
 from dovetail.dialects.attributes import DRIVER
-from dovetail.dialects.regions import region_bytes, regions
+from dovetail.dialects.reading import Module
+from dovetail.dialects.regions import region_bytes
 from dovetail.passes.base import Pass
 
 
@@ -22,6 +23,6 @@ class ChooseDriversPass(Pass, name="choose-drivers", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         moved = region_bytes(module)
-        for name, region in regions(module).items():
+        for name, region in Module(module).regions.items():
             if DRIVER not in region.attributes:
                 region.attributes[DRIVER] = ir.StringAttr.get(choose_driver(moved[name]), region.context)

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.backends.target import DRIVERS, VARIANTS
 from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
-from dovetail.dialects.regions import regions
+from dovetail.dialects.reading import Module
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 
@@ -34,7 +34,7 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
                 raise OptionError(f"pass 'choose-variant': option '{option}' expects one of {listed}, got '{value}'")
 
     def run(self, module: ir.Module) -> None:
-        found = regions(module)
+        found = Module(module).regions
         for name in filter(None, self.regions.split("+")):
             if name not in found:
                 known = ", ".join(f"@{region}" for region in found) or "none"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.reading import body, operand_ops
-from dovetail.dialects.regions import regions
+from dovetail.dialects.reading import Module, body, operand_ops
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
@@ -40,13 +39,13 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         costs = COSTS[self.target]
-        pending = list(regions(module).items())
+        pending = list(Module(module).regions.items())
         while pending:
             name, region = pending.pop()
             parts = _parts(region, costs.reduction_depth, costs.results)
             if parts is not None:
                 replace_region(module, name, parts)
-                made = regions(module)
+                made = Module(module).regions
                 pending += [(part, made[part]) for part in (f"{name}_0", f"{name}_1")]
 
 

@@ -7,7 +7,6 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import regions
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.regions.halves import Part, halves
@@ -29,7 +28,7 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
     region: str = ""
 
     def run(self, module: ir.Module) -> None:
-        found = regions(module)
+        found = Module(module).regions
         if self.region not in found:
             known = ", ".join(f"@{region}" for region in found) or "none"
             raise fail(module.operation, self.name, f"has no region '@{self.region}', it has {known}")
@@ -42,7 +41,7 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
 
 def replace_region(module: ir.Module, name: str, parts: tuple[Part, Part]) -> None:
     """Puts the two `parts` of region `name`, and calls of them, in its place."""
-    region = regions(module)[name]
+    region = Module(module).regions[name]
     for number, part in enumerate(parts):
         _make_part(region, f"{name}_{number}", part)
     for call in Module(module).calls().get(name, ()):

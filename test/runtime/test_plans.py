@@ -14,7 +14,7 @@ from dovetail.backends.target import Target
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
-from dovetail.dialects.regions import regions
+from dovetail.dialects.reading import Module
 from dovetail.runtime import plans as runtime_plans
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable
@@ -101,7 +101,7 @@ def test_what_a_plan_says(planned: ir.Module):
     assert names.count("copy_buffer") >= 1
     assert names.count("fill_buffer") == 1
     assert "barrier" in names[names.index("dispatch") :]
-    assert set(regions(planned)) == {"main"}
+    assert set(Module(planned).regions) == {"main"}
 
 
 def test_same_bits_as_through_the_runtime(plan, two_threads):

@@ -4,7 +4,6 @@ from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.regions import regions
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 
@@ -44,7 +43,7 @@ def test_many_independent_results_are_halved():
     first = [f"%t{index} = torch.aten.exp %x : !v -> !v" for index in range(COUNT)]
     module = _limited(first + [f"%r{index} = torch.aten.neg %t{index} : !v -> !v" for index in range(COUNT)])
     # By results, and not by the order of the ops: else all would cross from one region to the other.
-    assert [len(body(region)) for region in regions(module).values()] == [3 * COUNT // 2 + 1] * 2
+    assert [len(body(region)) for region in Module(module).regions.values()] == [3 * COUNT // 2 + 1] * 2
     assert list(Module(module).calls()) == ["forward_region_0_0", "forward_region_0_1"]
 
 
@@ -53,11 +52,11 @@ def test_results_that_share_their_work_stay_together():
     chain = ["%t0 = torch.aten.exp %x : !v -> !v"]
     chain += [f"%t{index} = torch.aten.neg %t{index - 1} : !v -> !v" for index in range(1, 3 * COUNT)]
     results = [f"%r{index} = torch.aten.exp %t{3 * COUNT - 1} : !v -> !v" for index in range(COUNT)]
-    assert list(regions(_limited(chain + results))) == ["forward_region_0"]
+    assert list(Module(_limited(chain + results)).regions) == ["forward_region_0"]
 
 
 def test_single_numbers_get_regions_of_their_own():
     """Would catch a region that compiles and can't be loaded: IREE binds at most 32 to a dispatch."""
     module = _limited([f"%r{index} = torch.aten.exp %x : !v -> !v" for index in range(COUNT)], "[]")
-    for region in regions(module).values():
+    for region in Module(module).regions.values():
         assert len(region.type.inputs) <= MOST_BINDINGS
