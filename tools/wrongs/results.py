@@ -41,6 +41,11 @@ def through_the_custom_view(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+def signs_in_two_layouts(function) -> Facts:
+    x = torch.arange(6.0).view(2, 3)
+    return {"strides": list(function(x, x.t().contiguous().t()).stride())}
+
+
 def rest_and_detached(x):
     y = x * 2
     return y[1:], y.detach()
@@ -87,6 +92,12 @@ CASES = [
         "`y = x * 3; return y, Function.apply(y)`, a custom `autograd.Function` that returns a view",
         with_custom_view,
         (through_the_custom_view,),
+    ),
+    Case(
+        "strides_of_copysign",
+        "`torch.copysign(x, y)` with `x` laid out by rows and `y` by columns",
+        torch.copysign,
+        (signs_in_two_layouts,),
     ),
     Case(
         "detached_sibling",
