@@ -1,5 +1,7 @@
 """Layer normalization from simpler ops, in the form that compiles to the fastest code."""
 
+import math
+
 import torch
 from torch._decomp import get_decompositions
 
@@ -26,7 +28,9 @@ def layer_norm(
     ):
         return _by_pytorch(value, normalized_shape, weight, bias, eps)
     dims = list(range(-len(normalized_shape), 0))
-    mean = value.mean(dims, keepdim=True)
+    # The sum of some of the largest numbers is none of float32.
+    total = value.sum(dims, True, dtype=torch.float64)
+    mean = (total / math.prod(value.size(each) for each in dims)).to(torch.float32)
     centred = value - mean
     reciprocal = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
     normal = centred * reciprocal

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 
 from dovetail.frontend.decompose.comparisons import COMPARISONS
+from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.variance import VARIANCES
 
 aten = torch.ops.aten
@@ -312,6 +313,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     },
     aten.linalg_vector_norm.default: _vector_norm,
     **VARIANCES,
+    **GRADIENTS,
     aten.elu.default: _elu,
     aten.atanh.default: _atanh,
     aten.hardsigmoid_backward.default: _hardsigmoid_backward,

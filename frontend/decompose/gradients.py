@@ -1,0 +1,79 @@
+"""Gradients from simpler ops in a form that keeps NaN and overflows no earlier than eager's kernels.
+
+PyTorch's own decompositions of these ops give numbers for NaN, or square differences. They stay for other element types
+than float32 and float64, in which they round as eager does.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch._decomp import get_decompositions
+
+aten = torch.ops.aten
+
+_MEAN = 1
+"""The number of the reduction `mean` in ATen's losses."""
+
+
+def _batch_norm_backward(
+    gradient: torch.Tensor,
+    value: torch.Tensor,
+    weight: torch.Tensor | None,
+    running_mean: torch.Tensor | None,
+    running_variance: torch.Tensor | None,
+    mean: torch.Tensor | None,
+    reciprocal: torch.Tensor | None,
+    training: bool,
+    eps: float,
+    wanted: list[bool],
+) -> tuple[torch.Tensor | None, ...]:
+    """By the normalized value, which is small where the differences of values have no square in float32."""
+    if not training or mean is None or reciprocal is None:
+        return NotImplemented
+    dims = [each for each in range(value.dim()) if each != 1]
+    sizes = [1, -1, *[1] * (value.dim() - 2)]
+    count = float(value.numel() // max(value.size(1), 1))
+    normal = (value - mean.view(sizes)) * reciprocal.view(sizes)
+    total, along = gradient.sum(dims), (gradient * normal).sum(dims)
+    scale = reciprocal if weight is None else reciprocal * weight
+    of_value = (gradient - (total / count).view(sizes) - normal * (along / count).view(sizes)) * scale.view(sizes)
+    return tuple(each if is_wanted else None for each, is_wanted in zip((of_value, along, total), wanted, strict=True))
+
+
+def _hardswish_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    inside = torch.where(value >= 3, gradient, gradient * (value / 3 + 0.5))
+    return torch.where(value <= -3, 0.0, inside)
+
+
+def _smooth_l1_loss_backward(
+    gradient: torch.Tensor, value: torch.Tensor, target: torch.Tensor, reduction: int, beta: float
+) -> torch.Tensor:
+    difference = value - target
+    scaled = gradient / value.numel() if reduction == _MEAN else gradient
+    inside = torch.where(difference >= beta, scaled, scaled * difference / beta)
+    return torch.where(difference <= -beta, -scaled, inside)
+
+
+def _in_full_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callable:
+    """`ours` for float32 and float64, as far as it goes; else PyTorch's decomposition."""
+    by_pytorch = get_decompositions([overload])[overload]
+
+    def backward(gradient: torch.Tensor, value: torch.Tensor, *given) -> torch.Tensor | tuple[torch.Tensor | None, ...]:
+        tensors = [each for each in (gradient, value, *given) if isinstance(each, torch.Tensor)]
+        is_full = gradient.dtype in (torch.float32, torch.float64) and value.numel() > 0
+        found = NotImplemented
+        if is_full and all(each.dtype is gradient.dtype for each in tensors):
+            found = ours(gradient, value, *given)
+        return by_pytorch(gradient, value, *given) if found is NotImplemented else found
+
+    return backward
+
+
+GRADIENTS: dict[torch._ops.OpOverload, Callable] = {
+    overload: _in_full_precision(overload, ours)
+    for overload, ours in (
+        (aten.native_batch_norm_backward.default, _batch_norm_backward),
+        (aten.hardswish_backward.default, _hardswish_backward),
+        (aten.smooth_l1_loss_backward.default, _smooth_l1_loss_backward),
+    )
+}

@@ -1,0 +1,53 @@
+"""Gradients that Dovetail writes in the form of eager's kernels, on numbers that PyTorch's forms get wrong."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+NAN, LARGE = torch.nan, 3e38
+
+
+def gradient(function, value, options):
+    leaf = value.clone().requires_grad_()
+    compiled = torch.compile(function, backend="dovetail") if options else function
+    result = compiled(leaf)
+    weights = torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape).to(result.dtype)
+    return torch.autograd.grad(result, leaf, weights)[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        (lambda x: functional.smooth_l1_loss(x, 2 * x, reduction="none"), [NAN, 0.3, -2.0, 2.0, 0.0]),
+        (lambda x: functional.smooth_l1_loss(x, 2 * x), [NAN, 0.3, -2.0, 2.0, 1.0]),
+        (lambda x: functional.smooth_l1_loss(x, 2 * x, beta=0.5, reduction="sum"), [NAN, 0.3, -2.0, 2.0, 0.5]),
+        (functional.hardswish, [NAN, 3.0, -3.0, 2.9, -2.9, 4.0, -4.0, 0.0] * 4),
+    ],
+    ids=["smooth_l1 of each", "smooth_l1", "smooth_l1 with beta", "hardswish"],
+)
+def test_nan_has_no_gradient(function, value):
+    """Would catch a gradient of zero, or the upstream one, where eager's is NaN."""
+    value = torch.tensor(value)
+    torch.testing.assert_close(gradient(function, value, True), gradient(function, value, False), equal_nan=True)
+
+
+def test_batch_norm_of_numbers_without_squares():
+    """Would catch NaN as the gradient of a batch norm whose differences from the mean have no square in float32."""
+    torch.manual_seed(0)
+    value = torch.randn(13, 5)
+    value[0, 1], value[:, 2], value[3, 4] = LARGE, value[:, 2] * 1e30, -LARGE
+
+    def norm(x):
+        return functional.batch_norm(x, None, None, training=True).square()
+
+    exact = gradient(norm, value.double(), False)
+    eager, ours = (gradient(norm, value, each) for each in (False, True))
+    assert (ours - exact).abs().max() <= 3 * (eager - exact).abs().max() + 1e-6
+
+
+def test_layer_norm_of_numbers_whose_sum_overflows():
+    """Would catch NaN where eager's mean of the largest numbers is finite."""
+    value = torch.randn(4, 17)
+    value[1, 3:8], value[2] = LARGE, 1.0
+    norm = torch.compile(lambda x: functional.layer_norm(x, (17,)), backend="dovetail")
+    torch.testing.assert_close(norm(value), functional.layer_norm(value, (17,)))
