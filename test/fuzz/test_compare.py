@@ -103,3 +103,21 @@ def test_wrong_second_derivative_is_found() -> None:
 def test_tolerance(actual: torch.Tensor, expected: torch.Tensor, close: bool) -> None:
     """Catches a tolerance that lets a wrong number through, or calls the order of a sum a bug."""
     assert is_close(actual, expected) is close
+
+
+ASSERTING = """
+    class Asserting(torch.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x * 2)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            raise {error}
+
+    return Asserting.apply(x)
+"""
+
+
+@pytest.mark.parametrize(("error", "kinds"), [("AssertionError", set()), ("ValueError", {"not raised", "gradient"})])
+def test_gradients_that_pytorch_fails_to_give(error: str, kinds: set[str]) -> None:
+    """Catches a gradient that counts as wrong because an assertion of PyTorch's own ends eager's backward."""
+    assert {each.kind for each in found(ASSERTING.format(error=error), "return x * 2", grad=True)} == kinds

@@ -67,8 +67,12 @@ def differences(call: int, eager: Observed, compiled: Observed, by_value: ByValu
 
 
 def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
+    # Eager's gradient of `cond` ends so where a branch gives truth values too: there is no gradient to compare with.
+    is_unknown = isinstance(eager.facts.get(("note", "backward")), AssertionError)
     for key in eager.facts | compiled.facts:
         kind, what = key
+        if is_unknown and (kind == "gradient" or key == ("raised", "backward")):
+            continue
         expected, actual = eager.facts.get(key), compiled.facts.get(key)
         if kind == "note" or _same(expected, actual):
             continue
