@@ -54,7 +54,8 @@ def _merge(ops: list[ir.Operation]) -> list[ir.Operation]:
             continue
         for old, new in zip(op.results, first.results, strict=True):
             old.replace_all_uses_with(new)
-        _join_policies(first, op)
+        if not op.name.startswith(_CONSTANT):
+            _join_policies(first, op)
         op.erase()
     return kept
 

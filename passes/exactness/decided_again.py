@@ -11,14 +11,17 @@ def decided_again(flow: ValueFlow, first: Container[str], second: Container[str]
     A forward that rounds down to 3 and a backward that rounds to 4 are those of two different functions. Of decisions
     that follow from one another, only the first is returned, with a step that it comes from and that gives other bits.
     """
-    decided = {step.key for step in flow.steps if step.host in first and step.decided_by}
+    decided = set[int]()  # by what they compute, once somebody asks
+    decisions = [index for index, step in enumerate(flow.steps) if step.host in first and step.decided_by]
     sources: dict[int, int] = {}
     found: dict[int, int] = {}
     for index, step in enumerate(flow.steps):
         if step.host not in second:
             continue
-        decisive = [sources[each] for each in step.decided_by if each in sources] if step.key in decided else []
-        if decisive:
+        decisive = [sources[each] for each in step.decided_by if each in sources]
+        if decisive and not decided:
+            decided.update(map(flow.key, decisions))
+        if decisive and flow.key(index) in decided:
             found[index] = decisive[0]
         elif step.differs:
             sources[index] = index

@@ -23,7 +23,7 @@ class Step:
         op: what computes; None for an argument.
         host: the function that has it computed, itself or by a region.
         place: the function that it stands in.
-        key: the same for steps that compute the same.
+        number: which result of `op` it is.
         is_number: whether its values are numbers, no truth values.
         operands: the step of each operand of `op`; None for constants.
         decided_by: the operands whose last bits decide; empty where nothing is decided.
@@ -34,7 +34,7 @@ class Step:
     op: ir.Operation | None
     host: str
     place: str
-    key: int
+    number: int
     is_number: bool
     operands: tuple[int | None, ...] = ()
     decided_by: tuple[int, ...] = ()
@@ -60,7 +60,8 @@ class ValueFlow:
         found = Module(module)
         self._functions = found.functions
         self.regions = frozenset(found.regions)
-        self._keys: dict[object, int] = {}
+        self._keys: list[int] = []
+        self._numbers: dict[object, int] = {}
         self._constants: dict[ir.Value, int] = {}
 
     def add(self, name: str, passed: Mapping[int, int] | None = None, host: str = "") -> list[int | None]:
@@ -78,7 +79,7 @@ class ValueFlow:
 
     def given(self, value: ir.Value, host: str, place: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(Step(None, host, place, self._key(value), is_number(value.type)))
+        return self._append(Step(None, host, place, 0, is_number(value.type)))
 
     def follow(self, ops: Iterable[ir.Operation], host: str, place: str, known: dict[ir.Value, int]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
@@ -104,40 +105,42 @@ class ValueFlow:
 
     def _compute(self, op: ir.Operation, host: str, place: str, known: Mapping[ir.Value, int]) -> list[int | None]:
         """The steps of the results of `op`."""
-        values = list(op.operands)
-        operands = tuple([known.get(value) for value in values])
+        operands = tuple([known.get(value) for value in op.operands])
         decided_by = tuple(_each_once([operands[number] for number in deciding_operands(op)]))
         differs = not is_repeatable(op)
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
-        types = [value.type for value in op.results]
-        keys = self._computed(op, values, operands, types)
         return [
-            self._append(Step(op, host, place, key, is_number(type_), operands, decided_by, differs, varies))
-            for key, type_ in zip(keys, types, strict=True)
+            self._append(Step(op, host, place, number, is_number(value.type), operands, decided_by, differs, varies))
+            for number, value in enumerate(op.results)
         ]
 
-    def _computed(
-        self, op: ir.Operation, values: list[ir.Value], operands: tuple[int | None, ...], types: list[ir.Type]
-    ) -> list[int]:
-        """The keys of the results of `op`, which are equal for ops that compute the same; a copy is what it copies."""
-        if is_extern(op):
-            return [self._key((op, number)) for number in range(len(types))]
-        pairs = zip(values, operands, strict=True)
-        used = [self._constant(value) if step is None else self.steps[step].key for value, step in pairs]
-        if op.name == CopyOp.OPERATION_NAME:
-            return used
-        what = self._key((op.name, tuple(used), _attributes(op), () if used else tuple(types)))
-        return [self._key((what, number)) for number in range(len(types))]
+    def key(self, index: int) -> int:
+        """What is equal for steps that compute the same; found when asked for: mostly there is nothing to compare."""
+        while len(self._keys) <= index:
+            self._keys.append(self._computed(len(self._keys)))
+        return self._keys[index]
+
+    def _computed(self, index: int) -> int:
+        """The key of a step, of which those before it are known; a copy is what it copies."""
+        step = self.steps[index]
+        if step.op is None or is_extern(step.op):
+            return self._number((step.op or index, step.number))
+        pairs = zip(step.op.operands, step.operands, strict=True)
+        used = [self._constant(value) if each is None else self._keys[each] for value, each in pairs]
+        if step.op.name == CopyOp.OPERATION_NAME:
+            return used[0]
+        types = () if used else tuple([value.type for value in step.op.results])
+        return self._number((step.op.name, tuple(used), _attributes(step.op), types, step.number))
 
     def _constant(self, value: ir.Value) -> int:
         if value not in self._constants:
             op = value.owner.operation
             parts = tuple([self._constant(each) for each in op.operands])
-            self._constants[value] = self._key((op.name, parts, _attributes(op)))
+            self._constants[value] = self._number((op.name, parts, _attributes(op)))
         return self._constants[value]
 
-    def _key(self, what: object) -> int:
-        return self._keys.setdefault(what, len(self._keys))
+    def _number(self, what: object) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
 
 
 def _each_once(steps: Iterable[int | None]) -> list[int]:

@@ -38,8 +38,8 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
             step = flow.steps[index]
             if not step.differs:
                 continue
-            other, others = first.get(step.key, (index, by))
-            first[step.key] = other, by | others
+            other, others = first.get(flow.key(index), (index, by))
+            first[flow.key(index)] = other, by | others
             if len(by | others) > 1 and (other != index or index in along):
                 raise fail(_op(flow.steps[decision]), self.name, _meeting(step, flow.steps[other]))
 
