@@ -23,6 +23,14 @@ _EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
 _SPARE = 8  # bits that a number in double precision has too many for being exact by luck
 _POOL = 1 << 21  # random numbers
 
+# ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
+_BY_PLACE = {
+    aten.hardshrink_backward.default,
+    aten.hardtanh_backward.default,
+    aten.softshrink_backward.default,
+}
+_VECTORS = 64  # of which no element of the first copy is in the remainder
+
 # Ops that add or multiply many numbers, by the start of their names; no norms, since that of infinity selects.
 _SUMS = (
     "sum mean nanmean mm bmm addmm baddbmm mv addmv addr dot cumsum prod cumprod convolution var std logsumexp "
@@ -84,6 +92,8 @@ class RandomRounding(TorchDispatchMode):
                     noisy += errors[index]
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             rounded.copy_(nearest)
+        if self.is_extreme and func in _BY_PLACE:
+            result.copy_(torch.where(args[1].isnan(), _in_vectors(func, args), result))
         return result
 
     def _rounds(self, value) -> bool:
@@ -132,6 +142,12 @@ class RandomRounding(TorchDispatchMode):
             return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
         start = int(torch.randint(_POOL - count, (), generator=self.random))
         return _pool()[start : start + count].view(like.shape)
+
+
+def _in_vectors(func: Callable, args) -> torch.Tensor:
+    """What a pointwise op gives where each element lies in one of the vectors of its kernel."""
+    copied = func(*tree_map_only(torch.Tensor, lambda each: each.flatten().repeat(_VECTORS), args))
+    return copied[: args[0].numel()].view(args[0].shape)
 
 
 def _is_double(value) -> bool:
