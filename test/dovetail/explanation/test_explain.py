@@ -16,6 +16,8 @@ from dovetail.explanation.program import read_program
 from dovetail.explanation.records import Eager, Guard, MetadataChange, Program, Sharing
 from dovetail.options import Options
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def vector() -> torch.Tensor:
     return torch.arange(4.0)
