@@ -11,12 +11,12 @@ SUBPACKAGES := backends dialects frontend passes runtime tools
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
 
-# For every commit, about four minutes on two cores: the compiler's own tests, and every row of docs/semantics.md once.
+# For every commit, under three minutes on two idle cores: the compiler's own tests, and every row of docs/semantics.md once.
 check: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" $(addprefix test/,$(CHECKED))
 
-# Everything; what continuous integration runs.
+# Everything; what continuous integration runs. One thread a worker: see test/conftest.py.
 test: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -n auto --dist worksteal
