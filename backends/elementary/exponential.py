@@ -53,7 +53,8 @@ def reduced(x: Scalar) -> Reduced:
 def exp(x: Scalar) -> Scalar:
     """k is added to the exponent's bits; where the result is subnormal, 64 more, and it is scaled back."""
     parts = reduced(x)
-    near_one = 1.0 + (parts.high + parts.low)
+    total, error = exact_sum(x.constant(1.0), parts.high)
+    near_one = total + (error + parts.low)
     is_small = x < -87.0
     k = parts.k_bits.left(23)
     value = near_one.bits.plus(is_small.if_true(k.plus(64 << 23), k)).as_float()

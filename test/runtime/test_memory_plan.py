@@ -22,10 +22,10 @@ def compiled(fn):
 
 def chain(x, w):
     """Pointwise regions between products, so that there is one destination a line."""
-    x = (x @ w).sin().exp()
-    x = (x @ w).sin().exp()
-    x = (x @ w).sin().exp()
-    return (x @ w).sin().exp()
+    x = (x @ w).sinh().neg().exp()
+    x = (x @ w).sinh().neg().exp()
+    x = (x @ w).sinh().neg().exp()
+    return (x @ w).sinh().neg().exp()
 
 
 def leaves() -> list[torch.Tensor]:

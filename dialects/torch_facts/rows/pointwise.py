@@ -31,7 +31,7 @@ _NO_TRUTH = Refused("truth values do not compile, or compare as -1", ("bool",))
 _OVERFLOWS = Refused("wrong where an intermediate result overflows")
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
 _SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
-_SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short")
+_SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short", DOUBLES)
 
 _POWER = pointwise(
     "pow",

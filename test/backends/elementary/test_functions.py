@@ -1,5 +1,6 @@
 """Our own elementary functions, in regions, against double precision on numbers of every size."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -7,9 +8,14 @@ import torch
 
 STEP = 4099  # of the bits of float32 numbers, of which there are 2**32
 EDGES = (0.5, 1.0, 4.0, 9.5, 18.0, 87.0, 87.336, 88.37, 88.7228, 103.97, 2.0**-13, 2.0**-25, 2.0**-126)
+EDGES += (math.pi / 4, math.pi / 2, math.pi, 2.0**51, 2.0**77, 2.0**103)
+EDGES += (16367173.0 * 2.0**72, 10741887.0 * 2.0**11, 16573937.0 * 2.0**-16)  # the nearest to multiples of pi / 2
 UNITS = 1.25
-"""In the last place of the result: 1.07 with fused multiply-adds, 1.25 without. Eager's are up to 1."""
-FUNCTIONS = (torch.asin, torch.erf, torch.exp, torch.expm1, torch.log, torch.log1p, torch.log2, torch.tanh)
+"""In the last place of the result: 1.11 with fused multiply-adds, 1.25 without. Eager's are up to 1."""
+FUNCTIONS = (
+    *(torch.asin, torch.cos, torch.erf, torch.exp, torch.expm1, torch.log, torch.log1p, torch.log2),
+    *(torch.sin, torch.tan, torch.tanh),
+)
 
 
 def numbers() -> torch.Tensor:
@@ -46,7 +52,7 @@ def test_every_size_of_number(function: Callable):
 def test_other_element_types(dtype: torch.dtype):
     """Half precision must round once, from float32; whole numbers and truth values are converted, not taken as bits."""
     values = torch.arange(-20, 21).to(dtype)
-    for function in (torch.erf, torch.tanh, torch.expm1):
+    for function in (torch.erf, torch.tanh, torch.expm1, torch.sin):
         result = torch.compile(function, backend="dovetail", options={"strict": True})(values)
         assert result.dtype == function(values).dtype
         torch.testing.assert_close(result, function(values.double()).to(result.dtype))

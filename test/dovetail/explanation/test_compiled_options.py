@@ -86,7 +86,7 @@ def test_program_is_the_one_that_runs(tmp_path: Path):
 
 def test_strict_raises_as_the_compiled_function_does():
     """Would catch a drawing of a program that strict mode never lets run."""
-    compiled = torch.compile(torch.sin, backend="dovetail", options={"strict": True})
+    compiled = torch.compile(torch.sinh, backend="dovetail", options={"strict": True})
     with pytest.raises(BackendCompilerFailed) as caught:
         dovetail.explain(compiled, torch.ones(4))
     assert isinstance(caught.value.inner_exception, StrictError)

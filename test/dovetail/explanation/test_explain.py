@@ -265,10 +265,10 @@ FACTS: dict[str, tuple] = {
         [("aten.mm", "library kernel: contraction", False, line(square, 1))],
     ),
     "fallback": (
-        torch.sin,
+        torch.sinh,
         (vector(),),
         lambda p: [(each.name, each.is_fallback) for each in p.library_calls],
-        [("aten.sin", True)],
+        [("aten.sinh", True)],
     ),
     "guard": (
         add_first_to_second,

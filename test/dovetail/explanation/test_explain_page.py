@@ -22,7 +22,7 @@ from dovetail.runtime.stats import Stats
 
 def trained(x, w):
     hidden = gelu(x * w) @ w
-    return torch.sin(hidden).sum()  # </script><b>&
+    return torch.sinh(hidden).sum()  # </script><b>&
 
 
 def broken(x, y):
@@ -35,7 +35,7 @@ def matrix() -> torch.Tensor:
     return torch.linspace(0, 1, 64 * 64).reshape(64, 64)
 
 
-LAST = "return torch.sin(hidden).sum()  # </script><b>&"
+LAST = "return torch.sinh(hidden).sum()  # </script><b>&"
 
 CASES: dict[str, tuple[Callable, Callable[[], tuple]]] = {
     "trained": (trained, lambda: (matrix(), matrix().requires_grad_())),
@@ -101,7 +101,7 @@ def test_regions_and_library_calls_appear(pages: dict[str, Explained]):
     calls = Counter((each.name, each.reason, each.line) for each in program.library_calls)
     assert {(row[0], row[3], row[4]): int(row[1]) for row in page.rows("calls")} == calls
     fallbacks = {each.name for each in program.library_calls if each.is_fallback}
-    assert fallbacks == {"aten.sin", "aten.cos"}
+    assert fallbacks == {"aten.sinh", "aten.cosh"}
     assert {row[0] for row in page.rows("calls") if row[2] == "fallback"} == fallbacks
 
 
@@ -174,11 +174,11 @@ def test_user_text_is_escaped(pages: dict[str, Explained]):
 def test_source_stands_beside_ops(pages: dict[str, Explained]):
     """Would catch ops shown beside another op's line, or beside none."""
     program = programs(pages)[0]
-    shown = [each for each in program.stages[-1].lines if "torch.aten.sin" in each.text]
+    shown = [each for each in program.stages[-1].lines if "torch.aten.sinh" in each.text]
     assert shown
     where = f"test_explain_page.py:{trained.__code__.co_firstlineno + 2}"
     assert {(each.source, each.python) for each in shown} == {
-        (where, "return torch.sin(hidden).sum()  # </script><b>&")
+        (where, "return torch.sinh(hidden).sum()  # </script><b>&")
     }
 
 
