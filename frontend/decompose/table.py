@@ -9,6 +9,7 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 from dovetail.dialects.torch_facts.row import Traced
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.frontend.decompose.foreach import foreach_decompositions
+from dovetail.frontend.decompose.group_norm import group_norm
 from dovetail.frontend.decompose.layer_norm import layer_norm
 from dovetail.frontend.decompose.replacements import REPLACEMENTS, unfused_multiply_add
 
@@ -27,6 +28,7 @@ def _table() -> dict[torch._ops.OpOverload, Callable]:
         **foreach_decompositions(),
         **REPLACEMENTS,
     }
+    table[aten.native_group_norm.default] = group_norm
     table[aten.native_layer_norm.default] = layer_norm
     kept = {getattr(packet, name) for packet in _traced(Traced.WHOLE) for name in packet.overloads()}
     return {overload: function for overload, function in table.items() if overload not in kept}

@@ -109,7 +109,7 @@ def test_arguments_that_are_independent_later():
     """Catches "modified by an inplace operation" that holds for the first call only, whose arguments share memory."""
 
     def fn(x, y):
-        return x.sin(), y
+        return x.sinh(), y
 
     def call(function, y):
         x = leaf(1.0, 2.0)
@@ -121,7 +121,7 @@ def test_arguments_that_are_independent_later():
 
     seen = outcomes(fn, lambda function: call(function, None), lambda function: call(function, torch.ones(2)))
     assert seen[0] == MODIFIED
-    assert seen[1] == pytest.approx(torch.tensor([1.0, 2.0]).cos().tolist())
+    assert seen[1] == pytest.approx(torch.tensor([1.0, 2.0]).cosh().tolist())
 
 
 def test_update_of_a_view_saves_what_eager_saves():

@@ -1,0 +1,31 @@
+"""Group normalization in parts: eager's results, gradients and strides, and sums as exact as eager's."""
+
+import pytest
+import torch
+from differential import assert_same
+from torch.nn import functional
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 6, 5), (2, 6, 3, 7)], ids=str)
+@pytest.mark.parametrize("is_affine", [False, True])
+def test_results_and_gradients(shape: tuple[int, ...], is_affine: bool):
+    """Would catch a weight that scales groups instead of channels, and a mean in another group's place."""
+    value = torch.randn(shape, requires_grad=True)
+    affine = [torch.randn(6, requires_grad=True) for _ in range(2)] if is_affine else [None, None]
+    assert_same(lambda x, weight, bias: functional.group_norm(x, 3, weight, bias), value, *affine)
+
+
+def test_channels_last():
+    """Would catch a result in rows for an operand of which eager's kernel keeps the layout."""
+    value = torch.randn(2, 6, 4, 5).contiguous(memory_format=torch.channels_last)
+    assert_same(lambda x: functional.group_norm(x, 2), value, train=False)
+
+
+def test_mean_of_many():
+    """Would catch sums of one number after the other: the means of 4097 numbers were off by ten times eager's error."""
+    value = torch.randn(16, 4097, generator=torch.Generator().manual_seed(0)) + 3
+    precise = functional.group_norm(value.double(), 1)
+    compiled = torch.compile(lambda x: functional.group_norm(x, 1), backend="dovetail")(value)
+    eager = functional.group_norm(value, 1)
+    errors = [(each.double() - precise).mean(1).abs().max().item() for each in (compiled, eager)]
+    assert errors[0] <= 3 * errors[1] + torch.finfo(torch.float32).eps
