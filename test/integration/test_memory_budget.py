@@ -7,6 +7,8 @@ from torch.nn.functional import dropout, layer_norm, softmax
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 BUDGETS = (1.0, 0.5, 0.0)
 
 

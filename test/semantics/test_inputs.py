@@ -57,6 +57,7 @@ def test_lazy_conjugate_and_negative():
     assert_same(lambda x: x * 2, numbers, prepare=lambda x: (x.conj().imag,), train=False)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_same_tensor_twice():
     """Catches one tensor passed twice taken for two (I12)."""
 
@@ -68,6 +69,7 @@ def test_same_tensor_twice():
     assert_same(fn, torch.ones(4), prepare=lambda x: (x, x))
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_same_tensor_in_one_call_only():
     """Catches code for one tensor passed twice run on two tensors, or the other way round (I12)."""
 
@@ -82,11 +84,13 @@ def test_same_tensor_in_one_call_only():
         assert torch.equal(fn(expected, others[0]), compiled(actual, others[1]))
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_aliases_that_nobody_writes():
     """Catches aliased arguments refused, or gradients that miss one of them, though none is mutated (I14)."""
     assert_same(lambda x, y: x * 2 + y, torch.ones(4, requires_grad=True), prepare=lambda x: (x[:2], x[1:3]))
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_argument_without_gradient():
     """Catches autograd walking into an argument to which the graph contributes nothing (I15)."""
     leaves = [torch.ones(4, requires_grad=True) for _ in range(2)]
@@ -130,6 +134,7 @@ def test_sizes_that_change(dynamic):
         assert number == 2 * size
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_integers_that_change():
     """Catches a Python number that stays what it was in the first call."""
     compiled = torch.compile(lambda x, n: (x * n, n + 1), backend="dovetail", fullgraph=True)
@@ -138,6 +143,7 @@ def test_integers_that_change():
         assert (product.tolist(), following) == ([float(number)] * 3, number + 1)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_floats_that_change():
     """Catches a Python float that stays what it was; from the second value on, PyTorch breaks the graph at it."""
     compiled = torch.compile(lambda x, s: x * s, backend="dovetail")
@@ -179,11 +185,13 @@ def convolution() -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, bias=False), torch.nn.BatchNorm2d(4), torch.nn.ReLU())
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_buffers():
     """Catches a buffer whose update is lost, or reassigned where eager writes in place (I11)."""
     assert_same(Statistics(), torch.linspace(-1, 1, 12).reshape(4, 3), calls=3)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_tied_parameters():
     """Catches a shared parameter that gets one of its two gradients (I11, I12)."""
     assert_same(Tied(), torch.tensor([[0, 1], [4, 1]]))

@@ -5,6 +5,8 @@ import torch
 from differential import assert_same
 from torch.nn.functional import dropout
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 IDLE = {
     "off": lambda x: dropout(x, 0.5, training=False),
     "with probability 0": lambda x: dropout(x, 0.0),
