@@ -41,6 +41,7 @@ def _batch_norm_backward(
 
 
 def _hardswish_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """NaN for NaN, as the vectors of ATen's kernel give it; the remainder after them gives `gradient`."""
     inside = torch.where(value >= 3, gradient, gradient * (value / 3 + 0.5))
     return torch.where(value <= -3, 0.0, inside)
 

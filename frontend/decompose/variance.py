@@ -88,8 +88,8 @@ def _batch_norm(
     sizes = [1, -1, *[1] * (value.dim() - 2)]
     if weight is not None:
         normal = normal * weight.view(sizes)
-    if bias is not None:
-        normal = normal + bias.view(sizes)
+    # Without a bias, too: eager adds that of the mean, after which a zero has no sign.
+    normal = normal + (0.0 if bias is None else bias.view(sizes))
     saved = average.squeeze(dims).to(torch.float32), reciprocal.squeeze(dims)
     if not running:
         return normal, *saved

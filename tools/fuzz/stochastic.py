@@ -26,6 +26,7 @@ _POOL = 1 << 21  # random numbers
 # ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
 _BY_PLACE = {
     aten.hardshrink_backward.default,
+    aten.hardswish_backward.default,
     aten.hardtanh_backward.default,
     aten.softshrink_backward.default,
 }

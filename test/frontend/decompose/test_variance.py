@@ -38,3 +38,18 @@ def test_batch_norm(has_statistics: bool, affine: bool, shape: tuple[int, ...]):
     for ours, expected in zip(*shown, strict=True):
         torch.testing.assert_close(ours, expected.to(ours.dtype), atol=1e-4, rtol=1e-4)
     assert not dovetail.stats().eager
+
+
+def test_sign_of_normalized_zeros():
+    """Would catch a negative zero where eager's is positive, which `atan2` and a division tell apart."""
+    value = torch.tensor([[[-0.0, 1.0, -1.0, 0.0]]])
+
+    def angles(x, weight):
+        normal = torch.nn.functional.batch_norm(x, None, None, weight, None, training=True)
+        return torch.atan2(x, torch.nn.functional.instance_norm(x)), normal.signbit()
+
+    for weight in (torch.ones(1), -torch.ones(1)):
+        for one, other in zip(
+            torch.compile(angles, backend="dovetail")(value, weight), angles(value, weight), strict=True
+        ):
+            assert torch.equal(one, other)
