@@ -1,0 +1,52 @@
+"""Results of reductions that meet themselves along another dimension: tiles of a loop need one another's."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import dovetail
+
+
+def _outer(x: torch.Tensor) -> torch.Tensor:
+    largest = x.amax(-1)
+    return largest[:, None] * largest
+
+
+def _by_way_of_others(x: torch.Tensor) -> torch.Tensor:
+    largest = x.amax(-1).exp()
+    return (largest + 1).unsqueeze(1) - largest
+
+
+def _transposed(x: torch.Tensor) -> torch.Tensor:
+    mean = x.mean(-1, keepdim=True)
+    return mean - mean.t()
+
+
+def _square(x: torch.Tensor) -> torch.Tensor:
+    total = x.reshape(64, 64, 16).sum(-1)
+    return total + 2 * total.t()
+
+
+def _regions(function: Callable, x: torch.Tensor) -> int:
+    dovetail.stats(reset=True)
+    compiled = torch.compile(function, backend="dovetail", options={"strict": True})
+    torch.testing.assert_close(compiled(x), function(x))
+    return dovetail.stats().regions
+
+
+@pytest.mark.parametrize("function", [_outer, _by_way_of_others, _transposed, _square])
+def test_crossed(function: Callable):
+    """In one region, 3,584 of the 4,096 numbers of the first were what memory happened to hold."""
+    assert _regions(function, torch.randn(64, 1024)) == 2
+
+
+def test_not_crossed():
+    """Would catch regions that end without need: a softmax or a norm would go through memory."""
+
+    def softmax(x: torch.Tensor) -> torch.Tensor:
+        largest = x.amax(-1)
+        shifted = (x - largest[:, None]).exp()
+        return shifted / shifted.sum(-1).unsqueeze(1) + largest.square().add(1).rsqrt()[:, None]
+
+    assert _regions(softmax, torch.randn(64, 1024)) == 1
