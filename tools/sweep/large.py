@@ -112,7 +112,7 @@ def check_large(case: LargeCase, target: Target) -> tuple[str, str]:
     ours = eager = 0.0
     for value in draws:
         got = torch.empty(layout[0].shape, dtype=case.dtype)
-        region(prepare(value), got)
+        region.run(prepare(value), got)
         best = _best(case, value)
         ours, eager = max(ours, _error(got, best)), max(eager, _error(case(value), best))
     allowed = TIMES_EAGER * eager + torch.finfo(case.dtype).eps

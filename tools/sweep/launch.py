@@ -1,10 +1,12 @@
 """Runs a swept region as a compiled model does: by a launch plan where there is one, else through IREE's runtime."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from dovetail.backends.iree import CompileFailure
+from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import region_texts
 from dovetail.loading import launchable, launchers, loaded, write_plans
@@ -21,11 +23,19 @@ def lower(module: ir.Module) -> None:
         pass_.run(module)
 
 
-def launched(module: ir.Module, target: Target) -> Callable[..., None] | CompileFailure:
+@dataclass(frozen=True)
+class Launched:
+    """A region that runs; whether it keeps subnormal numbers, as a launch plan does and IREE's runtime does not."""
+
+    run: Callable[..., None]
+    keeps_subnormals: bool
+
+
+def launched(module: ir.Module, target: Target) -> Launched | CompileFailure:
     """What runs region `@forward` of a module at level `regions`, which then is at `launches`; or why nothing does."""
     outcome = launchable(region_texts(module), target, TIMEOUT_SECONDS, None)["forward"]
     ready = loaded(outcome, "local-sync", "forward")
     if isinstance(ready, CompileFailure):
         return ready
     write_plans(module, {"forward": ready})
-    return launchers(module, {"forward": ready})["forward"]
+    return Launched(launchers(module, {"forward": ready})["forward"], isinstance(ready, LaunchPlan))
