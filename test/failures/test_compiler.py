@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,15 @@ def test_it_takes_too_long(script: str, use_compiler: Callable):
     assert time.monotonic() - started < 10
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As in a terminal: a shell has what it starts in the background ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_it(use_compiler: Callable):
     """Would catch a program that can't be interrupted while it compiles, or that leaves its compilers running."""
     use_compiler("exec sleep 30")
