@@ -36,8 +36,9 @@ bench-passes: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.regenerate_docs
 
-# Every op that may stand in a region, against ATen, on ordinary and special values, and large reductions. On this machine,
-# as two older CPUs that it stands in for, each about seven minutes on two cores; docs/op-sweep.md shows others too.
+# Every op that may stand in a region, against ATen, on ordinary and special values, and large reductions. As this machine,
+# about seven minutes on two busy cores, and as two older CPUs that it stands in for, longer each; docs/op-sweep.md shows
+# others too.
 sweep: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.sweep --record tools/sweep/measured/host.json
 	$(BIN)/python -m dovetail.tools.sweep --cpu haswell --record tools/sweep/measured/haswell.json

@@ -8,9 +8,9 @@ from dovetail.backends.elementary.scalar import Scalar, exact_sum, polynomial
 _ROUNDING = 1.5 * 2**23
 """A number beside which float32 has whole numbers alone: its last bits hold the one nearest to what was added."""
 
-_LOG2_HIGH = 0.693359375
+LOG2_HIGH = 0.693359375
 """log(2), to ten bits: exact times any exponent."""
-_LOG2_LOW = math.log(2) - _LOG2_HIGH
+LOG2_LOW = math.log(2) - LOG2_HIGH
 
 # (exp(r) - 1 - r) / r**2 for |r| <= 0.36, by Remez's exchange: 2**-33 of exp(r).
 _SECOND_ORDER = (0.5, 0.166666672, 0.0416662134, 0.00833325367, 0.00139500643, 0.000199241127)
@@ -44,8 +44,8 @@ def reduced(x: Scalar) -> Reduced:
     """Where exp(x) is no number, the parts are any numbers; of NaN they are NaN."""
     shifted = x * (1 / math.log(2)) + _ROUNDING
     k = shifted - _ROUNDING
-    high = x - k * _LOG2_HIGH
-    tail = k * _LOG2_LOW
+    high = x - k * LOG2_HIGH
+    tail = k * LOG2_LOW
     r = high - tail
     return Reduced(k, shifted.bits, high, r * r * polynomial(r, _SECOND_ORDER) - tail)
 

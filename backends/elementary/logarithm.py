@@ -2,11 +2,8 @@
 
 import math
 
+from dovetail.backends.elementary.exponential import LOG2_HIGH, LOG2_LOW
 from dovetail.backends.elementary.scalar import Scalar, exact_sum, polynomial
-
-_LOG2_HIGH = 0.693359375
-"""log(2), to ten bits: exact times any exponent."""
-_LOG2_LOW = math.log(2) - _LOG2_HIGH
 
 # (log(1 + f) - f) / f**2 for |f| <= 1 / 3, by Remez's exchange: 2**-27 of log(1 + f).
 _SECOND_ORDER = (
@@ -28,8 +25,8 @@ _ONE = 127 << 23
 
 def log(x: Scalar) -> Scalar:
     exponent, fraction = _parts(x)
-    total, error = exact_sum(exponent * _LOG2_HIGH, fraction)
-    value = total + (error + (fraction * fraction * polynomial(fraction, _SECOND_ORDER) + exponent * _LOG2_LOW))
+    total, error = exact_sum(exponent * LOG2_HIGH, fraction)
+    value = total + (error + (fraction * fraction * polynomial(fraction, _SECOND_ORDER) + exponent * LOG2_LOW))
     return _at_ends(x, value)
 
 
@@ -55,9 +52,9 @@ def log1p(x: Scalar) -> Scalar:
     scale = (above > 2.0**30).if_true(x.constant(0.0), shift.constant(_ONE).minus(shift).as_float())
     lost = lost * scale * (1.0 - fraction)
     exponent = shift.right(23).converted()
-    total, error = exact_sum(exponent * _LOG2_HIGH, fraction)
+    total, error = exact_sum(exponent * LOG2_HIGH, fraction)
     second = fraction * fraction * polynomial(fraction, _SECOND_ORDER)
-    value = total + (error + (second + (lost + exponent * _LOG2_LOW)))
+    value = total + (error + (second + (lost + exponent * LOG2_LOW)))
     value = (abs(x) < 2.0**-25).if_true(x, value)
     return _at_ends(above, value)
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from dovetail.tools.op_db import check as check_module
+from dovetail.tools.op_db import record as record_module
 from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, Outcome, check
 from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
@@ -96,3 +97,12 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path):
     assert not again.settled(wrong)
     again.add(wrong, Outcome(RIGHT))
     assert Record(path).settled(wrong)
+
+
+def test_a_record_of_other_sources_settles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A page shows outcomes that an earlier state of the compiler had as those of this one."""
+    path, case = tmp_path / "record.jsonl", Case("add", "float32", 0)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(record_module, "sources", lambda: "earlier")
+        Record(path).add(case, Outcome(RIGHT))
+    assert not Record(path).settled(case)

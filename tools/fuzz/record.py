@@ -1,19 +1,16 @@
 """Outcomes kept in a file, so that a run of hours can go on where it stopped, and runs what differed again."""
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import dovetail
-from dovetail import backends, dialects, frontend, passes, runtime
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.seeds import GENERATORS
 from dovetail.tools.fuzz.workers import Job
 from dovetail.tools.json_lines import JsonLines
+from dovetail.tools.sources import sources
 
 
 @dataclass
@@ -70,16 +67,6 @@ class Record:
             self.earlier.add(job)
         if outcome.found:
             self.again.add(job)
-
-
-@cache
-def sources() -> str:
-    """A digest of what compiles and runs programs."""
-    digest = hashlib.sha256()
-    for package in (dovetail, backends, dialects, frontend, passes, runtime):
-        for path in sorted(Path(package.__path__[0]).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _outcome(stated: dict) -> Outcome:

@@ -1,4 +1,7 @@
-"""Outcomes kept in a file, so that a run of hours can go on where it stopped, and runs what was wrong again."""
+"""Outcomes kept in a file, so that a run of hours can go on where it stopped, and runs what was wrong again.
+
+Those of other sources of Dovetail, or of another PyTorch, say nothing of these.
+"""
 
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -7,18 +10,19 @@ from pathlib import Path
 from dovetail.tools.json_lines import JsonLines
 from dovetail.tools.op_db.cases import Case
 from dovetail.tools.op_db.check import WRONG, Outcome
+from dovetail.tools.sources import sources
 
 
 @dataclass
 class Record:
-    """The last outcome of each sample, of those that ran with this PyTorch."""
+    """The last outcome of each sample, of those that ran with this PyTorch and these sources."""
 
     path: Path | None
     outcomes: dict[Case, Outcome] = field(default_factory=dict)
 
     def __post_init__(self):
         for stated in JsonLines(self.path).read():
-            if stated["torch"] == version("torch"):
+            if (stated["torch"], stated["sources"]) == (version("torch"), sources()):
                 case = Case(stated["op"], stated["dtype"], stated["number"])
                 self.outcomes[case] = Outcome(stated["kind"], stated["why"])
 
@@ -29,5 +33,6 @@ class Record:
     def add(self, case: Case, outcome: Outcome) -> None:
         """Appends one outcome."""
         self.outcomes[case] = outcome
-        stated = {"torch": version("torch"), "op": case.op, "dtype": case.dtype, "number": case.number}
-        JsonLines(self.path).append({**stated, "kind": outcome.kind, "why": outcome.why})
+        made_with = {"torch": version("torch"), "sources": sources()}
+        stated = {"op": case.op, "dtype": case.dtype, "number": case.number, "kind": outcome.kind, "why": outcome.why}
+        JsonLines(self.path).append(made_with | stated)
