@@ -1,16 +1,18 @@
 """Gradients from simpler ops in a form that keeps NaN and overflows no earlier than eager's kernels.
 
-PyTorch's own decompositions of these ops give numbers for NaN, or square differences. They stay for other element types
-than float32 and float64, in which they round as eager does.
+PyTorch's own decompositions of these ops give numbers for NaN, or square differences. They stay for half precision, in
+which they round as eager does, but of pointwise ops: eager computes these in float32 and rounds once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch._decomp import get_decompositions
 
 aten = torch.ops.aten
 
+_FULL = (torch.float32, torch.float64)
+_HALVES = (torch.float16, torch.bfloat16)
 _MEAN = 1
 """The number of the reduction `mean` in ATen's losses."""
 
@@ -40,6 +42,14 @@ def _batch_norm_backward(
     return tuple(each if is_wanted else None for each, is_wanted in zip((of_value, along, total), wanted, strict=True))
 
 
+def _elu_backward(
+    gradient: torch.Tensor, alpha: float, scale: float, input_scale: float, is_result: bool, value: torch.Tensor
+) -> torch.Tensor:
+    """NaN for NaN, as `_hardswish_backward`."""
+    negative = value + alpha * scale if is_result else torch.exp(value * input_scale) * (alpha * scale)
+    return torch.where(value > 0, gradient * scale, gradient * input_scale * negative)
+
+
 def _hardswish_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """NaN for NaN, as the vectors of ATen's kernel give it; the remainder after them gives `gradient`."""
     inside = torch.where(value >= 3, gradient, gradient * (value / 3 + 0.5))
@@ -59,22 +69,48 @@ def _in_full_precision(overload: torch._ops.OpOverload, ours: Callable) -> Calla
     """`ours` for float32 and float64, as far as it goes; else PyTorch's decomposition."""
     by_pytorch = get_decompositions([overload])[overload]
 
-    def backward(gradient: torch.Tensor, value: torch.Tensor, *given) -> torch.Tensor | tuple[torch.Tensor | None, ...]:
-        tensors = [each for each in (gradient, value, *given) if isinstance(each, torch.Tensor)]
-        is_full = gradient.dtype in (torch.float32, torch.float64) and value.numel() > 0
+    def backward(*given) -> torch.Tensor | tuple[torch.Tensor | None, ...]:
+        tensors = [each for each in given if isinstance(each, torch.Tensor)]
         found = NotImplemented
-        if is_full and all(each.dtype is gradient.dtype for each in tensors):
-            found = ours(gradient, value, *given)
-        return by_pytorch(gradient, value, *given) if found is NotImplemented else found
+        if tensors[1].numel() > 0 and _dtype(tensors) in _FULL:
+            found = ours(*given)
+        return by_pytorch(*given) if found is NotImplemented else found
 
     return backward
 
 
+def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callable:
+    """`ours`, in float32 for half precision; of several element types PyTorch's decomposition."""
+    by_pytorch = get_decompositions([overload])[overload]
+
+    def backward(*given) -> torch.Tensor:
+        dtype = _dtype([each for each in given if isinstance(each, torch.Tensor)])
+        if dtype in _HALVES:
+            wide = (each.to(torch.float32) if isinstance(each, torch.Tensor) else each for each in given)
+            return ours(*wide).to(dtype)
+        return ours(*given) if dtype in _FULL else by_pytorch(*given)
+
+    return backward
+
+
+def _dtype(tensors: Sequence[torch.Tensor]) -> torch.dtype | None:
+    """The element type that all of them have, if it is one."""
+    return tensors[0].dtype if all(each.dtype is tensors[0].dtype for each in tensors) else None
+
+
 GRADIENTS: dict[torch._ops.OpOverload, Callable] = {
-    overload: _in_full_precision(overload, ours)
-    for overload, ours in (
-        (aten.native_batch_norm_backward.default, _batch_norm_backward),
-        (aten.hardswish_backward.default, _hardswish_backward),
-        (aten.smooth_l1_loss_backward.default, _smooth_l1_loss_backward),
-    )
+    **{
+        overload: _in_full_precision(overload, ours)
+        for overload, ours in (
+            (aten.native_batch_norm_backward.default, _batch_norm_backward),
+            (aten.smooth_l1_loss_backward.default, _smooth_l1_loss_backward),
+        )
+    },
+    **{
+        overload: _in_any_precision(overload, ours)
+        for overload, ours in (
+            (aten.elu_backward.default, _elu_backward),
+            (aten.hardswish_backward.default, _hardswish_backward),
+        )
+    },
 }

@@ -194,10 +194,17 @@ def _vector_norm(
 ) -> torch.Tensor:
     """The norms that are sums, as such: IREE adds up the whole one after the other."""
     result = value.dtype if dtype is None else dtype
-    if ord not in (1, 2) or not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+        return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
+    dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
+    if ord != 0 and all(value.size(each) == 1 for each in dims):
+        # As in eager, of a number whose power overflows, too.
+        size = value.to(result).abs()
+        return size if keepdim else size.squeeze(dims)
+    if ord not in (1, 2):
         return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
     wide = value.to(torch.float32 if result in _HALVES else result)
-    total = (wide * wide if ord == 2 else wide.abs()).sum(dim or list(range(value.dim())), keepdim)
+    total = (wide * wide if ord == 2 else wide.abs()).sum(dims, keepdim)
     return (total.sqrt() if ord == 2 else total).to(result)
 
 

@@ -1,9 +1,10 @@
-"""Variances in two passes are eager's, and nearer to what is right."""
+"""Variances and means in two passes are eager's, and nearer to what is right."""
 
 import math
 
 import pytest
 import torch
+from torch.nn import functional
 
 from dovetail.tools.fuzz.two_passes import TwoPassVariances
 
@@ -27,3 +28,33 @@ def test_deviation_of_many_numbers():
     with TwoPassVariances():
         assert abs(x.std().item() - right) < 1e-15
     assert abs(x.std().item() - right) > 1e-14
+
+
+@pytest.mark.parametrize("has_parameters", [False, True])
+@pytest.mark.parametrize("norm", ["layer", "group"])
+def test_same_norms_as_eager(norm: str, has_parameters: bool):
+    """Catches a weight of another channel, and a mean or deviation of another shape than the backward reads."""
+    x = torch.arange(96.0, dtype=torch.float64).sin().view(2, 6, 4, 2).contiguous(memory_format=torch.channels_last)
+    shape = (4, 2) if norm == "layer" else (6,)
+    parameters = [torch.linspace(0.5, 2, math.prod(shape), dtype=torch.float64).view(shape)] * 2
+    weight, bias = parameters if has_parameters else (None, None)
+
+    def run() -> list[torch.Tensor]:
+        if norm == "layer":
+            return [*torch.native_layer_norm(x, shape, weight, bias, 1e-5)]
+        return [*torch.native_group_norm(x, weight, bias, 2, 6, 8, 3, 1e-5)]
+
+    with TwoPassVariances():
+        actual = run()
+    torch.testing.assert_close(actual, run())
+    assert actual[0].stride() == run()[0].stride()
+
+
+@pytest.mark.parametrize("norm", [lambda x: functional.layer_norm(x, (1009,)), lambda x: functional.group_norm(x, 1)])
+def test_norm_of_numbers_whose_mean_is_zero(norm):
+    """Catches zero being told from zero: eager's mean of whole numbers is a little off, and so was what was right."""
+    half = (torch.arange(504.0, dtype=torch.float64) * 7919 % 5).sub(2)
+    x = torch.cat([half, half.new_zeros(1), -half])[None]
+    assert norm(x)[0, 504] != 0
+    with TwoPassVariances():
+        assert norm(x)[0, 504] == 0

@@ -25,6 +25,7 @@ _POOL = 1 << 21  # random numbers
 
 # ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
 _BY_PLACE = {
+    aten.elu_backward.default,
     aten.hardshrink_backward.default,
     aten.hardswish_backward.default,
     aten.hardtanh_backward.default,
@@ -94,7 +95,8 @@ class RandomRounding(TorchDispatchMode):
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             rounded.copy_(nearest)
         if self.is_extreme and func in _BY_PLACE:
-            result.copy_(torch.where(args[1].isnan(), _in_vectors(func, args), result))
+            _, value = (each for each in args if isinstance(each, torch.Tensor))
+            result.copy_(torch.where(value.isnan(), _in_vectors(func, args), result))
         return result
 
     def _rounds(self, value) -> bool:

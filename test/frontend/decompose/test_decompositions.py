@@ -174,3 +174,16 @@ def test_norms_are_sums(order, dtype, dim):
     graph, targets = decomposed(lambda each: torch.linalg.vector_norm(each, order, dim), value)
     assert "aten.sum.dim_IntList" in targets
     torch.testing.assert_close(graph(value), torch.linalg.vector_norm(value, order, dim))
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, -1, INF, -INF])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("dims", [0, [0, 2], [-1]])
+def test_norm_of_one_number_is_its_size(order, dtype, dims):
+    """The square of 3e38 was infinite, and so was its norm; eager takes no power of what stands alone."""
+    largest = torch.finfo(dtype).max
+    value = torch.tensor([largest, -largest / 3, NAN, -INF, 0.0, -0.0, 1 / largest], dtype=dtype).view(1, 7, 1)
+    for keepdim in (False, True):
+        norm = partial(torch.linalg.vector_norm, ord=order, dim=dims, keepdim=keepdim)
+        graph, _ = decomposed(norm, value)
+        torch.testing.assert_close(graph(value), norm(value), rtol=0, atol=0, equal_nan=True)

@@ -21,9 +21,10 @@ def gradient(function, value, options):
         (lambda x: functional.smooth_l1_loss(x, 2 * x, reduction="none"), [NAN, 0.3, -2.0, 2.0, 0.0]),
         (lambda x: functional.smooth_l1_loss(x, 2 * x), [NAN, 0.3, -2.0, 2.0, 1.0]),
         (lambda x: functional.smooth_l1_loss(x, 2 * x, beta=0.5, reduction="sum"), [NAN, 0.3, -2.0, 2.0, 0.5]),
+        (functional.elu, [NAN, 3.0, -3.0, 0.5, -0.5, 0.0, torch.inf, -torch.inf] * 4),
         (functional.hardswish, [NAN, 3.0, -3.0, 2.9, -2.9, 4.0, -4.0, 0.0] * 4),
     ],
-    ids=["smooth_l1 of each", "smooth_l1", "smooth_l1 with beta", "hardswish"],
+    ids=["smooth_l1 of each", "smooth_l1", "smooth_l1 with beta", "elu", "hardswish"],
 )
 def test_nan_has_no_gradient(function, value):
     """Would catch a gradient of zero, or the upstream one, where eager's is NaN."""
