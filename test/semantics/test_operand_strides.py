@@ -162,7 +162,7 @@ def test_cond():
 def test_recurrent(cell: type, options: dict):
     """Catches an LSTM's kernel that reads transposed weights or inputs as if they lay row by row: off by 0.57."""
     with torch._dynamo.config.patch(allow_rnn=True):
-        assert_same(cell(8, 16, **options), torch.rand(5, 7, 8, requires_grad=True), calls=1)
+        assert_same(cell(8, 16, **options), torch.rand(3, 2, 8, requires_grad=True), calls=1)
 
 
 def test_attention():
@@ -217,13 +217,15 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("train", [True, False])
-def test_random_numbers_in_the_order_of_a_norm(draw: Callable, train: bool):
+def test_random_numbers_in_the_order_of_a_norm(train: bool):
     """Catches numbers drawn in the order of what tracing makes of a norm: they fell on other elements than in eager."""
 
     def fn(x):
-        return draw(torch.nn.functional.batch_norm(x, None, None, training=True))
+        # A norm for each, as some write to it.
+        return {
+            name: draw(torch.nn.functional.batch_norm(x, None, None, training=True)) for name, draw in DRAWS.items()
+        }
 
     x = torch.rand(3, 7, 5, 9).movedim(-1, 0).requires_grad_(train)
     compiled = torch.compile(fn, backend="dovetail")
