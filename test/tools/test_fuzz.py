@@ -16,6 +16,8 @@ def test_no_difference(kind: str, first: int, end: int, tmp_path: Path, capsys: 
         kind,
         "--seeds",
         f"{first}:{end}",
+        "--jobs",
+        "1",
         "--iree-every",
         "25",
         "--minimise",
