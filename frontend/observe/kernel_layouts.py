@@ -80,8 +80,18 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _suggested(tensor: torch.Tensor) -> torch.memory_format:
-    """Channels last where `tensor` is dense in that order, rows first for all else."""
-    channels_last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
-    if channels_last is not None and tensor.is_contiguous(memory_format=channels_last):
-        return channels_last
-    return torch.contiguous_format
+    """The format that kernels take for a tensor's own: channels last by its strides, or rows first.
+
+    Strides that say both are rows first: those of one image of one pixel, say.
+    """
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if tensor.dim() not in formats or not tensor.numel() or not tensor.stride(1):
+        return torch.contiguous_format
+    inner = [1, *range(tensor.dim() - 1, 1, -1)]  # channels, then the pixels' dimensions from the last
+    least = 0
+    for dim in inner:
+        if tensor.stride(dim) < least:
+            return torch.contiguous_format
+        least = tensor.stride(dim) * tensor.size(dim)
+    is_ambiguous = least == tensor.stride(1)
+    return torch.contiguous_format if tensor.stride(0) < least or is_ambiguous else formats[tensor.dim()]

@@ -53,7 +53,7 @@ def test_errors_in_double_precision_are_estimated_from_nudged_inputs():
     def seen(value: float) -> Seen:
         return Seen({"result 0": torch.full((4,), value, dtype=torch.float64)})
 
-    bounds = Bounds(nudged=seen(1 + 1e-12))
+    bounds = Bounds(nudged=(seen(1), seen(1 + 1e-12)))
     assert not difference(seen(1), seen(1 - 2.5e-12), bounds)
     assert "off by" in difference(seen(1), seen(1 - 4e-12), bounds)
 
@@ -76,7 +76,7 @@ def test_samples_that_only_gradients_have_are_widened():
 
 def test_gradients_handed_in_are_nudged_too():
     """Where a gradient cancels, one unit in its operands is all that rounding shows: nudged inputs did not move it."""
-    nudged_case = nudged(Case("softmax", "float64", 2))
+    nudged_case = nudged(Case("softmax", "float64", 2), 0)
     assert nudged_case is not None
     ones = torch.ones(4, dtype=torch.float64)
     off = (nudged_case.handed_in(ones) - ones).abs()

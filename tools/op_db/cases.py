@@ -82,12 +82,12 @@ def widened(case: Case) -> Program | None:
     return Program(same.function, tuple(map(_with_grad_of, map(wide, same.tensors), narrow.tensors)))
 
 
-def nudged(case: Case) -> Program | None:
+def nudged(case: Case, seed: int) -> Program | None:
     """The same sample with each rounded input off by one unit of rounding, up or down at random; None without one."""
     given = program(case)
     if given is None:
         return None
-    torch.manual_seed(3)
+    torch.manual_seed(seed)
     return Program(given.function, tuple(map(_with_grad_of, map(_nudge, given.tensors), given.tensors)), _nudge)
 
 
