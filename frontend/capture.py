@@ -1,7 +1,8 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
 All that is private in `torch._functorch` is touched here, what is private of transforms in
-`frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`. The facts are restated in
+`frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops' kernels in
+`frontend/trace/python_kernels.py`. The facts are restated in
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
@@ -19,7 +20,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_tracked
-from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.decompose.table import decided, decompositions
 from dovetail.frontend.dynamo.assertions import keep_assertions
 from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
@@ -37,6 +38,7 @@ from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_argum
 from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
+from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
 
 GraphBreak = DataDependentOutputException
@@ -72,7 +74,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     primals = tuple(independent(mode, inputs))
     with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
-        with _refusing("PyTorch can't trace it"), branch_gradients():
+        with _refusing("PyTorch can't trace it"), branch_gradients(), without_python_kernels(decided()):
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
         if function.refusals:
             raise UnsupportedError(function.refusals[0])

@@ -132,7 +132,8 @@ class Capture:
         convention: the wrapper subclasses around inputs and results.
         frees: for each tensor that leaves the call, the groups of what eager saved that a backward from it frees.
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
-        operand_strides: for nodes whose ops may see them, those of the arguments in eager, in the order of the schema.
+        operand_strides: by the name of a node whose op may see them, those of its arguments in eager, in the order of
+            the schema.
     """
 
     graph: torch.fx.Graph
@@ -148,4 +149,4 @@ class Capture:
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
     neighbours: tuple[tuple[int, ...], ...] = ()
-    operand_strides: Mapping[torch.fx.Node, tuple[Stated, ...]] = field(default_factory=dict)
+    operand_strides: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)

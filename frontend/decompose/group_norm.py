@@ -1,5 +1,7 @@
 """Group normalization from simpler ops: torch-mlir's own form adds up a group one number after the other."""
 
+import math
+
 import torch
 
 
@@ -22,7 +24,10 @@ def group_norm(
     if value.numel() == 0 or not value.is_contiguous() or any(each.dtype is not torch.float32 for each in given):
         return NotImplemented
     grouped = value.reshape(batch, groups, channels // groups * pixels)
-    mean = grouped.mean(2, keepdim=True)
+    # The sum of some of the largest numbers is none of float32; that of numbers so much smaller is.
+    count = grouped.size(2)
+    scale = 2.0 ** -math.ceil(math.log2(count))
+    mean = (grouped * scale).sum(2, keepdim=True) / (count * scale)
     centred = grouped - mean
     reciprocal = ((centred * centred).mean(2, keepdim=True) + eps).rsqrt()
     normal = (centred * reciprocal).reshape(batch, channels, pixels)

@@ -11,6 +11,7 @@ import torch
 
 from dovetail.frontend.decompose.comparisons import COMPARISONS
 from dovetail.frontend.decompose.gradients import GRADIENTS
+from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
 from dovetail.frontend.decompose.variance import VARIANCES
 
 aten = torch.ops.aten
@@ -28,18 +29,19 @@ def unfused_multiply_add(left: torch.Tensor, right: torch.Tensor, addend: torch.
 
 
 # IREE's maximum, minimum and clamp drop NaN. `NotImplemented` keeps the op: on integers it is right.
+# Of two zeros, eager's vectors give the second.
 
 
 def _maximum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     if not torch.result_type(left, right).is_floating_point:
         return NotImplemented
-    return torch.where((left >= right) | left.isnan(), left, right)
+    return torch.where((left > right) | left.isnan(), left, right)
 
 
 def _minimum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     if not torch.result_type(left, right).is_floating_point:
         return NotImplemented
-    return torch.where((left <= right) | left.isnan(), left, right)
+    return torch.where((left < right) | left.isnan(), left, right)
 
 
 def _fmax(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -235,6 +237,24 @@ def _elu(value: torch.Tensor, alpha: float = 1, scale: float = 1, input_scale: f
     return torch.where(wide > 0, wide * scale, negative).to(value.dtype)
 
 
+def _softshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
+    """A zero without a sign, as the vectors of eager's kernel give it."""
+    if not value.is_floating_point():
+        return NotImplemented
+    moved = torch.where(value > lambd, value - lambd, torch.where(value < -lambd, value + lambd, 0.0))
+    return torch.where(value.isnan(), value, moved)
+
+
+def _hardshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
+    """PyTorch's form, whose gradient would be taken of its parts; here it is that of the op."""
+    return torch.where(value.abs() <= lambd, 0, value)
+
+
+def _shrink_backward(gradient: torch.Tensor, value: torch.Tensor, lambd: float) -> torch.Tensor:
+    """0 for NaN, as the vectors of eager's kernel give it."""
+    return torch.where((value > lambd) | (value < -lambd), gradient, 0.0)
+
+
 def _atanh(value: torch.Tensor) -> torch.Tensor:
     """IREE computes log((1 + x) / (1 - x)), which rounds small numbers away."""
     if value.dtype is not torch.float32:
@@ -247,14 +267,6 @@ def _hardsigmoid_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.
     if value.dtype is torch.float64:
         return NotImplemented
     return torch.where((value > -3) & (value < 3), gradient * (1 / 6), 0.0)
-
-
-def _soft_margin_loss_backward(
-    gradient: torch.Tensor, value: torch.Tensor, target: torch.Tensor, reduction: int
-) -> torch.Tensor:
-    """PyTorch's decomposition subtracts 1 from a sigmoid that may be nearly 1."""
-    result = target * gradient * -torch.sigmoid(-target * value)
-    return result / value.numel() if reduction == 1 else result
 
 
 def _batch_norm_with_update_functional(value: torch.Tensor, *given) -> tuple[torch.Tensor, ...]:
@@ -321,10 +333,14 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.linalg_vector_norm.default: _vector_norm,
     **VARIANCES,
     **GRADIENTS,
+    **LOSS_GRADIENTS,
     aten.elu.default: _elu,
+    aten.softshrink.default: _softshrink,
+    aten.hardshrink.default: _hardshrink,
+    aten.softshrink_backward.default: _shrink_backward,
+    aten.hardshrink_backward.default: _shrink_backward,
     aten.atanh.default: _atanh,
     aten.hardsigmoid_backward.default: _hardsigmoid_backward,
-    aten.soft_margin_loss_backward.default: _soft_margin_loss_backward,
     aten._batch_norm_with_update_functional.default: _batch_norm_with_update_functional,
     aten.constant_pad_nd.default: _pad,
     aten.full.default: _full,

@@ -30,8 +30,12 @@ def _table() -> dict[torch._ops.OpOverload, Callable]:
     }
     table[aten.native_group_norm.default] = group_norm
     table[aten.native_layer_norm.default] = layer_norm
-    kept = {getattr(packet, name) for packet in _traced(Traced.WHOLE) for name in packet.overloads()}
-    return {overload: function for overload, function in table.items() if overload not in kept}
+    return {overload: function for overload, function in table.items() if overload not in _whole()}
+
+
+@cache
+def _whole() -> frozenset[torch._ops.OpOverload]:
+    return frozenset(getattr(packet, name) for packet in _traced(Traced.WHOLE) for name in packet.overloads())
 
 
 def decompositions() -> dict[torch._ops.OpOverload, Callable]:
@@ -39,3 +43,8 @@ def decompositions() -> dict[torch._ops.OpOverload, Callable]:
     # Dynamo defines this op when it first emits one, so it may come into being later than the rest of the table.
     fma = getattr(torch.ops.prims, "fma", None)
     return _table() if fma is None else {**_table(), fma.default: unfused_multiply_add}
+
+
+def decided() -> frozenset[torch._ops.OpOverload]:
+    """The overloads whose rows or replacements say how they are traced, whatever kernels in Python PyTorch has."""
+    return _whole().union(REPLACEMENTS)

@@ -21,6 +21,10 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
     count = math.prod(value.size(each) for each in dims)
     wide = value if value.dtype is torch.float64 else value.to(torch.float32)
     mean = wide.sum(dims, True, dtype=torch.float64) / float(count)
+    if value.dtype is torch.float64:
+        # What rounding left of the mean: that of equal numbers is none of them else.
+        rest = (wide - mean).sum(dims, True) / float(count)
+        mean = torch.where(mean.isfinite(), mean + rest, mean)
     centred = (wide - mean.to(wide.dtype)).to(torch.float64)
     return (centred * centred).sum(dims, True) / float(max(count - correction, 0)), mean
 

@@ -46,6 +46,11 @@ def signs_in_two_layouts(function) -> Facts:
     return {"strides": list(function(x, x.t().contiguous().t()).stride())}
 
 
+def loss_of_some_labels(function) -> Facts:
+    scores, labels = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
+    return {"loss": round(function(scores, labels).item(), 4)}
+
+
 def rest_and_detached(x):
     y = x * 2
     return y[1:], y.detach()
@@ -98,6 +103,12 @@ CASES = [
         "`torch.copysign(x, y)` with `x` laid out by rows and `y` by columns",
         torch.copysign,
         (signs_in_two_layouts,),
+    ),
+    Case(
+        "labels_after_the_last",
+        "`multilabel_margin_loss(scores, labels)`, with a label after the first -1",
+        torch.nn.functional.multilabel_margin_loss,
+        (loss_of_some_labels,),
     ),
     Case(
         "detached_sibling",

@@ -10,6 +10,8 @@ _convolution = partial(library, kernel="convolution", keeps_equality=False)
 _attention = partial(library, kernel="attention", keeps_equality=False)
 _indexing = partial(library, kernel="gather or scatter")
 _pooling = partial(library, kernel="pooling")
+_interpolation = partial(library, kernel="interpolation", traced=Traced.WHOLE)
+_margin_loss = partial(library, kernel="margin loss", traced=Traced.WHOLE, keeps_equality=False)
 _sorting = partial(library, kernel="sorting")
 _linear_algebra = partial(library, kernel="linear algebra", keeps_equality=False)
 
@@ -73,6 +75,30 @@ LIBRARY = (
     _pooling("avg_pool2d_backward", traced=Traced.WHOLE),
     _pooling("max_pool2d_with_indices", traced=Traced.WHOLE),
     _pooling("max_pool2d_with_indices_backward", traced=Traced.WHOLE),
+    _interpolation("upsample_bicubic2d", keeps_equality=False),
+    _interpolation("upsample_bicubic2d_backward", keeps_equality=False),
+    _interpolation("upsample_bilinear2d", keeps_equality=False),
+    _interpolation("upsample_bilinear2d_backward", keeps_equality=False),
+    _interpolation("upsample_linear1d", keeps_equality=False),
+    _interpolation("upsample_linear1d_backward", keeps_equality=False),
+    _interpolation("upsample_nearest1d", rounding=Rounding.NEVER),
+    _interpolation("upsample_nearest1d_backward", keeps_equality=False),
+    _interpolation("upsample_nearest2d", rounding=Rounding.NEVER),
+    _interpolation("upsample_nearest2d_backward", keeps_equality=False),
+    _interpolation("upsample_nearest3d", rounding=Rounding.NEVER),
+    _interpolation("upsample_nearest3d_backward", keeps_equality=False),
+    _interpolation("_upsample_nearest_exact1d", rounding=Rounding.NEVER),
+    _interpolation("_upsample_nearest_exact1d_backward", keeps_equality=False),
+    _interpolation("_upsample_nearest_exact2d", rounding=Rounding.NEVER),
+    _interpolation("_upsample_nearest_exact2d_backward", keeps_equality=False),
+    _interpolation("_upsample_nearest_exact3d", rounding=Rounding.NEVER),
+    _interpolation("_upsample_nearest_exact3d_backward", keeps_equality=False),
+    _interpolation("upsample_trilinear3d", keeps_equality=False),
+    _interpolation("upsample_trilinear3d_backward", keeps_equality=False),
+    _margin_loss("multi_margin_loss"),
+    _margin_loss("multi_margin_loss_backward"),
+    _margin_loss("multilabel_margin_loss_backward"),
+    _margin_loss("multilabel_margin_loss_forward"),
     _sorting("bucketize"),
     _sorting("kthvalue", rounding=Rounding.NEVER),
     _sorting("median", rounding=Rounding.NEVER),

@@ -134,8 +134,8 @@ ROWS = [
         """
             CHECK: torch.operator "torch.aten.logcumsumexp"(
             CHECK-SAME: dovetail.fallback, dovetail.reason = "no row in dialects/torch_facts/rows"
-            CHECK: torch.operator "torch.aten.index.Tensor"(
-            CHECK-SAME: dovetail.reason = "library kernel: gather or scatter"
+            CHECK: torch.operator "torch.aten._upsample_nearest_exact2d"(
+            CHECK-SAME: dovetail.reason = "library kernel: interpolation"
         """,
         Malformed(
             r'dovetail.fallback, dovetail.reason = "no row in dialects/torch_facts/rows", ',

@@ -1,0 +1,53 @@
+"""Which element types a decomposition of ours computes in, where PyTorch has one for the others."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch._decomp import get_decompositions
+
+_FULL = (torch.float32, torch.float64)
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def in_full_precision(table: dict[torch._ops.OpOverload, Callable]) -> dict[torch._ops.OpOverload, Callable]:
+    """`table` for float32 and float64, as far as it goes; else PyTorch's decompositions, which round as eager does."""
+    return {overload: _in_full_precision(overload, ours) for overload, ours in table.items()}
+
+
+def in_any_precision(table: dict[torch._ops.OpOverload, Callable]) -> dict[torch._ops.OpOverload, Callable]:
+    """`table` for floating-point numbers, in half precision in float32: of ops that eager, too, rounds once."""
+    return {overload: _in_any_precision(overload, ours) for overload, ours in table.items()}
+
+
+def _in_full_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callable:
+    by_pytorch = get_decompositions([overload])[overload]
+
+    def decomposed(*given):
+        is_empty = any(each.numel() == 0 for each in given if isinstance(each, torch.Tensor))
+        found = ours(*given) if _dtype(given) in _FULL and not is_empty else NotImplemented
+        return by_pytorch(*given) if found is NotImplemented else found
+
+    return decomposed
+
+
+def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callable:
+    by_pytorch = get_decompositions([overload])[overload]
+
+    def decomposed(*given):
+        dtype = _dtype(given)
+        if dtype in _HALVES:
+            wide = (each.to(torch.float32) if isinstance(each, torch.Tensor) else each for each in given)
+            return ours(*wide).to(dtype)
+        return ours(*given) if dtype in _FULL else by_pytorch(*given)
+
+    return decomposed
+
+
+def _dtype(given: Sequence) -> torch.dtype | None:
+    """The element type that all tensors among `given` have, and that is named there, if it is one."""
+    dtypes = {each.dtype if isinstance(each, torch.Tensor) else each for each in given if _has_dtype(each)}
+    return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _has_dtype(given) -> bool:
+    return isinstance(given, torch.Tensor | torch.dtype)
