@@ -10,6 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import argument_facts, numbers, result_facts
 
 
@@ -85,7 +86,7 @@ def _numbers(facts: ir.DictAttr | None, name: str) -> frozenset[int] | None:
 
 
 def _integer(number: int | None) -> ir.Attribute | None:
-    return None if number is None else ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    return None if number is None else i64(number)
 
 
 def _array(of: Iterable[int] | None) -> ir.Attribute | None:

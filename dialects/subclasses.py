@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ARGUMENTS, RESULTS
+from dovetail.dialects.dovetail.build import i64
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _check_positions(name: str, entries: Sequence, count: int) -> None:
 def _attribute(value) -> ir.Attribute:
     match value:
         case int():
-            return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+            return i64(value)
         case str():
             return ir.StringAttr.get(value)
         case tuple():

@@ -16,6 +16,7 @@ from dovetail.dialects.attributes import (
     TRACKED,
     WATCHED,
 )
+from dovetail.dialects.dovetail.build import i64
 from dovetail.frontend.records import Capture, Input, Owned
 
 
@@ -49,17 +50,17 @@ def guarded(argument: Input, capture: Capture) -> ir.DictAttr:
     place = capture.inputs.index(argument)
     for number, group in enumerate(capture.groups):
         if place in group.members:
-            attributes[GROUP] = integer(number)
+            attributes[GROUP] = i64(number)
             member = group.members.index(place)
             facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
-            attributes |= {name: integer(numbers[member]) for name, numbers in facts.items()}
+            attributes |= {name: i64(numbers[member]) for name, numbers in facts.items()}
     if argument.mutation is not None and argument.mutation.mode == "tracked":
         attributes[TRACKED] = ir.UnitAttr.get()
     if _counts_versions(argument, capture):
         near = (number for number, members in enumerate(capture.neighbours) if place in members)
-        attributes[APART] = integer(next(near, len(capture.neighbours) + place))
+        attributes[APART] = i64(next(near, len(capture.neighbours) + place))
     if capture.fixes_offsets:
-        attributes[OFFSET] = integer(int(argument.node.meta["val"].storage_offset()))
+        attributes[OFFSET] = i64(int(argument.node.meta["val"].storage_offset()))
     return ir.DictAttr.get(attributes)
 
 
@@ -68,8 +69,3 @@ def _counts_versions(argument: Input, capture: Capture) -> bool:
     is_concerned = bool(argument.watched) or argument.mutation is not None
     is_watched = any(each.watched for each in capture.inputs)
     return is_concerned and is_watched and argument.node.meta["val"].numel() > 0
-
-
-def integer(value: int) -> ir.IntegerAttr:
-    """A 64 bit number."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -13,6 +13,7 @@ from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.attributes import BASE, FREES, LEVEL, MUTATED, ONCE, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.dovetail.ops.read import read
@@ -22,12 +23,13 @@ from dovetail.dialects.dovetail.ops.tangent import tangent
 from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
-from dovetail.frontend.to_ir.argument_facts import guarded, integer, reached, stated, watched
+from dovetail.frontend.to_ir.argument_facts import guarded, reached, stated, watched
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 
 
@@ -72,7 +74,7 @@ class _Joint:
 
     def build(self) -> None:
         calls = self.capture.graph.nodes
-        backward = _dependents(self.capture.tangents)
+        backward = reachable(self.capture.tangents, lambda node: node.users)
         with ir.InsertionPoint(self.block):
             self._guard()
             self._bind_arguments()
@@ -101,7 +103,7 @@ class _Joint:
         with ir.InsertionPoint(self.func):
             guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
         set_role(guard, Role.GUARD)
-        guard.attributes[MUTATED] = integer(len(mutated))
+        guard.attributes[MUTATED] = i64(len(mutated))
         attributes = [guarded(argument, self.capture) for argument, _ in checked]
         guard.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
         func.CallOp([], "guard", refs)
@@ -236,25 +238,13 @@ def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
     return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
 
 
-def _dependents(roots: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
-    """Every node that is reached from `roots`, them included."""
-    reached: set[torch.fx.Node] = set()
-    pending = list(roots)
-    while pending:
-        node = pending.pop()
-        if node not in reached:
-            reached.add(node)
-            pending.extend(node.users)
-    return reached
-
-
 def _attribute(value) -> ir.Attribute:
     """A view function's argument as an attribute: integers, booleans, floats, dtypes (by name) and lists of them."""
     match value:
         case bool():
             return ir.BoolAttr.get(value)
         case int():
-            return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+            return i64(value)
         case float():
             return ir.FloatAttr.get_f64(value)
         case torch.dtype():

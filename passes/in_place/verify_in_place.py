@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import may_share
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, body, made_by, of_class, producer, referred, role, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
@@ -135,9 +136,4 @@ def broken_update(region: func.FuncOp, memory: ir.Value, proof: str) -> Iterator
 
 def _reached(loads: list[ir.Operation]) -> set[ir.Operation]:
     """The stores of what depends on one of `loads`."""
-    seen, pending = set(loads), list(loads)
-    while pending:
-        more = set(users(*pending.pop().results)) - seen
-        pending.extend(more)
-        seen |= more
-    return {op for op in seen if op.name == STORE}
+    return {op for op in reachable(loads, lambda op: users(*op.results)) if op.name == STORE}

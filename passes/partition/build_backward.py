@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import TANGENT_OF
 from dovetail.dialects.dovetail import GradientOp, OwnOp, TangentOp
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Role, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
@@ -24,7 +25,7 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
     facts: list[dict[str, ir.Attribute]] = [{}] * len(saved)
     for node in tangents:
         tied = places[node.operands[0]]
-        facts.append({TANGENT_OF: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), tied)})
+        facts.append({TANGENT_OF: i64(tied)})
     backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
     values = dict(zip(taken, backward.add_entry_block().arguments, strict=True))
     gradients = {graph.numbers[each.of]: each.value for each in (graph.nodes[i].view for i in graph.of(GradientOp))}

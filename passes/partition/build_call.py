@@ -27,6 +27,7 @@ from dovetail.dialects.dovetail import (
     ViewOp,
     WriteOp,
 )
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.detach import detach
 from dovetail.dialects.reading import Role, set_role
 from dovetail.passes.partition.halves import Halves
@@ -51,7 +52,7 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
     for argument, versions in memory.moves().items() if any(WATCHED in each for each in facts) else ():
         if versions:
-            facts[argument][VERSIONS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
+            facts[argument][VERSIONS] = i64(versions)
     if any(facts):
         apply.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dovetail.dialects.attributes import IN_BACKWARD
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
+from dovetail.dialects.reachable import reachable
 from dovetail.passes.partition.joint_graph import JointGraph
 
 
@@ -84,21 +85,16 @@ class Halves:
     def recomputed(self, saved: Sequence[int]) -> list[int]:
         """The nodes of `@backward`, in order: its own, and those that bridge from the `saved` values."""
         nodes, kept = self.graph.nodes, set(saved)
-        found: set[int] = set()
-        pending = self._roots()
-        while pending:
-            index = pending.pop()
-            if index in found:
-                continue
-            found.add(index)
-            if isinstance(nodes[index].view, TangentOp):
-                continue
-            producers = (self.graph.producers[value] for value in nodes[index].operands if value not in kept)
-            pending.extend(producer for producer in producers if producer is not None)
+
+        def needed(index: int) -> list[int]:
+            values = () if isinstance(nodes[index].view, TangentOp) else nodes[index].operands
+            producers = (self.graph.producers[value] for value in values if value not in kept)
+            return [producer for producer in producers if producer is not None]
+
         skipped = (GradientOp, TangentOp, OwnOp)
         return [
             index
-            for index in sorted(found)
+            for index in sorted(reachable(self._roots(), needed))
             if not nodes[index].is_constant and not isinstance(nodes[index].view, skipped)
         ]
 

@@ -10,6 +10,7 @@ from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.pinned import is_pinned
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.rewriting.cloning import clone
@@ -88,14 +89,7 @@ class JointGraph:
 
     def ancestors(self, roots: Iterable[int]) -> set[int]:
         """The nodes `roots` and every node that they need."""
-        found: set[int] = set()
-        pending = list(roots)
-        while pending:
-            index = pending.pop()
-            if index not in found:
-                found.add(index)
-                pending.extend(self.operand_nodes(index))
-        return found
+        return reachable(roots, self.operand_nodes)
 
     def clone(self, indices: Iterable[int], values: dict[ir.Value, ir.Value]) -> None:
         """Clones nodes, in the order given, at the insertion point; `values` goes from the joint's to the clone's.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy
 from ortools.graph.python.max_flow import SimpleMaxFlow
 
+from dovetail.dialects.reachable import reachable
 from dovetail.passes.base import fail
 from dovetail.passes.partition.joint_graph import JointGraph
 
@@ -43,14 +44,12 @@ class RecomputeNetwork:
 
     def _walk(self, recompute: Sequence[Cost]) -> list[int]:
         producers = (self.graph.producers[value] for value in self.needed)
-        pending = [producer for producer in producers if producer is not None]
-        seen: set[int] = set()
-        while pending:
-            index = pending.pop()
-            if index not in seen:
-                seen.add(index)
-                pending.extend(() if recompute[index] is None else self.graph.operand_nodes(index))
-        return sorted(seen)
+        roots = [producer for producer in producers if producer is not None]
+
+        def operands(index: int) -> Sequence[int]:
+            return () if recompute[index] is None else self.graph.operand_nodes(index)
+
+        return sorted(reachable(roots, operands))
 
     def _uses(
         self, places: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]

@@ -10,6 +10,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import (
     Module,
     Role,
@@ -86,21 +87,9 @@ def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
 
 def _beside_library_call(call: ir.Operation) -> bool:
     """Whether a library call computes an operand of `call` or uses a result, directly or through views."""
-    pending = list(operand_ops(call))
-    using = users(*call.results)
-    while pending:
-        op = pending.pop()
-        if _is_library_call(op):
-            return True
-        if is_view(op):
-            pending.extend(operand_ops(op))
-    while using:
-        op = using.pop()
-        if _is_library_call(op):
-            return True
-        if is_view(op):
-            using += users(*op.results)
-    return False
+    before = reachable(operand_ops(call), lambda op: operand_ops(op) if is_view(op) else ())
+    behind = reachable(users(*call.results), lambda op: users(*op.results) if is_view(op) else ())
+    return any(map(_is_library_call, before | behind))
 
 
 def _is_library_call(op: ir.Operation) -> bool:

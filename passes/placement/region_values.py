@@ -1,22 +1,20 @@
 """What goes into a region and comes out of it: the views that move inside, its inputs and its outputs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 
+from dovetail.dialects.reachable import reachable
 from dovetail.passes.placement.placed_graph import PlacedGraph
 
 
 def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
     """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot."""
-    inside = set(computed)
-    pending = list(inside)
-    while pending:
-        for producer in graph.producers[pending.pop()]:
-            if graph.placement[producer] == "view" and producer not in inside and graph.compiles[producer]:
-                inside.add(producer)
-                pending.append(producer)
-    return sorted(inside)
+
+    def views(number: int) -> Iterator[int]:
+        return (each for each in graph.producers[number] if graph.placement[each] == "view" and graph.compiles[each])
+
+    return sorted(reachable(computed, views))
 
 
 def inputs_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:

@@ -1,11 +1,12 @@
 """How `split-region` divides a region's operations in two."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import body, operand_ops, producer
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
@@ -70,26 +71,18 @@ def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -
 
 def _computed_by(store: ir.Operation) -> set[ir.Operation]:
     """The work that computes what is stored, through views."""
-    found: set[ir.Operation] = set()
-    pending = list(operand_ops(store))
-    while pending:
-        op = pending.pop()
-        if is_work(op):
-            found.add(op)
-        else:
-            pending.extend(operand_ops(op))
-    return found
+    met = reachable(operand_ops(store), lambda op: () if is_work(op) else operand_ops(op))
+    return {op for op in met if is_work(op)}
 
 
 def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tuple[ir.Value, ...] = ()) -> Part:
     """`chosen`, with what they and `crossing` read through: views are cloned to both sides."""
-    inside = set(chosen)
-    pending = [*chosen, *(value.owner.operation for value in crossing)]
-    while pending:
-        for op in operand_ops(pending.pop()):
-            if op not in inside and kind(op) is Kind.VIEW:
-                inside.add(op)
-                pending.append(op)
+
+    def views(op: ir.Operation) -> Iterator[ir.Operation]:
+        return (each for each in operand_ops(op) if kind(each) is Kind.VIEW)
+
+    crossed = (each for value in crossing for each in views(value.owner.operation))
+    inside = reachable([*chosen, *crossed], views)
     ordered = tuple(op for op in ops if op in inside and not is_constant(op))
     produced = {result for op in ordered for result in op.results}
     needed = (value for op in ordered for value in op.operands if value not in produced)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import operand_ops, producer
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.ops import is_constant
@@ -38,14 +39,7 @@ def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
 
 def ancestors(roots: Iterable[ir.Operation]) -> set[ir.Operation]:
     """`roots` and every operation that they need, in the same block."""
-    found: set[ir.Operation] = set()
-    pending = list(roots)
-    while pending:
-        op = pending.pop()
-        if op not in found:
-            found.add(op)
-            pending.extend(operand_ops(op))
-    return found
+    return reachable(roots, operand_ops)
 
 
 def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mapping[str, ir.Attribute | None]]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import row
@@ -57,7 +58,7 @@ def constant(value: float) -> ir.Value:
     if isinstance(value, bool):
         name, attribute = "bool", ir.BoolAttr.get(value)
     elif isinstance(value, int):
-        name, attribute = "int", ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        name, attribute = "int", i64(value)
     else:
         name, attribute = "float", ir.FloatAttr.get(ir.F64Type.get(), value)
     return ir.Operation.create(

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64_array
+from dovetail.dialects.dovetail.build import create, i64, i64_array
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -44,8 +44,7 @@ class SetMetadataOp(VerifiedOp, name="set_metadata", traits=[Writes]):
 
 def set_metadata(ref, size: Sequence[int], stride: Sequence[int], offset: int, versions: int = 1) -> SetMetadataOp:
     """Builds the change of `ref`'s sizes and strides; `offset` is relative to its present storage offset."""
-    i64 = ir.IntegerType.get_signless(64)
-    attributes = {"offset": ir.IntegerAttr.get(i64, offset), "size": i64_array(size), "stride": i64_array(stride)}
+    attributes = {"offset": i64(offset), "size": i64_array(size), "stride": i64_array(stride)}
     if versions > 1:
-        attributes["versions"] = ir.IntegerAttr.get(i64, versions)
+        attributes["versions"] = i64(versions)
     return create(SetMetadataOp, [ref], attributes, [])

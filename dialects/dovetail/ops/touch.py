@@ -4,6 +4,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -29,4 +30,4 @@ class TouchOp(VerifiedOp, name="touch", traits=[Writes]):
 
 def touch(ref, versions: int) -> TouchOp:
     """Builds the move of `ref`'s version counter."""
-    return TouchOp(ref, ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions))
+    return TouchOp(ref, i64(versions))

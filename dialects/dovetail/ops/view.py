@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
+from dovetail.dialects.dovetail.build import create, i64
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
@@ -59,8 +59,7 @@ def view(
     grad_mode: bool | None = None,
 ) -> ViewOp:
     """Builds the alias that `callee` makes of `ref`."""
-    index_attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), index)
-    attributes = {"args": ir.ArrayAttr.get(list(args)), "callee": ir.StringAttr.get(callee), "index": index_attribute}
+    attributes = {"args": ir.ArrayAttr.get(list(args)), "callee": ir.StringAttr.get(callee), "index": i64(index)}
     if grad_mode is not None:
         attributes["grad_mode"] = ir.BoolAttr.get(grad_mode)
     return create(ViewOp, [ref], attributes, [view_type])

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -52,5 +53,5 @@ def write(value, ref, mode: str, versions: int = 1) -> WriteOp:
     """Builds a write of `value` into `ref`; `mode` is one of `MODES`, `versions` as `WriteOp` says."""
     made = WriteOp(value, ref, ir.StringAttr.get(mode))
     if versions > 1:
-        made.attributes["versions"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), versions)
+        made.attributes["versions"] = i64(versions)
     return made
