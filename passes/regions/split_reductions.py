@@ -6,8 +6,10 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, with_dtype, with_shape
+from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, integers, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
@@ -15,17 +17,7 @@ from dovetail.passes.rewriting.slices import Slice
 
 _SUM = "torch.aten.sum.dim_IntList"
 _MEAN = "torch.aten.mean.dim"
-
-
-_IN_A_ROW = 32
-"""How many rows the code may add one after the other. The rounding error grows with the root of it, and with this one
-stays below three times that of ATen's sums, which are in cascades."""
-
-_IN_A_LANE = 64
-"""The same for neighbours in memory, in each lane of a vector: the last steps are between lanes."""
-
-_VECTOR_BYTES = 64
-"""Neighbours are added up by vectors where their number is a multiple of a vector's."""
+_NEG = "torch.aten.neg"
 
 
 @dataclass(frozen=True)
@@ -36,6 +28,9 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
     dimension is split by a divisor of its size. float32 is added up in float64 instead where no divisor gives good
     code, and in rows of neighbours: blocks would keep IREE from computing a softmax or a norm in one go. The last block
     of float64 is shorter if it must.
+
+    Numbers are negated after their sum: IREE makes a subtraction of the two, which no vectors compute. Nor do they add
+    up neighbours of a permuted tensor, or products that IREE takes for one of matrices: these count as rows.
 
     Before:  `%1 = torch.aten.sum.dim_IntList %0, [0]` of `[4096]`
     After:   `%1 = reshape %0, [8, 512]; %2 = sum %1, [1]; %3 = sum %2, [0]`
@@ -71,30 +66,22 @@ def _long(op: ir.Operation) -> list[int] | None:
         if given is None:
             return None
         dims = sorted(dim % rank for dim in given) or dims
-    return dims if prod(source.shape[dim] for dim in dims) > _most(source, dims) else None
-
-
-def _most(info: TensorInfo, dims: Sequence[int]) -> int:
-    """How many numbers of the dimensions `dims` may be added up at once."""
-    lanes = _lanes(info, dims)
-    return lanes * (_IN_A_LANE if lanes > 1 else _IN_A_ROW)
-
-
-def _lanes(info: TensorInfo, dims: Sequence[int]) -> int:
-    """How many numbers of the dimensions `dims` the code adds up at once."""
-    lanes = _VECTOR_BYTES // info.itemsize
-    return lanes if _innermost(info) in dims and info.shape[_innermost(info)] % lanes == 0 else 1
-
-
-def _innermost(info: TensorInfo) -> int:
-    return max((dim for dim, size in enumerate(info.shape) if size > 1), default=0)
+    count = prod(source.shape[dim] for dim in dims)
+    is_negated = count > IN_A_ROW and made_by(op.operands[0], _NEG) is not None
+    return dims if is_negated or count > most_of(op.operands[0], dims) else None
 
 
 def _summed(value: ir.Value, dims: list[int]) -> ir.Value:
     """`value` without its dimensions `dims`, which are added up."""
+    negation = made_by(value, _NEG)
+    if negation is not None:
+        total = _summed(negation.operands[0], dims)
+        # 0 less the sum: of zeros it is 0, as the sum of negated ones.
+        return create("torch.aten.rsub.Scalar", [total, constant(0), constant(1)], total.type)
     info = require_tensor_info(value.type)
-    keeps_several = any(size > 1 for dim, size in enumerate(info.shape) if dim not in dims)
-    if info.dtype == "float32" and keeps_several and _innermost(info) in dims:
+    if prod(info.shape[dim] for dim in dims) <= most_of(value, dims):
+        return _added(value, dims)
+    if info.dtype == "float32" and keeps_several(info, dims) and innermost(info) in dims:
         return _wide(value, dims)
     return _in_blocks(value, dims)
 
@@ -106,7 +93,7 @@ def _wide(value: ir.Value, dims: list[int]) -> ir.Value:
 def _in_blocks(value: ir.Value, dims: list[int]) -> ir.Value:
     """Adds up the innermost of `dims` first, as many numbers as may be, and goes on with what that gives."""
     info = require_tensor_info(value.type)
-    lanes, most = _lanes(info, dims), _most(info, dims)
+    lanes, most = lanes_of(value, dims), most_of(value, dims)
     whole: list[int] = []
     numbers = 1
     while len(whole) < len(dims) and numbers * info.shape[dims[-1 - len(whole)]] <= most:
@@ -119,7 +106,7 @@ def _in_blocks(value: ir.Value, dims: list[int]) -> ir.Value:
     if longest < 2:
         return _in_blocks(_added(value, whole), rest)
     block = _divisor(info.shape[rest[-1]], longest, 1 if whole else lanes)
-    if info.dtype == "float32" and (block is None or (lanes == 1 and _innermost(info) in dims)):
+    if info.dtype == "float32" and (block is None or (lanes == 1 and innermost(info) in dims)):
         return _wide(value, dims)
     return _split(value, rest, whole, block or longest)
 

@@ -26,3 +26,16 @@ def test_error_is_near_that_of_aten(name, shape, dim):
 def test_doubles_are_added_up_in_blocks():
     """float64 has no wider type to add up in."""
     assert check_large(LargeCase("sum", (1_000_003,), None, torch.float64), target_for_cpu("host")) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: (-x).sum(1), lambda x: (x.t() * 2).sum(1), lambda x: (x * x[0]).sum(1)],
+    ids=["negated", "turned", "contraction"],
+)
+def test_neighbours_are_not_added_up_one_by_one(function):
+    """Numbers that grow slowly are rounded alike: sums of 1024 were off by 64, 114 and 12 epsilons."""
+    x = (torch.arange(1.0, 2**20 + 1) / 2**20 + 5).view(1024, 1024)
+    right = function(x.double())
+    actual = torch.compile(function, backend="dovetail")(x)
+    assert ((actual - right).abs() / right.abs()).max() < 3 * torch.finfo(torch.float32).eps
