@@ -2,7 +2,7 @@
 
 All that is private in `torch._functorch` is touched here, what is private of transforms in
 `frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops' kernels in
-`frontend/trace/python_kernels.py`. The facts are restated in
+`frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradients.py`. The facts are restated in
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
@@ -38,6 +38,7 @@ from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_argum
 from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
+from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
 
@@ -74,7 +75,8 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     mode = FakeTensorMode(shape_env=ShapeEnv())
     primals = tuple(independent(mode, inputs))
     with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
-        with _refusing("PyTorch can't trace it"), branch_gradients(), without_python_kernels(decided()):
+        kernels = without_python_kernels(decided()), extremum_gradients()
+        with _refusing("PyTorch can't trace it"), branch_gradients(), kernels[0], kernels[1]:
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
         if function.refusals:
             raise UnsupportedError(function.refusals[0])
