@@ -107,7 +107,11 @@ USES = "dovetail.uses"
 combined with."""
 
 TANGENT_OF = "dovetail.tangent_of"
-"""Arguments of `@backward`: the number of the result of `@apply` that it is the gradient of."""
+"""Arguments of `@backward` and of `@layouts`: the number of the result of `@apply` that it is the gradient of."""
+
+FOLLOWED = "dovetail.followed"
+"""Arguments of `@backward` that are tangents: operands lie as it does, so it comes as autograd gives it, not as its
+type says (decision 35)."""
 
 DONATED = "dovetail.donated"
 """Arguments of `@backward`, after `plan-memory`: it may be overwritten; who needs it afterwards passes a copy."""
@@ -125,7 +129,8 @@ FALLBACK = "dovetail.fallback"
 
 STRIDES = "dovetail.strides"
 """Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
-it. A list has an array of them; unit stands for what is no value (decision 24)."""
+it (decision 24), or where these hang on how tangents lie, the number of the result of `@layouts` that lies so (decision
+35). A list has an array of them; unit stands for what is no value."""
 
 RECOMPUTE = "dovetail.recompute"
 """Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""

@@ -1,21 +1,33 @@
 """`dovetail.strides`: how an op wants its operands to lie in memory, where that may make a difference.
 
 Values have no memory, so passes may drop a copy that lays a tensor out anew. What sees memory, or may see it, says
-itself what it is given: the strides, in elements, that eager gives it.
+itself what it is given: the strides, in elements, that eager gives it. In the backward these may hang on how the
+caller's gradients lie; then it says which result of `@layouts` tells them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import is_value_type, tensor_info
 
 Strides = tuple[int, ...]
-Stated = Strides | tuple["Stated", ...] | None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The strides of a result of `@layouts`, by its number."""
+
+    number: int
+
+
+Stated = Strides | Followed | tuple["Stated", ...] | None
 
 
 def is_opaque(op: ir.Operation) -> bool:
@@ -42,6 +54,19 @@ def stated_strides(op: ir.Operation) -> list[ir.Attribute | None]:
     return [None if isinstance(each, ir.UnitAttr) else each for each in ir.ArrayAttr(op.attributes[STRIDES])]
 
 
+def followed(op: ir.Operation) -> set[int]:
+    """The results of `@layouts` that operands of `op` lie as, by number."""
+    return set(_numbers(op.attributes[STRIDES])) if STRIDES in op.attributes else set()
+
+
+def _numbers(entry: ir.Attribute) -> Iterator[int]:
+    if isinstance(entry, ir.IntegerAttr):
+        yield entry.value
+    elif isinstance(entry, ir.ArrayAttr):
+        for each in entry:
+            yield from _numbers(each)
+
+
 def broken_statement(op: ir.Operation) -> str:
     """What is wrong with what `op` states, in a verifier's words; "" if nothing is."""
     if STRIDES not in op.attributes:
@@ -58,6 +83,8 @@ def broken_statement(op: ir.Operation) -> str:
 def _entry(stated: Stated) -> ir.Attribute:
     if stated is None:
         return ir.UnitAttr.get()
+    if isinstance(stated, Followed):
+        return i64(stated.number)
     if any(not isinstance(each, int) for each in stated):
         return strides_attribute(stated)  # type: ignore[arg-type]  # mypy does not see that a tuple of None is none of int
     return ir.DenseI64ArrayAttr.get(stated)
@@ -70,6 +97,8 @@ def _fits(entry: ir.Attribute, value: ir.Value) -> bool:
         parts = list(value.owner.operation.operands)
         is_whole = isinstance(entry, ir.ArrayAttr) and len(entry) == len(parts)
         return is_whole and all(_fits(each, part) for each, part in zip(entry, parts, strict=True))
+    if isinstance(entry, ir.IntegerAttr):
+        return entry.value >= 0
     info = tensor_info(value.type)
     is_array = isinstance(entry, ir.DenseI64ArrayAttr)
     return is_array and info is not None and len(entry) == len(info.shape) and all(each >= 0 for each in entry)

@@ -27,9 +27,10 @@ class Role(Enum):
     REGION = "region"  # compiled as one unit
     SUBGRAPH = "subgraph"  # a branch, a condition or a loop's body, which control flow runs
     PLAN = "plan"  # what a region launches
+    LAYOUTS = "layouts"  # how operands of the backward lie, by how tangents do: run on tensors without memory
 
 
-SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD)
+SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD, Role.LAYOUTS)
 """Roles that one function of a module can have."""
 COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
 """Roles of functions that compute: their ops are placed, and from then on the host schedules them."""

@@ -17,7 +17,7 @@ def account(module: ir.Module, stats: Stats) -> None:
     stats.graphs += 1
     stats.regions += len(Module(module).regions)
     for function_op in module.body.operations:
-        for op in _operations(function_op):
+        for op in _operations(function_op) if role(function_op) is not Role.LAYOUTS else ():
             placement = _placement(op, role(function_op) is Role.REGION)
             if placement is None:
                 continue

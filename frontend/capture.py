@@ -6,9 +6,9 @@ All that is private in `torch._functorch` is touched here, what is private of tr
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch._functorch._aot_autograd import descriptors as aot
@@ -37,6 +37,7 @@ from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
 from dovetail.frontend.records import Capture, Input, Owned
 from dovetail.frontend.trace.alias_free import AliasFree
+from dovetail.frontend.trace.backward_layouts import Traced, backward_layouts
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.python_kernels import without_python_kernels
@@ -70,20 +71,27 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     check_histories(seen, static, groups, names)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
-    # Else FX removes unused random ops, and those after them draw other numbers than eager's.
-    # Dynamo's own tracing context remembers which sizes it wants symbolic.
+    graph, metadata = _traced(function, inputs, decompositions())
+    if function.refusals:
+        raise UnsupportedError(function.refusals[0])
+    check_metadata(metadata, names)
+    check_nodes(graph, inputs)
+    return _describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {})[0])
+
+
+def _traced(function: AliasFree, inputs: Sequence, table: dict) -> tuple[torch.fx.Graph, Any]:
+    """The joint graph of `function`, its ops decomposed by `table`, and what PyTorch says of it."""
     mode = FakeTensorMode(shape_env=ShapeEnv())
     primals = tuple(independent(mode, inputs))
-    with inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), ExitStack() as stack:
-        kernels = without_python_kernels(decided()), extremum_gradients()
-        with _refusing("PyTorch can't trace it"), branch_gradients(), kernels[0], kernels[1]:
-            exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=decompositions())
-        if function.refusals:
-            raise UnsupportedError(function.refusals[0])
-        graph = exported.graph_module.graph
-        check_metadata(exported._aot_state.fw_metadata, names)
-        check_nodes(graph, inputs)
-        return _describe(graph, names, inputs, static, run, seen, groups)
+    # Else FX removes unused random ops, and those after them draw other numbers than eager's.
+    # Dynamo's own tracing context remembers which sizes it wants symbolic.
+    contexts = inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), branch_gradients()
+    with ExitStack() as stack:
+        for context in (*contexts, extremum_gradients()):
+            stack.enter_context(context)
+        with _refusing("PyTorch can't trace it"), without_python_kernels(decided()):
+            exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=table)
+    return exported.graph_module.graph, exported._aot_state.fw_metadata
 
 
 @contextmanager
@@ -144,6 +152,7 @@ def _describe(
     run: EagerRun,
     seen: Observations,
     groups: tuple[AliasGroup, ...],
+    in_eager: Callable[[], torch.fx.Graph],
 ) -> Capture:
     """Ties every graph input and output to the fact that its descriptor states."""
     plain: dict[int, torch.fx.Node] = {}
@@ -202,6 +211,7 @@ def _describe(
         )
         for index, name in enumerate(names)
     )
+    operand_strides, layouts = backward_layouts(Traced(graph, tangents), lambda: _with_tangents(in_eager()))
     return Capture(
         graph,
         inputs,
@@ -216,5 +226,16 @@ def _describe(
         run.convention,
         seen.backward.frees,
         neighbours(values),
-        eager_operands(graph, run.operands),
+        eager_operands(graph, run.operands) | operand_strides,
+        layouts,
     )
+
+
+def _with_tangents(graph: torch.fx.Graph) -> Traced:
+    """A graph that was traced again, with its tangents."""
+    tangents: dict[int, torch.fx.Node] = {}
+    for node in graph.find_nodes(op="placeholder"):
+        match node.meta["desc"]:
+            case aot.TangentAOTInput(output=aot.PlainAOTOutput(idx=index)):
+                tangents[index] = node
+    return Traced(graph, tangents)

@@ -119,6 +119,19 @@ class Owned:
 
 
 @dataclass(frozen=True)
+class BackwardLayouts:
+    """What tells how operands in the backward lie: `results`, nodes of `graph`. An operand names one by its number.
+
+    `tangents` are the placeholders of the gradients, by the number of the tensor that leaves the call, on whose layouts
+    this hangs. What else the nodes take lies as it was traced.
+    """
+
+    graph: torch.fx.Graph
+    tangents: Mapping[int, torch.fx.Node]
+    results: tuple[torch.fx.Node, ...]
+
+
+@dataclass(frozen=True)
 class Capture:
     """The joint (or inference) graph of one Dynamo graph, functionalized, with everything the user may observe.
 
@@ -134,6 +147,7 @@ class Capture:
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
         operand_strides: by the name of a node whose op may see them, those of its arguments in eager, in the order of
             the schema.
+        layouts: what tells those of them in the backward that hang on tangents, None where none do.
     """
 
     graph: torch.fx.Graph
@@ -150,3 +164,4 @@ class Capture:
     frees: tuple[tuple[int, ...], ...] = ()
     neighbours: tuple[tuple[int, ...], ...] = ()
     operand_strides: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)
+    layouts: BackwardLayouts | None = None

@@ -16,9 +16,9 @@ def below_autograd(function: Callable) -> Callable:
     which was traced, must not be applied to the library calls again.
     """
 
-    def run(arguments: list):
+    def run(*arguments):
         with torch._C._AutoDispatchBelowADInplaceOrView(), torch._C._DisableAutocast():
-            return function(arguments)
+            return function(*arguments)
 
     return run
 

@@ -14,6 +14,7 @@ from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
 from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.read_border import read_border
+from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, unboxed
 from dovetail.runtime.read_guard import make_guard
@@ -34,12 +35,14 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     """
     found = Module(module)
     bindings: dict[str, Callable] = {}
+    layouts = read_layouts(found)
     sources: list[Source] = []
     written = of_class(body(found.call), WriteOp, TouchOp, SetMetadataOp)
     interrupted = Interrupted() if written else None
 
     def emit(name: str, helpers: Mapping[str, Callable] = HOST_HELPERS) -> Callable:
-        source = Emitter(found.functions[name], bindings, helpers).emit()
+        has_layouts = layouts is not None and name in found.of(Role.BACKWARD)
+        source = Emitter(found.functions[name], bindings, helpers, has_layouts).emit()
         sources.append(source)
         return source.load()
 
@@ -53,7 +56,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     for name, op in found.borders.items():
         forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
         halves = found.functions[forward], found.functions[backward]
-        facts = read_border(op, *halves)
+        facts = read_border(op, *halves, layouts)
         [call] = found.calls()[name]
         replay = Replay(call, *halves, found)
         partial = PartialBackward(module, halves[1], len(facts.saved), found)

@@ -14,12 +14,14 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.dialects.dovetail import RefType, TangentOp
-from dovetail.dialects.reading import Module, Role, body, made_by, referred, role
+from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
+from dovetail.dialects.reading import Module, Role, body, made_by, of_class, referred, role
+from dovetail.dialects.saved import tangent_results
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
+from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.host import unboxed
 from dovetail.runtime.program import load_plain_program
 from dovetail.runtime.read_guard import make_guard, read_guard
@@ -105,8 +107,12 @@ def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents:
     for name, op in subgraphs(module).items():
         bindings[name] = Emitter(op, bindings).emit().load()
     torch.manual_seed(seed)
+    given: list[Sequence] = [list(tangents)] if tangents else []
+    layouts = read_layouts(Module(module))
+    if layouts is not None:
+        given.append(layouts(dict(zip(_owned(entry), tangents, strict=True))))
     with torch.no_grad():
-        outcome = Emitter(entry, bindings).emit().load()(list(arguments), *([list(tangents)] if tangents else []))
+        outcome = Emitter(entry, bindings, has_layouts=layouts is not None).emit().load()(list(arguments), *given)
     results, gradients = outcome if tangents else (outcome, [None] * len(arguments))
     return Observation(list(results), arguments, list(gradients))
 
@@ -117,12 +123,21 @@ def _run_backward(module: ir.Module, arguments: list, tangents: list, seed: int)
     bindings = {name: unboxed(Emitter(op, {}).emit().load()) for name, op in found.regions.items()}
     for name, op in subgraphs(module).items():
         bindings[name] = Emitter(op, bindings).emit().load()
-    forward, backward = (Emitter(op, bindings).emit().load() for op in (found.forward, found.backward))
+    layouts = read_layouts(found)
+    forward = Emitter(found.forward, bindings).emit().load()
+    backward = Emitter(found.backward, bindings, has_layouts=layouts is not None).emit().load()
+    told = () if layouts is None else (layouts(dict(zip(tangent_results(found.backward), tangents, strict=True))),)
     torch.manual_seed(seed)
     with torch.no_grad():
         returned = forward(list(arguments))
         saved = len(found.backward.type.inputs) - len(tangents)
-        return list(backward([*returned[len(returned) - saved :], *tangents]))
+        return list(backward([*returned[len(returned) - saved :], *tangents], *told))
+
+
+def _owned(joint: func.FuncOp) -> list[int]:
+    """The owned results that the tangents of `@joint` are those of, by number, in the order of the tangents."""
+    refs = [op.results[0] for op in of_class(body(joint), OwnOp)]
+    return [refs.index(op.operands[0]) for op in of_class(body(joint), TangentOp)]
 
 
 def _entry(module: ir.Module) -> func.FuncOp:

@@ -81,9 +81,19 @@ def _laid_out(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -
     if strides is None or isinstance(strides, ir.UnitAttr):
         return emitter.name(value)
     if isinstance(strides, ir.ArrayAttr):
-        parts = zip(value.owner.operation.operands, strides, strict=True)
-        return f"[{', '.join(_laid_out(emitter, *each) for each in parts)}]"
-    return f"{emitter.bound('laid_out', tensors.laid_out)}({emitter.name(value)}, {tuple(strides)})"
+        return f"[{', '.join(_laid_out_part(emitter, value, *each) for each in enumerate(strides))}]"
+    return _as_stated(emitter, emitter.name(value), strides)
+
+
+def _laid_out_part(emitter: Emitter, value: ir.Value, index: int, strides: ir.Attribute) -> str:
+    """One of a list's tensors. The list holds them: their own names may have ended with their lives."""
+    part = f"{emitter.name(value)}[{index}]"
+    return part if isinstance(strides, ir.UnitAttr) else _as_stated(emitter, part, strides)
+
+
+def _as_stated(emitter: Emitter, tensor: str, strides: ir.Attribute) -> str:
+    wanted = f"layouts[{strides.value}]" if isinstance(strides, ir.IntegerAttr) else tuple(strides)
+    return f"{emitter.bound('laid_out', tensors.laid_out)}({tensor}, {wanted})"
 
 
 def _in_rows(emitter: Emitter, value: ir.Value) -> str:

@@ -73,12 +73,14 @@ class Emitter:
 
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
     in for those of `backends.python.aten`, and "ready", where it is there, is what a region's inputs go through unless
-    known to be contiguous and aligned.
+    known to be contiguous and aligned. With `has_layouts` it also takes the strides of what `@layouts` returns, which
+    operands in the backward lie as.
     """
 
     function: func.FuncOp
     bindings: Mapping[str, Callable]
     helpers: Mapping[str, Callable] = field(default_factory=dict)
+    has_layouts: bool = False
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +103,8 @@ class Emitter:
         self.aliases = self._aliases()
         parameters = [self.name(argument) for argument in block.arguments]
         self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._operations())
-        self.lines.append(f"def {name}(arguments{', tangents' if self.has_tangents else ''}):")
+        more = f"{', tangents' if self.has_tangents else ''}{', layouts' if self.has_layouts else ''}"
+        self.lines.append(f"def {name}(arguments{more}):")
         if parameters:
             self.line(f"{as_tuple(parameters)} = arguments")
         self.line("arguments.clear()")

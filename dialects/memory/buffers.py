@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import FOLLOWED
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
-from dovetail.dialects.reading import COMPUTING, Module, Role, arguments, body, forward_of, role
+from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
@@ -33,8 +34,8 @@ class Buffers:
         self.all: list[Buffer] = []
         self.by_value: dict[ir.Value, Buffer] = {}
         self.strides: dict[ir.Value, Sizes] = dict(strides or {})
-        for argument in arguments(function_op):
-            if isinstance(argument.type, RefType):
+        for index, argument in enumerate(arguments(function_op)):
+            if isinstance(argument.type, RefType) and argument_fact(function_op, index, FOLLOWED) is None:
                 self.strides[argument] = argument.type.strides
             self._make(argument, Origin.ARGUMENT, -1)
         for index, op in enumerate(self.ops):

@@ -6,6 +6,7 @@ kernels. They are ours so that passes run without importing torch.
 """
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -13,6 +14,9 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
 from dovetail.dialects.torch_facts.types import holds_tensors
+
+if TYPE_CHECKING:
+    import torch
 
 NAMESPACES = ("aten", "prims")
 """Of the ops that have rows here."""
@@ -36,6 +40,11 @@ def _overload(name: str) -> str | None:
     if parts[0] != "torch" or len(parts) < 3 or parts[1] in _NOT_ATEN:
         return None
     return ".".join(parts[1:] if len(parts) > 3 else [*parts[1:], "default"])
+
+
+def op_name(func: "torch._ops.OpOverload") -> str:
+    """The name by which the IR calls an op of PyTorch's."""
+    return f"{func.namespace}.{func._opname}.{func._overloadname}"
 
 
 # Conversions of Python numbers, which the importer inserts around constants.

@@ -68,7 +68,9 @@ class Layout(Enum):
     ROWS = "rows"  # row by row, where it is described to lie as an operand does
     FIRST = "first"  # as the first operand, where it is described by ops on others
     TOGETHER = "together"  # by the first two operands, as a sum of them does, where it is described by one
+    SECOND = "second"  # as the second operand, likewise: the gradient of an op, by the op's operand
     FORMAT = "format"  # channels last where the first operand is, else row by row
+    FORMAT_OF_SECOND = "format of second"  # channels last where the second operand is, else row by row
 
 
 class Recompute(Enum):

@@ -11,11 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_wrapper_type
 
 from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, share_elements
 from dovetail.frontend.observe.bound_arguments import bound, is_written, schema, tensors_in
-from dovetail.frontend.observe.kernel_layouts import as_kernel_lays_out
 from dovetail.frontend.observe.operand_layouts import call_layout
 from dovetail.frontend.observe.view_chains import Key, Viewed, key
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 
 # By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
 OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
@@ -26,12 +26,10 @@ def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[S
 def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tuple[Stated, ...]]:
     """For traced nodes, by name, the strides that the eager run had `seen`, where the two match call by call."""
     traced: dict[tuple[str, str], list[torch.fx.Node]] = defaultdict(list)
-    for node in (each for each in graph.nodes if each.op == "call_function"):
-        origin, target = node.meta.get("from_node"), node.target
-        if isinstance(target, torch._ops.HigherOrderOperator):
-            target = next((each for each in node.args[:2] if isinstance(each, torch._ops.OpOverload)), None)
-        if origin and isinstance(target, torch._ops.OpOverload) and row_of_name(op_name(target)).sees_strides:
-            traced[origin[-1].name, op_name(target)].append(node)
+    for node in graph.nodes:
+        origin, op = node.meta.get("from_node"), called_op(node)
+        if origin and op is not None and row_of_name(op_name(op)).sees_strides:
+            traced[origin[-1].name, op_name(op)].append(node)
     calls = {(node, name): seen.get((node, name)) or seen.get((node, _in_place(name)), ()) for node, name in traced}
     return {
         node.name: strides
@@ -41,15 +39,16 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tup
     }
 
 
+def called_op(node: torch.fx.Node) -> torch._ops.OpOverload | None:
+    """The op that a traced node calls, itself or through a higher-order operator for effects; None for others."""
+    called = node.args[:2] if isinstance(node.target, torch._ops.HigherOrderOperator) else (node.target,)
+    return next((each for each in called if isinstance(each, torch._ops.OpOverload)), None)
+
+
 def _in_place(name: str) -> str:
     """The op of eager's run that tracing makes into ATen's `name`, which gives a value; it takes the same arguments."""
     namespace, op, overload = name.split(".")
     return row_of_name(name).drawn_by or f"aten.{op}_.{overload}" if namespace == "aten" else name
-
-
-def op_name(func: torch._ops.OpOverload) -> str:
-    """The name by which the IR calls an op."""
-    return f"{func.namespace}.{func._opname}.{func._overloadname}"
 
 
 def strides_of(argument: object) -> Stated:

@@ -30,6 +30,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import guarded, reached, stated, watched
+from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 
 
@@ -83,6 +84,7 @@ class _Joint:
             results = self._results()
             self._set_facts()
             self._bind_tangents()
+            self.nodes.is_backward = True
             self._import(node for node in calls if node in backward)
             self._gradients()
             func.ReturnOp(results)
@@ -178,6 +180,8 @@ class _Joint:
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
         numbers = {place: number for number, place in enumerate(self.owns)}
+        if self.capture.layouts is not None:
+            layouts_function(self.nodes, self.capture.layouts, numbers)
         delivered = [ref for _, ref in self.tangents]
         differentiated = [place for place, each in self.owns.items() if each.ref in delivered]
         facts = [

@@ -43,6 +43,7 @@ class NodeImporter(GraphNodeImporter):
         super().__init__(fx_importer, context, context_cache, block)
         self.symbols: Counter[str] = Counter()  # how many functions of each role were made, for their names
         self.is_nested = False
+        self.is_backward = False  # whether what is imported depends on a tangent
         self.operand_strides: Mapping[str, Sequence[Stated]] = {}  # of eager's calls, by node
 
     def nested(self, block: ir.Block) -> "NodeImporter":
@@ -60,7 +61,7 @@ class NodeImporter(GraphNodeImporter):
 
     def mark_backward(self, node: torch.fx.Node, op: ir.Operation) -> None:
         """Says of an effect that the backward has it, though it may use no tangent."""
-        if node.meta.get("partitioner_tag") == "is_backward":
+        if self.is_backward or node.meta.get("partitioner_tag") == "is_backward":
             op.attributes[IN_BACKWARD] = ir.UnitAttr.get(self._c)
 
     def state_strides(self, node: torch.fx.Node, op: ir.Operation, schema, args: Sequence, kwargs: Mapping) -> None:

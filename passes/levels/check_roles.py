@@ -8,7 +8,7 @@ from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.reading import SINGLE, Module, Role, attribute, role
 from dovetail.passes.base import fail
 
-_EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH)
+_EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH, Role.LAYOUTS)
 
 
 def check_roles(module: Module, allowed: Iterable[Role], level: str, pass_name: str) -> None:

@@ -16,6 +16,7 @@ from dovetail.passes.levels.check_backward_facts import check_backward_facts
 from dovetail.passes.levels.check_control_flow import check_control_flow
 from dovetail.passes.levels.check_devices import check_devices
 from dovetail.passes.levels.check_functions import check_border, check_driver, check_guard, check_signature
+from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops
 from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_roles import check_present, check_roles
@@ -77,6 +78,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
                     self._check_host(name, found.bodies[name], allowed[stated])
         check_control_flow(module, found, self.name)
         check_attributes(found, self.name)
+        check_layouts(found, self.name)
         check_devices(found, device_of(module), self.name)
         check_backward_facts(found, self.name)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)

@@ -1,27 +1,35 @@
 """A differentiable call, as its node needs to know it: the border between a program and PyTorch's autograd."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from dovetail.backends.python.tensors import with_strides
+from dovetail.runtime.autograd.layouts import Layouts
 from dovetail.runtime.autograd.version_checks import Watch
 from dovetail.runtime.stats import count_copy
 
 
 @dataclass(frozen=True)
 class Tangent:
-    """What the backward expects for one owned result: sizes and strides in elements, as they were traced."""
+    """What the backward expects for one owned result: sizes and strides in elements, as they were traced.
+
+    Where it `is_followed`, operands lie as it does, and it comes as autograd gives it.
+    """
 
     result: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: torch.dtype
+    is_followed: bool = False
 
     def prepare(self, gradient: torch.Tensor | None) -> torch.Tensor:
         """`gradient` in the layout that the backward was compiled for; zeros where autograd has none."""
         if gradient is None:
             return torch.empty_strided(self.shape, self.strides, dtype=self.dtype).zero_()
+        if self.is_followed:
+            return gradient
         laid_out = with_strides(gradient, self.strides)
         if laid_out is not gradient:
             count_copy("gradient in another memory layout than traced")
@@ -42,6 +50,7 @@ class Border:
     results show themselves as views of. Where several results have gradients, `checks` tells for each checked saved
     value, then for the `watched` results, for which of them it must be unchanged; None where the memory is not known.
     `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks like.
+    `layouts` tells how operands in the backward lie that lie as tangents do, None where none do.
     """
 
     owned: int
@@ -60,3 +69,11 @@ class Border:
     checks: tuple[Watch, ...] | None
     saved_types: tuple[tuple[tuple[int, ...], torch.dtype], ...]
     used: tuple[frozenset[int], ...]
+    layouts: Layouts | None
+
+    def told_by(self, tangents: Sequence[torch.Tensor]) -> tuple:
+        """What the backward takes after its list of values: how operands lie, if that hangs on the `tangents`."""
+        if self.layouts is None:
+            return ()
+        numbered = zip(self.tangents, tangents, strict=True)
+        return (self.layouts({each.result: given for each, given in numbered}),)

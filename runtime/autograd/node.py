@@ -34,8 +34,9 @@ def make_border(
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
-    Both take one list, which they empty. Values that the user can reach are saved with a version check, so that an
-    in-place change before the backward raises; the others die as soon as the backward has used them. An argument that
+    Both take one list, which they empty, `backward` also what `border.told_by` gives. Values that the user can reach
+    are saved with a version check, so that an in-place change before the backward raises; the others die as soon as the
+    backward has used them. An argument that
     no given gradient flows to gets none, as in eager. A backward that is to be differentiated runs `replay` instead,
     one whose zeros for absent gradients make no number runs `partial` after it. `interrupted`, where the call writes
     its arguments, is told of the results before hooks see what is saved.
@@ -70,31 +71,32 @@ def make_border(
             if is_last:
                 kept.release()
             tangents = [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
+            told = border.told_by(tangents)
             if not torch.is_grad_enabled():
                 values = [*(left[slot] for slot in slots.of_saved), *tangents]
                 del left, tangents  # what was saved must not outlive its last use in the backward
-                return flowing(gradients, gradient(values, gradients, is_last))
+                return flowing(gradients, gradient(values, told, gradients, is_last))
             # By create_graph=True: somebody may differentiate the gradient.
             reason = refusal or kept.argument_changes(left)
             if reason is None:
-                return flowing(gradients, replayed(ctx, left, tangents))
+                return flowing(gradients, replayed(ctx, left, tangents, told))
             values = [*(left[slot] for slot in slots.of_saved), *tangents]
             roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
             del left, tangents
             with torch.no_grad():
-                results = flowing(gradients, gradient(values, gradients, is_last))
+                results = flowing(gradients, gradient(values, told, gradients, is_last))
             return _Once.apply(reason, len(roots), *roots, *results)
 
-    def gradient(values: list, gradients: tuple, is_last: bool) -> Sequence:
+    def gradient(values: list, told: tuple, gradients: tuple, is_last: bool) -> Sequence:
         """What the program's backward, or else `partial`, makes of the saved values and tangents."""
         absent = frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
         again = list(values) if absent and partial.is_possible else None
         for place in border.donated if again or not is_last else ():
             count_copy("saved value that the backward overwrites")
             values[place] = values[place].clone()
-        results = backward(values)
+        results = backward(values, *told)
         if again and not all(map(_is_finite, results)):
-            return partial(again, absent)
+            return partial(again, absent, told)
         return results
 
     def flowing(gradients: tuple, results: Sequence) -> Sequence:
@@ -102,12 +104,12 @@ def make_border(
         idle = [index for index, places in border.reached if all(gradients[place] is None for place in places)]
         return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
 
-    def replayed(ctx, left: list, tangents: list) -> tuple:
+    def replayed(ctx, left: list, tangents: list, told: tuple) -> tuple:
         arguments: list = [None] * len(ctx.needs_input_grad)
         for index, tensor in zip(slots.arguments, left[len(slots.results) :], strict=True):
             arguments[index] = tensor
         saved = {number: left[slots.of_saved[number]] for number in replay.saved}
-        return replay(ctx.start, arguments, tangents, saved)
+        return replay(ctx.start, arguments, tangents, saved, told)
 
     return Dovetail.apply
 

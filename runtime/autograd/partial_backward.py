@@ -13,6 +13,7 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
 from dovetail.errors import EagerWarning
@@ -36,8 +37,8 @@ class PartialBackward:
         effects = any(is_extern(op) and has_effect(op) for op in body(backward))
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
 
-    def __call__(self, values: list, absent: frozenset[int]) -> tuple:
-        """The gradients, None where only tangents that are `absent` (by number) give one."""
+    def __call__(self, values: list, absent: frozenset[int], told: tuple) -> tuple:
+        """The gradients, None where only tangents that are `absent` (by number) give one; `told` is by the border."""
         if absent not in self._loaded:
             self._loaded[absent] = self._load(absent)
         function, zeros = self._loaded[absent]
@@ -45,7 +46,7 @@ class PartialBackward:
         warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
         made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in zeros]
         with torch.no_grad(), torch._C._DisableAutocast():
-            return function([*values, *made])
+            return function([*values, *made], *told)
 
     def _load(self, absent: frozenset[int]) -> tuple[Callable, list[TensorInfo]]:
         with self._backward.context, ir.Location.unknown():
@@ -56,7 +57,8 @@ class PartialBackward:
             with ir.InsertionPoint(block):
                 func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))
             zeros = _leave_out(made, self._saved, {self._saved + number for number in absent})
-            return Emitter(made, {}).emit().load(), zeros
+            has_layouts = layouts_of(self._found) is not None
+            return Emitter(made, {}, has_layouts=has_layouts).emit().load(), zeros
 
 
 def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[TensorInfo]:

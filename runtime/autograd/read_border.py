@@ -6,26 +6,36 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BASE, FREES, ONCE, REACHED, TANGENT_OF, VERSIONS, WATCHED, WRITTEN_LAST
+from dovetail.dialects.attributes import (
+    BASE,
+    FOLLOWED,
+    FREES,
+    ONCE,
+    REACHED,
+    TANGENT_OF,
+    VERSIONS,
+    WATCHED,
+    WRITTEN_LAST,
+)
 from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.reading import argument_facts, made_by, numbers, returned
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.border import Border, Tangent
+from dovetail.runtime.autograd.layouts import Layouts
 from dovetail.runtime.autograd.version_checks import Watch
 
 
-def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp) -> Border:
-    """Reads a border's facts from its three functions."""
+def read_border(
+    border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, layouts: Layouts | None = None
+) -> Border:
+    """Reads a border's facts from its three functions; `layouts` are those of their module."""
     owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     owns = {index: op.opview for index, op in made if op is not None}
     inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
-    tangents = tuple(
-        _tangent(RefType(type_), ir.IntegerAttr(each[TANGENT_OF]).value)
-        for type_, each in zip(inputs[len(saved) :], facts, strict=True)
-    )
+    tangents = tuple(_tangent(RefType(type_), each) for type_, each in zip(inputs[len(saved) :], facts, strict=True))
     stated, moves = _watches(border, owns), _moves(border)
     checks = [_check(each, moves) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
@@ -56,6 +66,7 @@ def read_border(border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp
             (each.shape, getattr(torch, each.dtype)) for each in map(require_tensor_info, inputs[: len(saved)])
         ),
         used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
+        layouts=layouts,
     )
 
 
@@ -78,8 +89,9 @@ def _freed(op: OwnOp) -> frozenset[int]:
     return frozenset((0,) if stated is None else stated)
 
 
-def _tangent(type_: RefType, result: int) -> Tangent:
-    return Tangent(result, type_.info.shape, type_.strides, getattr(torch, type_.info.dtype))
+def _tangent(type_: RefType, facts: ir.DictAttr) -> Tangent:
+    result, dtype = ir.IntegerAttr(facts[TANGENT_OF]).value, getattr(torch, type_.info.dtype)
+    return Tangent(result, type_.info.shape, type_.strides, dtype, FOLLOWED in facts)
 
 
 def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:

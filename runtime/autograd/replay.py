@@ -24,6 +24,7 @@ from dovetail.dialects.dovetail import (
     SetMetadataOp,
     WriteOp,
 )
+from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, argument_facts, arguments, body, is_used, made_by, producer, returned
@@ -61,7 +62,7 @@ class Replay:
 
     def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, module: Module):
         joined = _Joined(forward, backward, module)
-        self._joined = joined
+        self._joined, self._has_layouts = joined, layouts_of(module) is not None
         used = [is_used(value) for value in joined.arguments]
         self.arguments = tuple(index for index, is_used in enumerate(used) if is_used)
         self.saved = tuple(number for number, value in joined.taken.items() if is_used(value))
@@ -91,10 +92,13 @@ class Replay:
             places = [Place.apply(arguments[index]) for index in self.histories.values()]
         return Start(torch.get_rng_state() if self.draws else None, places)
 
-    def __call__(self, start: "Start", arguments: list, tangents: list, saved: Mapping[int, torch.Tensor]) -> tuple:
+    def __call__(
+        self, start: "Start", arguments: list, tangents: list, saved: Mapping[int, torch.Tensor], told: tuple
+    ) -> tuple:
         """Returns a gradient (or None) for each argument, differentiable in arguments and tangents.
 
-        `arguments` holds None for those that are not in `self.arguments`, `saved` has what `self.saved` names.
+        `arguments` holds None for those that are not in `self.arguments`, `saved` has what `self.saved` names. `told`
+        is what the border tells.
         """
         values = dict(saved)
         for number, place in zip(self.histories, start.places, strict=True):
@@ -102,14 +106,14 @@ class Replay:
         everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
             if start.random_state is None:
-                return self._gradient(everything)
+                return self._gradient(everything, *told)
             with torch.random.fork_rng(devices=()):
                 torch.set_rng_state(start.random_state)
-                return self._gradient(everything)
+                return self._gradient(everything, *told)
 
     @cached_property
     def _gradient(self) -> Callable:
-        return Emitter(self._joined.function(self.saved), {}).emit().load()
+        return Emitter(self._joined.function(self.saved), {}, has_layouts=self._has_layouts).emit().load()
 
 
 class Source(Enum):

@@ -37,7 +37,7 @@ def module() -> ir.Module:
 def test_roles_are_read_and_names_are_not(module: ir.Module):
     """Catches a reader that guesses from names: here each name belongs to another role."""
     found = Module(module)
-    assert [list(found.of(each)) for each in Role] == [[], ["a"], ["b"], ["forward"], [], ["call"], [], [], []]
+    assert [list(found.of(each)) for each in Role] == [[], ["a"], ["b"], ["forward"], [], ["call"], [], [], [], []]
     assert list(found.of(Role.BACKWARD, Role.CALL)) == ["a", "forward"]
     assert role(found.functions["region"]) is role(found.functions["subgraph"]) is None
     assert Role.FORWARD in found

@@ -107,6 +107,31 @@ def gradient_of_the_wave(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+@torch.library.custom_op("dovetail_wrongs::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@torch.library.custom_op("dovetail_wrongs::stride_of", mutates_args=())
+def stride_of(gradient: torch.Tensor) -> torch.Tensor:
+    return torch.full(gradient.shape, float(gradient.stride(0)))
+
+
+double.register_fake(torch.empty_like)
+stride_of.register_fake(torch.empty_like)
+double.register_autograd(lambda _, gradient: stride_of(gradient))
+
+
+def double_and_transpose(x):
+    return double(x).t()
+
+
+def gradient_by_its_stride(function) -> Facts:
+    x = torch.ones(2, 3, requires_grad=True)
+    function(x).backward(torch.ones(3, 2))
+    return {"gradient": gradient_of(x)}
+
+
 CASES = [
     Case("double_backward", "the gradient of the gradient of `x**3`", cube, (second_derivative,), upstream=91469),
     Case(
@@ -159,5 +184,11 @@ CASES = [
         "`return x.sin(), x.log()` at 0, a backward from the first",
         wave_and_logarithm,
         (gradient_of_the_wave,),
+    ),
+    Case(
+        "gradient_in_its_layout",
+        "`return double(x).t()`, a custom op whose gradient tells the stride of what it is given",
+        double_and_transpose,
+        (gradient_by_its_stride,),
     ),
 ]

@@ -36,7 +36,7 @@ module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r) attributes {dovetail.role = "joint"} {
     return
   }
-  // expected-error @below {{'func.func' op '@helper' expects 'dovetail.role' to be "joint", "border", "guard", "region" or "subgraph", got none}}
+  // expected-error @below {{'func.func' op '@helper' expects 'dovetail.role' to be "joint", "border", "guard", "region", "subgraph" or "layouts", got none}}
   func.func @helper() {
     return
   }

@@ -2,7 +2,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='verify-level{level=split}' --split-input-file --verify-diagnostics
 
 module attributes {dovetail.level = "split"} {
-  // expected-error @below {{'@call' expects 'dovetail.role' to be "call", "forward", "backward", "border", "guard", "region" or "subgraph", got "caller"}}
+  // expected-error @below {{'@call' expects 'dovetail.role' to be "call", "forward", "backward", "border", "guard", "region", "subgraph" or "layouts", got "caller"}}
   func.func @call() attributes {dovetail.role = "caller"} {
     return
   }
@@ -11,7 +11,7 @@ module attributes {dovetail.level = "split"} {
 // -----
 
 module attributes {dovetail.level = "split"} {
-  // expected-error @below {{'@call' expects 'dovetail.role' to be "call", "forward", "backward", "border", "guard", "region" or "subgraph", got 1 : i64}}
+  // expected-error @below {{'@call' expects 'dovetail.role' to be "call", "forward", "backward", "border", "guard", "region", "subgraph" or "layouts", got 1 : i64}}
   func.func @call() attributes {dovetail.role = 1 : i64} {
     return
   }
@@ -23,7 +23,7 @@ module attributes {dovetail.level = "split"} {
   func.func @call() attributes {dovetail.role = "call"} {
     return
   }
-  // expected-error @below {{'@forward' of 'dovetail.role' "joint" has no place at level 'split', expected "call", "forward", "backward", "border", "guard", "region" or "subgraph"}}
+  // expected-error @below {{'@forward' of 'dovetail.role' "joint" has no place at level 'split', expected "call", "forward", "backward", "border", "guard", "region", "subgraph" or "layouts"}}
   func.func @forward() attributes {dovetail.role = "joint"} {
     return
   }

@@ -308,7 +308,9 @@ def test_op_without_a_second_derivative():
 def test_nothing_is_emitted_before_it_is_needed(monkeypatch):
     """Catches Python made for functions that nobody differentiates twice."""
     x, emitted = numbers(4), []
-    monkeypatch.setattr(replay, "Emitter", lambda *arguments: emitted.append(arguments) or Emitter(*arguments))
+    monkeypatch.setattr(
+        replay, "Emitter", lambda *arguments, **more: emitted.append(arguments) or Emitter(*arguments, **more)
+    )
     total = compiled(wave)(x).sum()
     total.backward(retain_graph=True)
     assert not emitted

@@ -39,6 +39,19 @@ def opaque(x):
     return torch.special.i0e(x.view(4, 250).t().contiguous())
 
 
+@torch.library.custom_op("dovetail_rows::by_stride", mutates_args=())
+def by_stride(x: torch.Tensor) -> torch.Tensor:
+    return x * (1 + x.stride(0) / 256)
+
+
+by_stride.register_fake(torch.empty_like)
+by_stride.register_autograd(lambda _, gradient: by_stride(gradient))
+
+
+def opaque_then_transposed(x):
+    return by_stride(x.view(4, 250)).t()
+
+
 def from_the_start(x):
     return checkpoint(lambda x: x.as_strided((2,), (1,), 0) * 1.0, x, use_reentrant=False)
 
@@ -204,5 +217,24 @@ ROWS = [
         ),
         level="program",
         tests=("semantics/test_operand_strides.py::test_layouts", "semantics/test_operand_strides.py::test_recurrent"),
+    ),
+    Row(
+        "H10",
+        "In the backward, operands lie as the caller's gradient makes them lie; the IR says how to find out.",
+        opaque_then_transposed,
+        lambda: [numbers()],
+        """
+            CHECK: func.func @backward
+            CHECK-SAME: dovetail.followed, dovetail.tangent_of = 0
+            CHECK: torch.operator {{.*}}dovetail.strides = [
+            CHECK: func.func private @layouts(%{{.*}} {dovetail.tangent_of = 0 : i64}
+        """,
+        Malformed(
+            "dovetail.followed, ",
+            "",
+            "expects 'dovetail.followed' of argument",
+        ),
+        level="program",
+        tests=("semantics/test_gradient_strides.py::test_gradients",),
     ),
 ]

@@ -1,15 +1,15 @@
 """Strides of results, told without computing them, are those that the CPU's kernels give."""
 
+from contextlib import nullcontext
 from itertools import product
 
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.observe.kernel_layouts import as_kernel_lays_out
+from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
 
 SIZE = (2, 6, 4, 4)
 LAYOUTS = {
@@ -50,21 +50,55 @@ CASES = [
 ]
 
 
-class Corrected(TorchDispatchMode):
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        return as_kernel_lays_out(func, args, kwargs or {}, func(*args, **(kwargs or {})))
-
-
 @pytest.mark.parametrize(("function", "layouts"), [case[1:] for case in CASES], ids=[f"{a}-{c}" for a, _, c in CASES])
 def test_strides_are_the_kernels(function, layouts):
     """Would catch a kernel that goes by other operands, or another format, than PyTorch's description says."""
     given = [LAYOUTS[each](torch.rand(SIZE)) for each in layouts]
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = [mode.from_tensor(each) for each in given]
-    with mode, Corrected():
+    with mode, KernelLayouts():
         told = function(*fakes)
     right = function(*given)
     assert [each.stride() for each in tree_leaves(told)] == [each.stride() for each in tree_leaves(right)]
+
+
+# The functions whose gradients' kernels have a row for their layout, and some that lie as described.
+GRADIENTS = {
+    "logsigmoid": functional.logsigmoid,
+    "elu": functional.elu,
+    "softplus": functional.softplus,
+    "hardswish": functional.hardswish,
+    "hardsigmoid": functional.hardsigmoid,
+    "hardtanh": functional.hardtanh,
+    "log_softmax": lambda x: functional.log_softmax(x, 1),
+    "layer_norm": lambda x: functional.layer_norm(x, SIZE[2:]),
+    "batch_norm": lambda x: functional.batch_norm(x, None, None, training=True),
+    "rrelu": lambda x: functional.rrelu(x, training=True),
+    "mse_loss": lambda x: functional.mse_loss(x, torch.ones(SIZE), reduction="none"),
+    "smooth_l1_loss": lambda x: functional.smooth_l1_loss(x, torch.ones(SIZE), reduction="none"),
+    "huber_loss": lambda x: functional.huber_loss(x, torch.ones(SIZE), reduction="none"),
+    "binary_cross_entropy": lambda x: functional.binary_cross_entropy(x, torch.ones(SIZE), reduction="none"),
+    "reflection_pad": lambda x: functional.pad(x, (1, 1, 1, 1), mode="reflect"),
+    "replication_pad": lambda x: functional.pad(x, (1, 1, 1, 1), mode="replicate"),
+    "gelu": functional.gelu,
+    "conv2d": lambda x: functional.conv2d(x, torch.ones(2, 6, 3, 3)),
+    "sum": lambda x: x.sum(1, keepdim=True).expand(SIZE),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_strides_of_gradients_are_the_kernels(name):
+    """Would catch a kernel of a gradient that goes by the gradient where it is described to go by the operand."""
+    for given, wanted in product(LAYOUTS, ("rows", "channels last", "reversed")):
+        mode, strides = FakeTensorMode(allow_non_fake_inputs=True), []
+        for stand_in in (nullcontext(), mode):
+            with stand_in, KernelLayouts() if stand_in is mode else nullcontext():
+                x = LAYOUTS[given](torch.rand(SIZE)).requires_grad_()
+                result = GRADIENTS[name](x)
+                tangent = torch.empty(result.shape)
+                tangent = LAYOUTS[wanted](tangent) if wanted != "reversed" else tangent.mT.contiguous().mT
+                strides.append(torch.autograd.grad(result, x, tangent)[0].stride())
+        assert strides[0] == strides[1], (given, wanted)
 
 
 def test_results_that_leave_a_call():

@@ -3,14 +3,21 @@
 from collections.abc import Callable, Sequence
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.dialects.torch_facts.row import Layout
-from dovetail.frontend.observe.operand_layouts import op_name
 
 _aten = torch.ops.aten
+
+
+class KernelLayouts(TorchDispatchMode):
+    """Gives what ops make of tensors without memory the layouts of eager's kernels."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        given = kwargs or {}
+        return as_kernel_lays_out(func, args, given, func(*args, **given))
 
 
 def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
@@ -42,14 +49,16 @@ def _is_row_major(source: torch.Tensor, shifts: list[int], dims: Sequence[int] =
 def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
     """`result` of an op on `tensors`, the first where there are several, in a layout that is not as described."""
     if not isinstance(result, torch.Tensor):
-        return (_relaid(result[0], layout, tensors), *result[1:])
+        return (_relaid(result[0], layout, tensors), *result[1:]) if result[0] is not None else result
     if layout is Layout.TOGETHER:
         return _with_strides(result, tensors[0] + tensors[1]) if len(tensors) > 1 and result.numel() else result
     if layout is Layout.FIRST:
         return torch.empty_like(tensors[0]) if result.dim() else result
-    return torch.empty_like(
-        result, memory_format=_suggested(tensors[0]) if layout is Layout.FORMAT else torch.contiguous_format
-    )
+    if layout is Layout.SECOND:
+        return torch.empty_like(tensors[1]) if result.dim() else result
+    if layout is Layout.ROWS:
+        return torch.empty_like(result, memory_format=torch.contiguous_format)
+    return torch.empty_like(result, memory_format=_suggested(tensors[layout is Layout.FORMAT_OF_SECOND]))
 
 
 def _with_strides(result: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
