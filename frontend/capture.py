@@ -85,11 +85,11 @@ def _traced(function: AliasFree, inputs: Sequence, table: dict) -> tuple[torch.f
     primals = tuple(independent(mode, inputs))
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
-    contexts = inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), branch_gradients()
     with ExitStack() as stack:
-        for context in (*contexts, extremum_gradients()):
+        for context in (inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), branch_gradients()):
             stack.enter_context(context)
-        with _refusing("PyTorch can't trace it"), without_python_kernels(decided()):
+        # The extrema's are kernels in Python, too: they are put in place when the others are gone.
+        with _refusing("PyTorch can't trace it"), without_python_kernels(decided()), extremum_gradients():
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=table)
     return exported.graph_module.graph, exported._aot_state.fw_metadata
 
