@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from dovetail.tools.fuzz.kernel_steps import STEPS
 from dovetail.tools.fuzz.stochastic import RandomRounding
 
 X = torch.arange(1.0, 33.0) / 8
@@ -144,3 +145,33 @@ def test_gradients_of_nan_go_by_place(backward, in_vectors, at_the_end):
     for seed, expected in enumerate([alone, vectors]):
         with RandomRounding(seed):
             torch.testing.assert_close(backward(gradient, x), expected, equal_nan=True)
+
+
+def test_steps_of_a_kernel_are_rounded():
+    """Catches gelu's `1 + erf` taken for exact: at operands nearby eager's kernel rounds it alike."""
+    x = torch.linspace(-2.51, -2.49, 64)
+    right = torch.nn.functional.gelu(x.double())
+    off = []
+    for seed in (0, 2):
+        with RandomRounding(seed):
+            off.append((torch.nn.functional.gelu(x).double() - right).abs().max())
+    assert off[0] < 1e-8
+    assert 3e-8 < off[1] < 2e-7
+
+
+def test_steps_that_overflow_do_not_count(monkeypatch: pytest.MonkeyPatch):
+    """Catches infinities and NaN that a step gave, and no kernel, taken for what eager may give."""
+    monkeypatch.setitem(STEPS, torch.ops.aten.silu.default, lambda x: x / 0)
+    with RandomRounding(2):
+        assert torch.equal(torch.nn.functional.silu(X), torch.nn.functional.silu(X))
+
+
+def test_equal_numbers_are_rounded_alike():
+    """Catches errors that cancel in a long sum because they are drawn one by one, where eager's add up."""
+    x = torch.tensor([0.1, 0.7]).repeat(512)
+    counts = []
+    for seed in (0, 4):
+        with RandomRounding(seed):
+            counts.append(len(x.tanh().unique()))
+    assert counts[0] > 2
+    assert counts[1] == 2

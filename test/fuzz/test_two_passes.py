@@ -58,3 +58,19 @@ def test_norm_of_numbers_whose_mean_is_zero(norm):
     assert norm(x)[0, 504] != 0
     with TwoPassVariances():
         assert norm(x)[0, 504] == 0
+
+
+def test_batch_norm():
+    """Catches a batch norm in one pass, by which compiled code that is nearer would be wrong, or other statistics."""
+    x = ((torch.arange(524288) * 7919 % 49 - 24).double() / 8 + 100).view(-1, 1)
+    mean = math.fsum(x.flatten().tolist()) / len(x)
+    variance = math.fsum((each - mean) ** 2 for each in x.flatten().tolist()) / len(x)
+    right = (x - mean) / math.sqrt(variance + 1e-5)
+    running = [torch.zeros(1, dtype=torch.float64), torch.ones(1, dtype=torch.float64)]
+    eager = [each.clone() for each in running]
+    with TwoPassVariances():
+        actual = torch.nn.functional.batch_norm(x, *running, training=True)
+    expected = torch.nn.functional.batch_norm(x, *eager, training=True)
+    assert (actual - right).abs().max() < 2e-15
+    assert (expected - right).abs().max() > 2e-14
+    torch.testing.assert_close(running, eager)

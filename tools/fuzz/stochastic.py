@@ -6,18 +6,26 @@ kernel is off at operands nearby: numbers cancel and are rounded inside of a ker
 nearly zero at -0.75), and at the operands themselves it may be right by luck. What an op computes exactly stays
 exact, so comparisons and roundings of exact numbers are decided as ever. A sum is exact if its result needs a few
 bits less than there are: it may fit by luck, and be rounded on the way.
+
+In Parker's method it is each operation that is rounded at random, and a kernel is many. Two of four runs therefore
+compute softmax, norms and the like in steps (`kernel_steps`), each of which is rounded: a kernel at operands nearby
+rounds alike where one addend is much larger than the others, and in double precision nothing tells what it is off.
+
+Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
+many numbers that have few values the errors add up, where those drawn one by one would cancel.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from dovetail.tools.fuzz.kernel_steps import FUNCTIONAL_BATCH_NORM, STEPS
+
 aten = torch.ops.aten
-_FUNCTIONAL = aten._native_batch_norm_legit_functional.default
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
 _SPARE = 8  # bits that a number in double precision has too many for being exact by luck
@@ -33,6 +41,9 @@ _BY_PLACE = {
     aten.softshrink_backward.default,
 }
 _VECTORS = 64  # of which no element of the first copy is in the remainder
+
+# Ops that read a sign, with the place of the operand. IEEE 754 leaves that of a computed NaN to the machine.
+_READ_SIGNS = {aten.signbit.default: 0, aten.copysign.Tensor: 1}
 
 # Ops that add or multiply many numbers, by the start of their names; no norms, since that of infinity selects.
 _SUMS = (
@@ -54,13 +65,15 @@ class RandomRounding(TorchDispatchMode):
         super().__init__()
         self.random = torch.Generator().manual_seed(seed)
         self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
+        self.in_steps = seed // 2 % 2 == 1
+        self.is_by_value = seed // 4 % 2 == 1
         self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func is aten.native_batch_norm.default and args[3] is not None and args[5]:
             # What it writes to its running mean and variance is a result, too.
-            *results, mean, variance = self.__torch_dispatch__(_FUNCTIONAL, types, args)
+            *results, mean, variance = self.__torch_dispatch__(FUNCTIONAL_BATCH_NORM, types, args)
             args[3].copy_(mean)
             args[4].copy_(variance)
             return tuple(results)
@@ -71,8 +84,13 @@ class RandomRounding(TorchDispatchMode):
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
+        if func in _READ_SIGNS:
+            return self._with_any_sign(result, args[_READ_SIGNS[func]])
         results = result if isinstance(result, tuple | list) else [result]
         if not any(map(self._rounds, results)):
+            return result
+        if self.in_steps and func in STEPS:
+            self._take_steps(func, args, kwargs, results)
             return result
         is_sum = func._schema.name.removeprefix("aten::").startswith(tuple(_SUMS))
         if not any(_is_double(each) for each in results):
@@ -99,6 +117,19 @@ class RandomRounding(TorchDispatchMode):
             _, value = (each for each in args if isinstance(each, torch.Tensor))
             result.copy_(torch.where(value.isnan(), _in_vectors(func, args), result))
         return result
+
+    def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
+        """Computes a kernel's `results` by other ops, but where only one of the two overflows."""
+        with self:
+            parts = STEPS[func](*args, **kwargs)
+        for whole, part in zip(results, parts if isinstance(parts, tuple | list) else [parts], strict=False):
+            if self._rounds(whole):
+                whole.copy_(torch.where(whole.isfinite() & part.isfinite(), part, whole))
+
+    def _with_any_sign(self, result: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+        """The result of an op that reads the signs of `read`; those of NaN are drawn."""
+        is_other = read.isnan() & (self._unit(read.double()) < 0)
+        return torch.where(is_other, ~result if result.dtype == torch.bool else -result, result)
 
     def _rounds(self, value) -> bool:
         return isinstance(value, torch.Tensor) and value.dtype in self.rounded
@@ -142,6 +173,8 @@ class RandomRounding(TorchDispatchMode):
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
         count = like.numel()
+        if self.is_by_value:
+            return _hashed(like, int(torch.randint(1 << 62, (), generator=self.random)))
         if count > _POOL // 2 + _POOL // 16:
             return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
         start = int(torch.randint(_POOL - count, (), generator=self.random))
@@ -161,6 +194,15 @@ def _is_double(value) -> bool:
 @cache
 def _pool() -> torch.Tensor:
     return torch.rand(_POOL, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
+
+
+def _hashed(wide: torch.Tensor, salt: int) -> torch.Tensor:
+    """Numbers from -1 to 1, equal where those of `wide` are (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
+    bits = wide.contiguous().view(torch.int64) ^ salt
+    for shift, factor in ((30, -0x40A7B892E31B1A47), (27, -0x6B2FB644ECCEEE15)):
+        bits ^= (bits >> shift).bitwise_and_((1 << 64 - shift) - 1)
+        bits *= factor
+    return bits.double().mul_(2.0**-63)
 
 
 def _is_exact(nearest: torch.Tensor, right: torch.Tensor, is_sum: bool) -> torch.Tensor:
