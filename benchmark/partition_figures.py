@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import torch
 from partition_models import Model, joint_graph
@@ -12,7 +13,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import SAVED, STATIC
-from dovetail.dialects.context import make_context
+from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import Module, argument_fact, body
 from dovetail.dialects.torch_facts.ops import Kind, kind, kind_of_name
@@ -48,20 +49,22 @@ class Figures:
 def figures(model: Model) -> Figures:
     """Partitions the same joint graph in every way."""
     captured = joint_graph(model)
-    budgets = {budget: ours(captured, PartitionPass(memory_budget=budget)) for budget in BUDGETS}
-    saved = ours(captured, PartitionPass("default")), ours(captured, PartitionPass()), pytorch(captured)
+    module = import_capture(captured, make_context())
+    passes = [*takewhile(lambda each: not isinstance(each, PartitionPass), compile_pipeline())]
+    with module.context, ir.Location.unknown():
+        for each in passes:
+            each.run(module)
+        text = str(module)
+    budgets = {budget: ours(text, PartitionPass(memory_budget=budget)) for budget in BUDGETS}
+    saved = ours(text, PartitionPass("default")), ours(text, PartitionPass()), pytorch(captured)
     return Figures(model.name, *saved, budgets)
 
 
-def ours(captured: Capture, partition: PartitionPass) -> Saved:
-    """What our pass `partition` saves, after the passes that come before it."""
-    module = import_capture(captured, make_context())
+def ours(text: str, partition: PartitionPass) -> Saved:
+    """What our pass `partition` saves of a module to which the passes before it were applied."""
+    module = parse_module(text, make_context())
+    before = _work(Module(module).joint)
     with module.context, ir.Location.unknown():
-        for each in compile_pipeline():
-            if isinstance(each, PartitionPass):
-                break
-            each.run(module)
-        before = _work(Module(module).joint)
         partition.run(module)
     kept = list(_kept(module))
     found = Module(module)

@@ -145,8 +145,7 @@ class Capture:
         convention: the wrapper subclasses around inputs and results.
         frees: for each tensor that leaves the call, the groups of what eager saved that a backward from it frees.
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
-        operand_strides: by the name of a node whose op may see them, those of its arguments in eager, in the order of
-            the schema.
+        operand_strides: for nodes whose ops may see them, those of the arguments in eager, in the order of the schema.
         layouts: what tells those of them in the backward that hang on tangents, None where none do.
     """
 
@@ -163,5 +162,5 @@ class Capture:
     convention: Convention
     frees: tuple[tuple[int, ...], ...] = ()
     neighbours: tuple[tuple[int, ...], ...] = ()
-    operand_strides: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)
+    operand_strides: Mapping[torch.fx.Node, tuple[Stated, ...]] = field(default_factory=dict)
     layouts: BackwardLayouts | None = None

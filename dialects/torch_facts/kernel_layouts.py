@@ -6,6 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.dialects.torch_facts.row import Layout
 
@@ -35,6 +36,14 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     return _laid_out(func, args, kwargs, result) if torch.Tag.pointwise in func.tags else result
 
 
+def laid_out_as(results, strides: Sequence[Strides | None]):
+    """A tuple of empty `results` with these strides, None of what is no tensor; `results` where none are given."""
+    if not strides:
+        return results
+    pairs = zip(results, strides, strict=True)
+    return tuple(each if wanted is None else _with_strides(each, wanted) for each, wanted in pairs)
+
+
 def _layout(func: torch._ops.OpOverload, args: tuple) -> Layout:
     layout = row_of_name(op_name(func)).layout
     return Layout.TOLD if func is _aten.roll.default and _is_row_major(*args) else layout
@@ -51,7 +60,8 @@ def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
     if not isinstance(result, torch.Tensor):
         return (_relaid(result[0], layout, tensors), *result[1:]) if result[0] is not None else result
     if layout is Layout.TOGETHER:
-        return _with_strides(result, tensors[0] + tensors[1]) if len(tensors) > 1 and result.numel() else result
+        is_alone = len(tensors) == 1 or not result.numel()
+        return result if is_alone else _with_strides(result, (tensors[0] + tensors[1]).stride())
     if layout is Layout.FIRST:
         return torch.empty_like(tensors[0]) if result.dim() else result
     if layout is Layout.SECOND:
@@ -61,8 +71,8 @@ def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
     return torch.empty_like(result, memory_format=_suggested(tensors[layout is Layout.FORMAT_OF_SECOND]))
 
 
-def _with_strides(result: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    return result.new_empty_strided(result.size(), like.stride())
+def _with_strides(result: torch.Tensor, strides: Strides) -> torch.Tensor:
+    return result.new_empty_strided(result.size(), strides)
 
 
 def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: torch.Tensor) -> torch.Tensor:
@@ -71,7 +81,7 @@ def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: to
         return result
     with _disable_current_modes():
         real = func(*tree_map_only(torch.Tensor, _real, args), **tree_map_only(torch.Tensor, _real, kwargs))
-    return _with_strides(result, real)
+    return _with_strides(result, real.stride())
 
 
 def _real(tensor: torch.Tensor) -> torch.Tensor:
@@ -79,8 +89,18 @@ def _real(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _suggested(tensor: torch.Tensor) -> torch.memory_format:
-    """Channels last where `tensor` is dense in that order, rows first for all else."""
-    channels_last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
-    if channels_last is not None and tensor.is_contiguous(memory_format=channels_last):
-        return channels_last
-    return torch.contiguous_format
+    """The format that kernels take for a tensor's own: channels last by its strides, or rows first.
+
+    Strides that say both are rows first: those of one image of one pixel, say.
+    """
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if tensor.dim() not in formats or not tensor.numel() or not tensor.stride(1):
+        return torch.contiguous_format
+    inner = [1, *range(tensor.dim() - 1, 1, -1)]  # channels, then the pixels' dimensions from the last
+    least = 0
+    for dim in inner:
+        if tensor.stride(dim) < least:
+            return torch.contiguous_format
+        least = tensor.stride(dim) * tensor.size(dim)
+    is_ambiguous = least == tensor.stride(1)
+    return torch.contiguous_format if tensor.stride(0) < least or is_ambiguous else formats[tensor.dim()]

@@ -45,6 +45,35 @@ def _elu_backward(
     return torch.where(value > 0, gradient * scale, gradient * input_scale * negative)
 
 
+def _group_norm_backward(
+    gradient: torch.Tensor,
+    value: torch.Tensor,
+    mean: torch.Tensor,
+    reciprocal: torch.Tensor,
+    weight: torch.Tensor | None,
+    batch: int,
+    channels: int,
+    pixels: int,
+    groups: int,
+    wanted: list[bool],
+) -> tuple[torch.Tensor | None, ...]:
+    """By differences from the means, which are multiplied last: of a group of one number the gradient is exactly zero.
+
+    PyTorch's form adds up products with the reciprocal deviation, which is 316 there. They cancel, but where IREE fuses
+    one of them with the sum, the rounding error of the other is left.
+    """
+    size = channels // groups * pixels
+    centred = value.reshape(batch, groups, size) - mean.reshape(batch, groups, 1)
+    normal = centred * reciprocal.reshape(batch, groups, 1)
+    by_channel = gradient.reshape(batch, channels, pixels)
+    scaled = (by_channel if weight is None else by_channel * weight.reshape(channels, 1)).reshape(normal.shape)
+    average, along = scaled.mean(2, keepdim=True), (scaled * normal).mean(2, keepdim=True)
+    of_value = (scaled - average - normal * along) * reciprocal.reshape(batch, groups, 1)
+    of_weight = (by_channel * normal.reshape(by_channel.shape)).sum((0, 2))
+    found = of_value.reshape(value.shape), of_weight, by_channel.sum((0, 2))
+    return tuple(each if is_wanted else None for each, is_wanted in zip(found, wanted, strict=True))
+
+
 def _hardswish_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """NaN for NaN, as the vectors of ATen's kernel give it; the remainder after them gives `gradient`."""
     inside = torch.where(value >= 3, gradient, gradient * (value / 3 + 0.5))
@@ -62,7 +91,12 @@ def _softmax_backward_data(
 
 
 GRADIENTS: dict[torch._ops.OpOverload, Callable] = {
-    **in_full_precision({aten.native_batch_norm_backward.default: _batch_norm_backward}),
+    **in_full_precision(
+        {
+            aten.native_batch_norm_backward.default: _batch_norm_backward,
+            aten.native_group_norm_backward.default: _group_norm_backward,
+        }
+    ),
     **in_any_precision(
         {
             aten.elu_backward.default: _elu_backward,

@@ -10,8 +10,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_wrapper_type
 
-from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out
+from dovetail.dialects.operand_strides import Stated, Strides
+from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out, laid_out_as
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, share_elements
@@ -75,6 +75,7 @@ class DispatchLog(TorchDispatchMode):
         events: in order.
         addresses_storage: whether anything, since the first node, relied on a place in a storage.
         windows: what was seen through windows, by how; the tensors are kept, so that memory stays what it is.
+        results: the strides of what the present node's control flow gives, where that is known.
 
     Raises:
         UnsupportedError: for an op that can't be traced, naming the node's source line.
@@ -89,9 +90,11 @@ class DispatchLog(TorchDispatchMode):
         self.addresses_storage = False
         self.node: torch.fx.Node | None = None
         self.windows: dict[Key, torch.Tensor] = {}
+        self.results: Sequence[Strides | None] = ()
 
-    def begin(self, node: torch.fx.Node) -> None:
-        self.node, self.events = node, []
+    def begin(self, node: torch.fx.Node, results: Sequence[Strides | None] = ()) -> None:
+        """From here on, events are those of `node`, whose control flow gives `results` of these strides."""
+        self.node, self.events, self.results = node, [], results
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(map(is_wrapper_type, types)):
@@ -105,7 +108,11 @@ class DispatchLog(TorchDispatchMode):
                 raise UnsupportedError(f"{place}: {reason}")
         self.addresses_storage |= _addresses_storage(call, self)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
-        result = as_kernel_lays_out(func, args, call.kwargs, func(*args, **call.kwargs))
+        result = func(*args, **call.kwargs)
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            result = laid_out_as(result, self.results)
+        else:
+            result = as_kernel_lays_out(func, args, call.kwargs, result)
         views = [] if source is None else _views(call, source, result)
         self.windows |= {each.view: each.made for each in views if _is_window(each, self.windows)}
         self.events += views

@@ -1,19 +1,42 @@
 """How the operands of opaque ops lie in memory in the eager run, and which ops of the traced graph these are.
 
 Tracing decomposes ops into others, whose results may lie otherwise than those of eager's kernels; so what tracing says
-of strides holds where the run says nothing: in the backward, and in the graphs of control flow.
+of strides holds where the run says nothing: in the backward.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import torch
 
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 
-# By the node of Dynamo's graph and the op, one entry for each call: what each argument of the schema is.
-OperandLayouts = Mapping[tuple[str, str], Sequence[tuple[Stated, ...]]]
+
+class Caller(NamedTuple):
+    """A node of Dynamo's graphs, as `from_node` of a traced one names it, and an op that it calls."""
+
+    graph: int
+    node: str
+    op: str
+
+    @classmethod
+    def of(cls, node: torch.fx.Node, op: str) -> "Caller":
+        """`node` as a caller of `op`."""
+        return cls(id(node.graph), node.name, op)
+
+
+class OperandLayouts(defaultdict[Caller, list[tuple[Stated, ...]]]):
+    """By caller, one entry for each call: what each argument of the schema is."""
+
+    def __init__(self):
+        super().__init__(list)
+
+    def add(self, other: "OperandLayouts") -> None:
+        """Adds the calls of `other`."""
+        for caller, calls in other.items():
+            self[caller] += calls
 
 
 def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[Stated, ...]] | None:
@@ -23,20 +46,27 @@ def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[S
     return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
 
 
-def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[str, tuple[Stated, ...]]:
-    """For traced nodes, by name, the strides that the eager run had `seen`, where the two match call by call."""
-    traced: dict[tuple[str, str], list[torch.fx.Node]] = defaultdict(list)
-    for node in graph.nodes:
+def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[torch.fx.Node, tuple[Stated, ...]]:
+    """For traced nodes the strides that the eager run had `seen`, where the two match call by call."""
+    traced: dict[Caller, list[torch.fx.Node]] = defaultdict(list)
+    for node in _calls(graph):
         origin, op = node.meta.get("from_node"), called_op(node)
         if origin and op is not None and row_of_name(op_name(op)).sees_strides:
-            traced[origin[-1].name, op_name(op)].append(node)
-    calls = {(node, name): seen.get((node, name)) or seen.get((node, _in_place(name)), ()) for node, name in traced}
-    return {
-        node.name: strides
-        for key, nodes in traced.items()
-        if len(nodes) == len(calls[key])
-        for node, strides in zip(nodes, calls[key], strict=True)
-    }
+            traced[Caller(origin[-1].graph_id, origin[-1].name, op_name(op))].append(node)
+    found: dict[torch.fx.Node, tuple[Stated, ...]] = {}
+    for caller, nodes in traced.items():
+        calls = seen.get(caller) or seen.get(caller._replace(op=_in_place(caller.op)), [])
+        if len(calls) == len(nodes):
+            found |= zip(nodes, calls, strict=True)
+    return found
+
+
+def _calls(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
+    """The calls in `graph` and in those that its control flow runs."""
+    assert graph.owning_module is not None
+    for module in graph.owning_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            yield from (each for each in module.graph.nodes if each.op == "call_function")
 
 
 def called_op(node: torch.fx.Node) -> torch._ops.OpOverload | None:

@@ -18,7 +18,7 @@ from dovetail.frontend.observe.slice_updates import saved_by_update
 from dovetail.frontend.observe.step import Step, given_tensors
 from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
-from dovetail.frontend.observe.unseen_graphs import check_unseen
+from dovetail.frontend.observe.unseen_graphs import run_unseen
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 
 
@@ -42,8 +42,10 @@ class Recorder(torch.fx.Interpreter):
             return super().run_node(node)
         args, kwargs = self.fetch_args_kwargs_from_env(node)
         given, grad_mode = given_tensors(args, kwargs), torch.is_grad_enabled()
-        self.log.begin(node)
-        self.log.addresses_storage |= check_unseen(node, args)
+        unseen = run_unseen(node, args)
+        self.log.begin(node, unseen.results)
+        self.log.addresses_storage |= unseen.addresses_storage
+        self.facts.operands.add(unseen.operands)
         with nullcontext() if self.recomputed is None else self.recomputed.hooks():
             result = super().run_node(node)
         self.facts.kept.append(result)

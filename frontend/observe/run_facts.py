@@ -7,9 +7,9 @@ from functools import cached_property
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.autograd_graph import Edge
+from dovetail.frontend.observe.operand_layouts import OperandLayouts
 from dovetail.frontend.records import ViewStep
 
 
@@ -39,7 +39,7 @@ class EagerRun:
         convention: the wrapper subclasses around arguments and results.
         history: the nodes of autograd's graph that were there before.
         edges: where gradients of each argument went before, and of what it is a view of.
-        operands: by node and op, the strides of the operands in each call of an opaque op.
+        operands: for calls of opaque ops, the strides of the operands.
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
         last_write: when an argument was last written, by autograd's count of nodes, and by which source line.
         fixes_offsets: whether memory is addressed by its place in the storage, which Dynamo does not guard.
@@ -68,7 +68,7 @@ class EagerRun:
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
     last_write: tuple[int, str] = (-1, "")
     fixes_offsets: bool = False
-    operands: dict[tuple[str, str], list[tuple[Stated, ...]]] = field(default_factory=dict)
+    operands: OperandLayouts = field(default_factory=OperandLayouts)
 
     @cached_property
     def numbers(self) -> dict[int, int]:

@@ -6,6 +6,7 @@ import torch
 
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
+from dovetail.frontend.observe.operand_layouts import Caller
 from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
 from dovetail.frontend.observe.step import Given, Step
 from dovetail.frontend.observe.view_chains import Key, Viewed, chain_of_calls, key, view_step
@@ -30,7 +31,7 @@ def note_memory(step: Step, run: EagerRun) -> None:
 def note_operands(step: Step, run: EagerRun) -> None:
     """How the operands of opaque ops lie."""
     for op, strides in step.of(Took):
-        run.operands.setdefault((step.node.name, op), []).append(strides)
+        run.operands[Caller.of(step.node, op)].append(strides)
 
 
 def note_constants(step: Step, run: EagerRun) -> None:

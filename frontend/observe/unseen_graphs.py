@@ -4,37 +4,78 @@ The branches of `cond`, the graphs of `while_loop`, the backward of a custom `au
 more, for what is true of an op wherever it stands; nothing of it reaches the run's own tensors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import torch
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
+from dovetail.dialects.operand_strides import Strides
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.dispatch_log import DispatchLog
+from dovetail.frontend.observe.dispatch_log import DispatchLog, Took
+from dovetail.frontend.observe.operand_layouts import Caller, OperandLayouts
 
 _APPLY = torch.ops.higher_order.autograd_function_apply
+_COND, _WHILE_LOOP = torch.ops.higher_order.cond, torch.ops.higher_order.while_loop
 
 
-def check_unseen(node: torch.fx.Node, args: tuple) -> bool:
-    """Runs the graphs that `node`, called with `args`, hides; returns whether one relies on storage offsets.
+@dataclass
+class Unseen:
+    """What hidden graphs show.
+
+    Attributes:
+        addresses_storage: whether one relies on storage offsets.
+        operands: for calls of opaque ops, the strides of the operands; none of a backward, which is given others.
+        results: the strides of what control flow gives; none of other nodes.
+    """
+
+    addresses_storage: bool = False
+    operands: OperandLayouts = field(default_factory=OperandLayouts)
+    results: Sequence[Strides | None] = ()
+
+
+def run_unseen(node: torch.fx.Node, args: tuple) -> Unseen:
+    """Runs the graphs that `node`, called with `args`, hides.
 
     Raises:
-        UnsupportedError: for an op that can't be traced, as `DispatchLog` does.
+        UnsupportedError: for an op that can't be traced, as `DispatchLog` does; where the layout of a result depends on
+            which branch runs, or how often a loop.
     """
-    relying = [_relies_on_offsets(*each) for each in _graphs(node, args)]
+    runs = [_Interpreter(*each) for each in _graphs(node, args)]
+    relying = [each.log.addresses_storage for each in runs]
     if node.target is _APPLY and relying[1]:
         # What a backward is given is known when it runs.
         raise UnsupportedError(f"{source_line(node)}: as_strided in the backward of a custom autograd.Function")
-    return any(relying)
+    unseen = Unseen(any(relying))
+    for each in runs[:1] if node.target is _APPLY else runs:
+        unseen.operands.add(each.operands)
+    if node.target is _COND:
+        unseen.results = _common(node, "branches", runs[0].results, runs[1].results)
+    elif node.target is _WHILE_LOOP:
+        unseen.results = _common(node, "runs of a loop", args[2], runs[1].results)
+    return unseen
+
+
+def _common(node: torch.fx.Node, which: str, first: Sequence, second: Sequence) -> list[Strides | None]:
+    """The strides of the `first`, which the `second` have too where a dimension has more than one element."""
+    for one, other in zip(first, second, strict=True):
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and _places(one) != _places(other):
+            raise UnsupportedError(f"{source_line(node)}: {which} lay one result out in different ways")
+    return [each.stride() if isinstance(each, torch.Tensor) else None for each in first]
+
+
+def _places(tensor: torch.Tensor) -> list[int]:
+    steps = zip(tensor.size(), tensor.stride(), strict=True)
+    return [stride for size, stride in steps if size > 1] if tensor.numel() else []
 
 
 def _graphs(node: torch.fx.Node, args: tuple) -> Iterator[tuple[torch.fx.GraphModule, tuple]]:
     """Hidden graphs, each with operands."""
-    if node.target is torch.ops.higher_order.cond:
+    if node.target is _COND:
         _, then, otherwise, operands = args
         yield from ((graph, tuple(operands)) for graph in (then, otherwise))
-    elif node.target is torch.ops.higher_order.while_loop:
+    elif node.target is _WHILE_LOOP:
         condition, body, carried, others = args
         yield from ((graph, (*carried, *others)) for graph in (condition, body))
     elif node.target is _APPLY:
@@ -52,22 +93,25 @@ def _stand_in(example):
     return torch.empty_strided(size, stride, dtype=example.dtype, device=example.device)
 
 
-def _relies_on_offsets(graph: torch.fx.GraphModule, operands: tuple) -> bool:
-    log = DispatchLog()
-    with torch.no_grad():
-        operands = tree_map_only(torch.Tensor, torch.Tensor.detach, operands)
-        with log:
-            _Unseen(graph, log).run(*operands)
-    return log.addresses_storage
+class _Interpreter(torch.fx.Interpreter):
+    """Runs `graph` on `operands`; `results` are what it returns."""
 
-
-class _Unseen(torch.fx.Interpreter):
-    def __init__(self, graph: torch.fx.GraphModule, log: DispatchLog):
+    def __init__(self, graph: torch.fx.GraphModule, operands: tuple):
         super().__init__(graph, garbage_collect_values=False)
-        self.log = log
+        self.log, self.operands = DispatchLog(), OperandLayouts()
+        with torch.no_grad():
+            operands = tree_map_only(torch.Tensor, torch.Tensor.detach, operands)
+            with self.log:
+                self.results = tree_leaves(self.run(*operands))
 
     def run_node(self, node: torch.fx.Node):
-        self.log.begin(node)
         args, _ = self.fetch_args_kwargs_from_env(node)
-        self.log.addresses_storage |= check_unseen(node, args)
-        return super().run_node(node)
+        unseen = run_unseen(node, args)
+        self.log.begin(node, unseen.results)
+        self.log.addresses_storage |= unseen.addresses_storage
+        self.operands.add(unseen.operands)
+        result = super().run_node(node)
+        for event in self.log.events:
+            if isinstance(event, Took):
+                self.operands[Caller.of(node, event.op)].append(event.strides)
+        return result

@@ -44,12 +44,12 @@ class NodeImporter(GraphNodeImporter):
         self.symbols: Counter[str] = Counter()  # how many functions of each role were made, for their names
         self.is_nested = False
         self.is_backward = False  # whether what is imported depends on a tangent
-        self.operand_strides: Mapping[str, Sequence[Stated]] = {}  # of eager's calls, by node
+        self.operand_strides: Mapping[torch.fx.Node, Sequence[Stated]] = {}  # of eager's calls
 
     def nested(self, block: ir.Block) -> "NodeImporter":
         """The importer of a graph inside of this one, into a block of its own."""
         inner = NodeImporter(self.fx_importer, self._c, self._cc, block)
-        inner.symbols, inner.is_nested = self.symbols, True
+        inner.symbols, inner.operand_strides, inner.is_nested = self.symbols, self.operand_strides, True
         return inner
 
     def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
@@ -66,7 +66,7 @@ class NodeImporter(GraphNodeImporter):
 
     def state_strides(self, node: torch.fx.Node, op: ir.Operation, schema, args: Sequence, kwargs: Mapping) -> None:
         """Makes `op`, on behalf of `node`, state how its operands lie in memory, if it may see that."""
-        state_strides(op, schema, args, kwargs, self.operand_strides.get(node.name))
+        state_strides(op, schema, args, kwargs, self.operand_strides.get(node))
 
     def call(self, loc, node, name: str, reason: str, operands, results, is_fallback: bool = False) -> ir.Operation:
         """Builds a library call on behalf of `node`."""

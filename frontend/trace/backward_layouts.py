@@ -68,8 +68,8 @@ class _Telling:
 
 def backward_layouts(
     joint: Traced, in_eager: Callable[[], Traced]
-) -> tuple[dict[str, tuple[Stated, ...]], BackwardLayouts | None]:
-    """For nodes of `joint` by name how their operands lie, and what tells those that hang on tangents.
+) -> tuple[dict[torch.fx.Node, tuple[Stated, ...]], BackwardLayouts | None]:
+    """For nodes of `joint` how their operands lie, and what tells those that hang on tangents.
 
     `in_eager` traces the same again, without decompositions; it is asked only if something in the backward is opaque.
     """
@@ -81,7 +81,7 @@ def backward_layouts(
     if any(len(told[name]) != len(nodes) for name, nodes in calls.items()):
         telling, told = _Telling(joint), calls
     stated = {
-        node.name: telling.stated(twin)
+        node: telling.stated(twin)
         for name, nodes in calls.items()
         for node, twin in zip(nodes, told[name], strict=True)
     }

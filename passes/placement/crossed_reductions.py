@@ -4,12 +4,15 @@ IREE computes a reduction in the loop that uses it, tile by tile. Where one op r
 tile needs numbers of other tiles, which are not there yet.
 """
 
+from collections.abc import Iterable
+
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.placement.placed_graph import PlacedGraph
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
 _REORDER = (strides.permute, strides.transpose, strides.reverse)
@@ -18,22 +21,36 @@ Form = tuple[object, ...]
 """Along which dimensions of a value a reduction's result lies, counted from the last; or the view that hid it."""
 
 
-def is_crossed(op: ir.Operation) -> bool:
-    """Whether a pointwise op takes what comes from the result of `op`, a reduction, in two forms."""
-    if kind(op) is not Kind.REDUCTION or (info := tensor_info(op.results[0].type)) is None or info.numel < 2:
+def crossed_reductions(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
+    """The reductions of one region whose result an op of the same region takes in two forms.
+
+    Args:
+        graph: the function.
+        computed: the numbers of the ops that the region computes.
+    """
+    inside = set(computed)
+    return [number for number in inside if kind(graph.ops[number]) is Kind.REDUCTION and _meets(graph, number, inside)]
+
+
+def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
+    """Whether the result of `reduction`, followed through pointwise ops `inside` and views, meets itself."""
+    start = graph.results[reduction][0]
+    if (info := tensor_info(start.type)) is None or info.numel < 2:
         return False
-    forms: dict[ir.Value, Form] = {op.results[0]: _form(op.results[0])}
-    pending = [op.results[0]]
+    forms: dict[ir.Value, Form] = {start: _form(start)}
+    pending = [start]
     while pending:
         value = pending.pop()
-        for use in value.uses:
-            user = use.owner.operation
-            if kind(user) not in _FOLLOWED or len(user.results) != 1:
+        for number in graph.consumers.get(value, ()):
+            user = graph.ops[number]
+            if not (number in inside or graph.placement[number] == "view"):
                 continue
-            met = {forms[operand] for operand in user.operands if operand in forms}
+            if kind(user) not in _FOLLOWED or len(graph.results[number]) != 1:
+                continue
+            met = {forms[operand] for operand in graph.operands[number] if operand in forms}
             if len(met) > 1:
                 return True
-            result = user.results[0]
+            (result,) = graph.results[number]
             if result not in forms:
                 forms[result] = forms[value] if kind(user) is Kind.POINTWISE else _seen(user, value, forms[value])
                 pending.append(result)

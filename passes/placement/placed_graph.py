@@ -13,7 +13,6 @@ from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
-from dovetail.passes.placement.crossed_reductions import is_crossed
 
 _UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
 
@@ -52,7 +51,7 @@ class PlacedGraph:
         made_by = graph.made_by
         for number, op in enumerate(graph.ops):
             operands, results = list(op.operands), list(op.results)
-            graph.is_pinned.append(is_pinned(op) or is_crossed(op))
+            graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
             graph.compiles.append(op.name != "torch.operator" and not row(op).refused)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dovetail.passes.placement.crossed_reductions import crossed_reductions
 from dovetail.passes.placement.placed_graph import PlacedGraph
 
 
@@ -14,7 +15,20 @@ class Level:
 
 
 def region_levels(graph: PlacedGraph, *, is_backward: bool) -> list[Level]:
-    """Region ops, and what is recomputed, as late as their users allow, so that it dies young; host calls early."""
+    """Region ops, and what is recomputed, as late as their users allow, so that it dies young; host calls early.
+
+    A reduction that meets itself in its region is pinned in `graph`: those who use it are in a later region.
+    """
+    while True:
+        levels = _levels(graph, is_backward)
+        crossed = [number for level in levels for number in crossed_reductions(graph, level.region)]
+        if not crossed:
+            return levels
+        for number in crossed:
+            graph.is_pinned[number] = True
+
+
+def _levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
     earliest = _earliest(graph)
     level = _latest(graph, earliest, is_backward)
     levels = [Level() for _ in range(max(level, default=0) + 1)]

@@ -1,26 +1,18 @@
 """What partitions save for the backward, ours beside PyTorch's, on eight models: counted, and not timed."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from partition import main
 
 MODELS = ["GPT-2", "BERT", "Llama", "ResNet", "perceptron", "vision transformer", "U-Net", "LSTM"]
-
-
-def benchmark(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(Path(__file__).parents[2] / "benchmark" / "partition.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     """The figures by model, of one run of the command."""
     target = tmp_path_factory.mktemp("partition") / "figures.json"
-    result = benchmark("--json", str(target))
-    assert result.returncode == 0, result.stderr
+    assert main(["--json", str(target)]) == 0
     return {figures["model"]: figures for figures in json.loads(target.read_text())}
 
 

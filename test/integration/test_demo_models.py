@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import dovetail
 from dovetail.tools.demo.experiment import REGION_SHARE, Coverage
 from dovetail.tools.demo.lockstep import Lockstep, Record
-from dovetail.tools.demo.tasks import ALL_TASKS, GPT2, RESNET, Task
+from dovetail.tools.demo.tasks import ALL_TASKS, DEMO_TASKS, GPT2, RESNET, Task
 from dovetail.tools.demo.trainer import Trainer
 
 STEPS = 3
@@ -44,10 +44,15 @@ def wrong_kinds(record: Record) -> set[str]:
 def test_trains_as_exactly_as_eager(task: Task) -> None:
     """A wrong value anywhere in three training steps: losses, gradients, buffers, parameters, AdamW's moments.
 
-    Also the failure that values can't show: eager doing the work because the backend gave up.
+    Also the failure that values can't show: eager doing the work because the backend gave up. AdamW is compiled for the
+    demo's own two: its graph is most of the work, and knows nothing of the model.
     """
     dovetail.stats(reset=True)
-    record = Lockstep(task, "dovetail").run(STEPS)
+    lockstep = Lockstep(task, "dovetail")
+    if task not in DEMO_TASKS:
+        for copy in (lockstep.compiled, lockstep.eager):
+            copy.update = copy.optimizer.step  # type: ignore[method-assign]
+    record = lockstep.run(STEPS)
     assert record.failures() == []
     assert Coverage.of(dovetail.stats()).ops >= REGION_SHARE
 

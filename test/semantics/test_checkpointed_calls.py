@@ -16,6 +16,8 @@ from torch.utils.checkpoint import (
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def save_products(ctx, op, *args, **kwargs) -> CheckpointPolicy:
     is_product = op in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)

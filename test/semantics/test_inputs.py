@@ -118,6 +118,7 @@ def test_booleans_and_indices():
     )
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("dynamic", [None, True, False])
 def test_sizes_that_change(dynamic):
     """Catches a program for one size run on another, or a symbolic size that stops the compiler."""

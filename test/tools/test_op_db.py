@@ -12,7 +12,7 @@ from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
 
 pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTorch's table of operators imports")
-from dovetail.tools.op_db.cases import Case, all_cases, program
+from dovetail.tools.op_db.cases import Case, all_cases, nudged, program, widened
 from dovetail.tools.op_db.record import Record
 
 pytestmark = pytest.mark.slow  # PyTorch's table takes ten seconds to import
@@ -53,7 +53,7 @@ def test_errors_in_double_precision_are_estimated_from_nudged_inputs():
     def seen(value: float) -> Seen:
         return Seen({"result 0": torch.full((4,), value, dtype=torch.float64)})
 
-    bounds = Bounds(nudged=seen(1 + 1e-12))
+    bounds = Bounds(nudged=(seen(1), seen(1 + 1e-12)))
     assert not difference(seen(1), seen(1 - 2.5e-12), bounds)
     assert "off by" in difference(seen(1), seen(1 - 4e-12), bounds)
 
@@ -65,6 +65,22 @@ def test_samples_are_the_same_at_each_call():
     assert first is not None
     assert second is not None
     assert all(map(torch.equal, first.tensors, second.tensors))
+
+
+def test_samples_that_only_gradients_have_are_widened():
+    """The table has more samples of an op where gradients are asked for: the last ones could not be judged."""
+    last = Case("i0", "float32", 2)
+    assert program(last) is not None
+    assert widened(last) is not None
+
+
+def test_gradients_handed_in_are_nudged_too():
+    """Where a gradient cancels, one unit in its operands is all that rounding shows: nudged inputs did not move it."""
+    nudged_case = nudged(Case("softmax", "float64", 2), 0)
+    assert nudged_case is not None
+    ones = torch.ones(4, dtype=torch.float64)
+    off = (nudged_case.handed_in(ones) - ones).abs()
+    assert off.tolist() == [torch.finfo(torch.float64).eps] * 4
 
 
 def test_kinds_of_outcome():

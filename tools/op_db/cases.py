@@ -36,10 +36,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Program:
-    """A sample as a function of tensors; everything else that it was given is part of the function."""
+    """A sample as a function of tensors; everything else that it was given is part of the function.
+
+    Its results' gradients are handed in through `handed_in`, which changes them as little as the tensors were.
+    """
 
     function: Callable
     tensors: tuple[torch.Tensor, ...]
+    handed_in: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.clone
 
 
 def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int) -> Iterator[Case]:
@@ -72,33 +76,33 @@ def widened(case: Case) -> Program | None:
     def wide_dtype(given: torch.dtype) -> torch.dtype:
         return WIDER[dtype] if given == dtype else given
 
-    op, sample = _OPS[case.op], _sample(case, requires_grad=False)
+    op, sample = _OPS[case.op], _sample(case, is_differentiable(case))
     args, kwargs = tree_map_only(torch.dtype, wide_dtype, (sample.args, sample.kwargs))
     same = _program(op, SampleInput(sample.input, args=args, kwargs=kwargs))
     return Program(same.function, tuple(map(_with_grad_of, map(wide, same.tensors), narrow.tensors)))
 
 
-def nudged(case: Case) -> Program | None:
+def nudged(case: Case, seed: int) -> Program | None:
     """The same sample with each rounded input off by one unit of rounding, up or down at random; None without one."""
     given = program(case)
     if given is None:
         return None
-
-    def nudge(tensor: torch.Tensor) -> torch.Tensor:
-        if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-            return tensor
-        real = tensor.dtype.to_real() if tensor.dtype.is_complex else tensor.dtype
-        signs = torch.randint(0, 2, tensor.shape).to(real) * 2 - 1
-        return tensor.detach() * (1 + signs * torch.finfo(real).eps)
-
-    torch.manual_seed(3)
-    return Program(given.function, tuple(map(_with_grad_of, map(nudge, given.tensors), given.tensors)))
+    torch.manual_seed(seed)
+    return Program(given.function, tuple(map(_with_grad_of, map(_nudge, given.tensors), given.tensors)), _nudge)
 
 
 def is_differentiable(case: Case) -> bool:
     """Whether the op has gradients in this element type."""
     op = _OPS[case.op]
     return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes("cpu")
+
+
+def _nudge(tensor: torch.Tensor) -> torch.Tensor:
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        return tensor
+    real = tensor.dtype.to_real() if tensor.dtype.is_complex else tensor.dtype
+    signs = torch.randint(0, 2, tensor.shape).to(real) * 2 - 1
+    return tensor.detach() * (1 + signs * torch.finfo(real).eps)
 
 
 def _with_grad_of(tensor: torch.Tensor, given: torch.Tensor) -> torch.Tensor:

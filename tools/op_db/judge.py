@@ -1,5 +1,6 @@
 """Whether what a compiled program shows is what eager shows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,10 +13,10 @@ _UNITS = 2  # of the element type's epsilon, of the largest element
 
 @dataclass(frozen=True)
 class Bounds:
-    """What eager gives in a wider precision, which is the truth, and for inputs that are one unit of rounding off."""
+    """What eager gives in a wider precision, which is the truth, and for inputs one unit of rounding off."""
 
     wider: Seen | None = None
-    nudged: Seen | None = None
+    nudged: tuple[Seen, ...] = ()
 
 
 def difference(eager: Seen, compiled: Seen, bounds: Bounds, values: bool = True) -> str:
@@ -23,19 +24,20 @@ def difference(eager: Seen, compiled: Seen, bounds: Bounds, values: bool = True)
 
     A value may be further from the truth than eager's by three times eager's largest error, plus two units of rounding
     of the largest element. Eager's error is what a wider precision shows, or what inputs do that are one unit of
-    rounding off: eager may be lucky. `values` is False for memory that nothing has written.
+    rounding off, in ops that round at random: eager may be lucky. `values` is False for memory that is never written.
     """
     if eager.results.keys() != compiled.results.keys():
         return f"shows {sorted(compiled.results)} for {sorted(eager.results)}"
     for name, expected in eager.results.items():
-        wider, nudged = (None if seen is None else seen.results.get(name) for seen in (bounds.wider, bounds.nudged))
+        wider = None if bounds.wider is None else bounds.wider.results.get(name)
+        nudged = [seen.results.get(name) for seen in bounds.nudged]
         found = _differs(expected, compiled.results[name], wider, nudged, values)
         if found:
             return f"{name}: {found}"
     return ""
 
 
-def _differs(expected: object, actual: object, wider: object, nudged: object, values: bool) -> str:
+def _differs(expected: object, actual: object, wider: object, nudged: Sequence[object], values: bool) -> str:
     if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
         same = type(expected) is type(actual) and (expected == actual or expected != expected)
         return "" if same or expected is actual else f"{actual!r} for {expected!r}"
@@ -56,7 +58,7 @@ def _strides(tensor: torch.Tensor) -> list[int]:
     return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
-def _value_differs(expected: torch.Tensor, actual: torch.Tensor, wider: object, nudged: object) -> str:
+def _value_differs(expected: torch.Tensor, actual: torch.Tensor, wider: object, nudged: Sequence[object]) -> str:
     if expected.is_quantized:
         expected, actual = expected.dequantize(), actual.dequantize()
     if not _is_rounded(expected.dtype):
@@ -71,11 +73,11 @@ def _value_differs(expected: torch.Tensor, actual: torch.Tensor, wider: object, 
         return ""
     truth = _comparable(wider, near)
     truth = near if truth is None else truth
-    moved = _comparable(nudged, near)
+    moved = [each for each in (_comparable(other, near) for other in nudged) if each is not None]
     finite = finite & truth.isfinite()
-    theirs = _furthest(near, truth, finite)
-    if moved is not None:
-        theirs = max(theirs, _furthest(near, moved, finite & moved.isfinite()))
+    theirs = max(
+        _furthest(near, truth, finite), *(_furthest(near, each, finite & each.isfinite()) for each in moved), 0.0
+    )
     ours = _furthest(far, truth, finite)
     scale = _furthest(truth, torch.zeros_like(truth), finite)
     allowed = _MORE * theirs + _UNITS * torch.finfo(expected.dtype).eps * scale

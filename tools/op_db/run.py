@@ -27,7 +27,7 @@ def run(program: Program, function: Callable) -> Seen:
     sources = [tensor for tensor in tensors if tensor.requires_grad]
     if results and sources:
         torch.manual_seed(2)
-        tangents = [_tangent(result) for result in results]
+        tangents = [program.handed_in(_tangent(result)) for result in results]
         torch.autograd.backward(results, tangents, inputs=sources)
         seen.update({f"gradient {place}": source.grad for place, source in enumerate(sources)})
     return Seen(seen)

@@ -62,6 +62,20 @@ def test_strides_are_the_kernels(function, layouts):
     assert [each.stride() for each in tree_leaves(told)] == [each.stride() for each in tree_leaves(right)]
 
 
+@pytest.mark.parametrize("sizes", [(1, 2, 1, 1), (2, 1, 3, 3), (2, 4, 1, 1), (1, 2, 1, 3), (2, 3, 2, 2), (1, 1, 1, 1)])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)])
+def test_formats_that_strides_say(sizes: tuple[int, ...], order: tuple[int, ...]):
+    """One image of one pixel is in both formats, and a part of an image in channels last is dense in neither."""
+    laid_out = torch.rand([sizes[dim] + 1 for dim in order]).permute([order.index(dim) for dim in range(4)])
+    part = laid_out[: sizes[0], : sizes[1], : sizes[2], : sizes[3]]
+    for given in (part, part.clone()):
+        mode = FakeTensorMode(allow_non_fake_inputs=True)
+        indices = torch.zeros(sizes, dtype=torch.int64)
+        with mode, KernelLayouts():
+            told = functional.max_unpool2d(mode.from_tensor(given), indices, 2)
+        assert told.stride() == functional.max_unpool2d(given, indices, 2).stride()
+
+
 # The functions whose gradients' kernels have a row for their layout, and some that lie as described.
 GRADIENTS = {
     "logsigmoid": functional.logsigmoid,

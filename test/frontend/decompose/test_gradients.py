@@ -46,6 +46,13 @@ def test_batch_norm_of_numbers_without_squares():
     assert (ours - exact).abs().max() <= 3 * (eager - exact).abs().max() + 1e-6
 
 
+@pytest.mark.parametrize("weight", [None, torch.linspace(0.3, 2.0, 7)], ids=["plain", "weighted"])
+def test_group_norm_of_one_number(weight):
+    """Would catch products with a large reciprocal deviation that cancel but for the rounding error of one of them."""
+    value = torch.randn(67, 7, generator=torch.Generator().manual_seed(0))
+    assert (gradient(lambda x: functional.group_norm(x, 7, weight), value, True) == 0).all()
+
+
 def test_layer_norm_of_numbers_whose_sum_overflows():
     """Would catch NaN where eager's mean of the largest numbers is finite."""
     value = torch.randn(4, 17)

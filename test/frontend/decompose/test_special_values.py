@@ -35,7 +35,7 @@ ACCEPTED: dict[str, tuple[tuple[str, ...], str]] = {
     "layer_norm_backward": (("special", "infinite", "huge", "equal"), _ORDER),
     "prod of all": (("special",), _ORDER),
     "batch_norm_backward": (("equal",), _CANCELS),
-    "group_norm_backward": (("equal",), _CANCELS),
+    "group_norm_backward": (("special", "infinite", "equal"), _ORDER),
     "softmax_backward": (("equal",), _CANCELS),
 }
 

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 import dovetail
 from dovetail.errors import EagerWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning"), pytest.mark.usefixtures("op_by_op")]
 
 
 def checkpointed(fn: Callable) -> Callable:

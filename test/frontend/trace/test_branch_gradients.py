@@ -5,6 +5,8 @@ import torch
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def wave_and_signs(x):
     return x.sin(), x > 0
