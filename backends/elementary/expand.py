@@ -8,9 +8,10 @@ from torch_mlir.dialects import arith, linalg, tensor
 from dovetail.backends.elementary.functions import FUNCTIONS
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
+from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 
-_FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}
+_FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}  # what our own code computes
 _UNSIGNED = ("bool", "uint8")
 
 
@@ -27,8 +28,9 @@ def with_own_functions(text: str) -> str:
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
-            for op in [each.operation for each in function.body.blocks[0].operations]:
-                if op.name in FUNCTIONS and require_tensor_info(op.results[0].type).dtype in _FLOATS:
+            ours = [each.operation for each in function.body.blocks[0].operations if each.operation.name in FUNCTIONS]
+            for op in ours:
+                if require_tensor_info(op.results[0].type).dtype in _FLOATS:
                     _replace(op, FUNCTIONS[op.name])
         return str(module)
 
@@ -36,12 +38,32 @@ def with_own_functions(text: str) -> str:
 def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
     operand, result = op.operands[0], op.results[0]
     source, target = require_tensor_info(operand.type), require_tensor_info(result.type)
+    row_sum = _row_sum(result)
     with op.location, ir.InsertionPoint(op):
         elements = _converted("to", operand, ir.RankedTensorType.get(source.shape, _element(source)))
-        computed = _loop(elements, source, _element(target), function)
+        computed, *sums = _loop(elements, source, _element(target), function, row_sum)
         value = _converted("from", computed, result.type)
+        if row_sum is not None:
+            row_sum.replace_all_uses_with(_converted("from", sums[0], row_sum.type))
+            row_sum.owner.erase()
     result.replace_all_uses_with(value)
     op.erase()
+
+
+def _row_sum(value: ir.Value) -> ir.Value | None:
+    """The sum of each row of `value`, of float32, where something else uses `value` too.
+
+    The loop over `value` then computes both: IREE would compute each of its elements once for either.
+    """
+    info, users = require_tensor_info(value.type), [use.owner.operation for use in value.uses]
+    sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
+    return sums[0] if info.dtype == "float32" and len(sums) == 1 < len(users) else None
+
+
+def _adds_rows(op: ir.Operation, info: TensorInfo) -> bool:
+    """Whether `op` adds up the last dimension of `info`'s, and keeps it."""
+    rows, result = (*info.shape[:-1], 1), require_tensor_info(op.results[0].type)
+    return len(rows) > 1 and info.shape[-1] > 1 and result.shape == rows and result.dtype in ("float32", "float64")
 
 
 def _element(info: TensorInfo) -> ir.Type:
@@ -54,23 +76,64 @@ def _converted(which: str, value: ir.Value, type_: ir.Type) -> ir.Value:
     return ir.Operation.create(f"torch_c.{which}_builtin_tensor", [type_], [value]).result
 
 
-def _loop(elements: ir.Value, info: TensorInfo, element: ir.Type, function: Callable[[Scalar], Scalar]) -> ir.Value:
-    """A tensor of type `element`: `function` of each of `elements`, which `info` describes."""
-    result = tensor.empty(info.shape, element)
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(info.shape)))
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+def _loop(
+    elements: ir.Value,
+    info: TensorInfo,
+    element: ir.Type,
+    function: Callable[[Scalar], Scalar],
+    row_sum: ir.Value | None,
+) -> list[ir.Value]:
+    """A tensor of type `element`: `function` of each of `elements`, which `info` describes.
+
+    If there is a `row_sum`, a second one is the sum of each row, in its type.
+    """
+    identity = ir.AffineMap.get_identity(len(info.shape))
+    results, maps, kinds = [tensor.empty(info.shape, element)], [identity, identity], ["parallel"] * len(info.shape)
+    if row_sum is not None:
+        kinds[-1] = "reduction"
+        maps.append(identity.get_submap(list(range(len(info.shape) - 1))))
+        results.append(_zeros(info.shape[:-1], _sum_type(row_sum)))
     loop = linalg.GenericOp(
-        [result.type],
+        [each.type for each in results],
         [elements],
-        [result],
-        ir.ArrayAttr.get([identity, identity]),
-        ir.ArrayAttr.get([parallel] * len(info.shape)),
+        results,
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
     )
-    block = loop.regions[0].blocks.append(_element(info), element)
+    block = loop.regions[0].blocks.append(_element(info), *(_element_type(each) for each in results))
     with ir.InsertionPoint(block):
         value = function(Scalar(_single(block.arguments[0], info.dtype))).value
-        linalg.YieldOp([value if value.type == element else arith.TruncFOp(element, value).result])
-    return loop.result
+        yielded = [value if value.type == element else arith.TruncFOp(element, value).result]
+        for total in block.arguments[2:]:
+            term = value if total.type == value.type else arith.ExtFOp(total.type, value).result
+            yielded.append(arith.AddFOp(total, term).result)
+        linalg.YieldOp(yielded)
+    computed = list(loop.results)
+    if row_sum is not None:
+        computed[1] = _with_last_dimension(computed[1])
+    return computed
+
+
+def _sum_type(row_sum: ir.Value) -> ir.Type:
+    return ir.F64Type.get() if require_tensor_info(row_sum.type).dtype == "float64" else ir.F32Type.get()
+
+
+def _zeros(sizes: Sizes, element: ir.Type) -> ir.Value:
+    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
+    return linalg.fill(zero, outs=[tensor.empty(sizes, element)])
+
+
+def _with_last_dimension(value: ir.Value) -> ir.Value:
+    """`value` with a last dimension of size 1."""
+    type_ = ir.RankedTensorType(value.type)
+    rank = type_.rank
+    groups = [[dim] for dim in range(rank - 1)] + [[rank - 1, rank]]
+    sizes = [*type_.shape, 1]
+    return tensor.expand_shape(ir.RankedTensorType.get(sizes, type_.element_type), value, groups, [], sizes)
+
+
+def _element_type(value: ir.Value) -> ir.Type:
+    return ir.RankedTensorType(value.type).element_type
 
 
 def _single(value: ir.Value, dtype: str) -> ir.Value:

@@ -14,6 +14,7 @@ from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, require_target
 from dovetail.passes.placement.iree_support import refusal, refusal_of
+from dovetail.passes.rewriting.constants import integer
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,24 @@ def _place(op: ir.Operation, target: str) -> tuple[str, str]:
         return "fallback", _unknown(facts, name)
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
-    if op.name in ("torch.aten.cat", "torch.aten.stack") and len(op.operands[0].owner.operands) >= MOST_BINDINGS:
-        return "library", f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
+    if op.name in ("torch.aten.cat", "torch.aten.stack"):
+        if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
+            return (
+                "library",
+                f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind",
+            )
+        if _joins_rows(op):
+            return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, target)
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _joins_rows(op: ir.Operation) -> bool:
+    """Whether the operands of a concatenation lie in turns in its result: it is not along the outermost dimension."""
+    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    if result is None or dim is None or not result.shape:
+        return False
+    return any(size != 1 for size in result.shape[: dim % len(result.shape)])
 
 
 def _unknown(facts: Op, name: str | None) -> str:

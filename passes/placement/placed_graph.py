@@ -13,6 +13,7 @@ from dovetail.dialects.reading import body
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
+from dovetail.passes.placement.scattered_views import is_scattered
 
 _UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
 
@@ -54,7 +55,7 @@ class PlacedGraph:
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
-            graph.compiles.append(op.name != "torch.operator" and not row(op).refused)
+            graph.compiles.append(op.name != "torch.operator" and not row(op).refused and not is_scattered(op))
             graph.operands.append(operands)
             graph.results.append(results)
             if op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host":
