@@ -15,7 +15,7 @@ def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor
     """`tensor` itself if it has `strides` (in elements), else a copy that has them."""
     if tensor.stride() == strides:
         return tensor
-    if tensor.dim() == 2 and strides == (1, tensor.size(0)):
+    if tensor.dim() == 2 and tensor.numel() and strides == (1, tensor.size(0)):
         # ATen transposes a matrix by blocks where the copy is the one in rows, ten times as fast.
         return tensor.t().clone(memory_format=torch.contiguous_format).t()
     laid_out = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)

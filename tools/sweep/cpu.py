@@ -57,7 +57,7 @@ def describe(asked: str) -> Cpu:
     """
     run = CompilerRuns().run([*target_for_cpu(asked).compile_flags(), "--compile-to=flow"], _PROBE, timeout=60)
     found = re.search(r'\{cpu = "(.*?)", cpu_features = "(.*?)".* native_vector_size = (\d+)', run.output.decode())
-    if run.failure or found is None:
+    if run.failure or found is None or not found[2]:
         raise DovetailError(f"CPU '{asked}': {run.diagnostics.strip() or 'the compiler describes no such target'}")
     # Of a feature that is named twice, the later word holds.
     signs = {each[1:]: each[0] for each in found[2].split(",")}
