@@ -55,7 +55,9 @@ def describe(asked: str) -> Cpu:
     Raises:
         DovetailError: if the compiler does not know `asked`, with its message.
     """
-    run = CompilerRuns().run([*target_for_cpu(asked).compile_flags(), "--compile-to=flow"], _PROBE, timeout=60)
+    # The width that code is generated with is no property of the CPU.
+    flags = [each for each in target_for_cpu(asked).compile_flags() if "vector-width" not in each]
+    run = CompilerRuns().run([*flags, "--compile-to=flow"], _PROBE, timeout=60)
     found = re.search(r'\{cpu = "(.*?)", cpu_features = "(.*?)".* native_vector_size = (\d+)', run.output.decode())
     if run.failure or found is None or not found[2]:
         raise DovetailError(f"CPU '{asked}': {run.diagnostics.strip() or 'the compiler describes no such target'}")
