@@ -71,9 +71,10 @@ def _is_asked(node: torch.fx.Node) -> bool:
 
 def _import(importer: NodeImporter, node: torch.fx.Node) -> None:
     op, made = node.target, node.meta["val"]
-    if not isinstance(op, torch._ops.OpOverload):
-        return  # an element of what an op made, which is bound with it
     location = ir.Location.unknown()
+    if not isinstance(op, torch._ops.OpOverload):
+        importer._import_getitem(location, node)
+        return
     operands = importer.operands(location, op._schema, node.args, node.kwargs)
     types = [importer._cc.value_info_to_type(each) for each in (made if isinstance(made, tuple) else [made])]
     name = ir.StringAttr.get(f"torch.{op_name(op).removesuffix('.default')}")

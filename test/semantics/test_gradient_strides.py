@@ -70,6 +70,8 @@ PROGRAMS = {
     "sum of two paths": lambda x: (lambda y: y * x + y.mT.exp().mT)(scaled(x)),
     "reduced": lambda x: scaled(x).sum(0),
     "kernel": lambda x: functional.log_softmax(scaled(x), 1),
+    "one of several results": lambda x: functional.layer_norm(scaled(x), [6]),
+    "several results": lambda x: (lambda y: functional.layer_norm(y, [6], y[0], y[1]))(scaled(x)),
     "matrix": lambda x: scaled(x) @ x.mT,
     "list": Listed.apply,
     "writes": Recorded.apply,
