@@ -7,6 +7,8 @@ from torch._decomp import get_decompositions
 
 _native_layer_norm = torch.ops.aten.native_layer_norm.default
 _by_pytorch = get_decompositions([_native_layer_norm])[_native_layer_norm]
+_native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+_backward_by_pytorch = get_decompositions([_native_layer_norm_backward])[_native_layer_norm_backward]
 
 
 def layer_norm(
@@ -40,3 +42,23 @@ def layer_norm(
         normal = normal + bias
     # As eager's kernel lays it out: random numbers that are drawn over it follow the order of memory.
     return normal.contiguous(), mean, reciprocal
+
+
+def layer_norm_backward(
+    gradient: torch.Tensor,
+    value: torch.Tensor,
+    normalized_shape: list[int],
+    mean: torch.Tensor,
+    reciprocal: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    wanted: list[bool],
+) -> tuple[torch.Tensor | None, ...]:
+    """Returns what `aten.native_layer_norm_backward` does: the gradients of the value, the weight and the bias.
+
+    PyTorch's decomposition divides the reciprocal deviation by the count in the type that it is saved in. Neither the
+    quotient nor the count need be numbers of half precision; of float32 they are.
+    """
+    if reciprocal.dtype in (torch.float16, torch.bfloat16):
+        mean, reciprocal = mean.to(torch.float32), reciprocal.to(torch.float32)
+    return _backward_by_pytorch(gradient, value, normalized_shape, mean, reciprocal, weight, bias, wanted)

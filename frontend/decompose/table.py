@@ -10,7 +10,7 @@ from dovetail.dialects.torch_facts.row import Traced
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.frontend.decompose.foreach import foreach_decompositions
 from dovetail.frontend.decompose.group_norm import group_norm
-from dovetail.frontend.decompose.layer_norm import layer_norm
+from dovetail.frontend.decompose.layer_norm import layer_norm, layer_norm_backward
 from dovetail.frontend.decompose.replacements import REPLACEMENTS, unfused_multiply_add
 
 aten = torch.ops.aten
@@ -30,6 +30,7 @@ def _table() -> dict[torch._ops.OpOverload, Callable]:
     }
     table[aten.native_group_norm.default] = group_norm
     table[aten.native_layer_norm.default] = layer_norm
+    table[aten.native_layer_norm_backward.default] = layer_norm_backward
     return {overload: function for overload, function in table.items() if overload not in _whole()}
 
 

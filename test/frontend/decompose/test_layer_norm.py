@@ -83,3 +83,17 @@ def test_gradients():
     compiled = torch.compile(lambda x: (norm(x) ** 2).sum() + norm(x).sum(), backend="dovetail")
     torch.testing.assert_close(torch.autograd.grad(compiled(value), names), expected)
     assert not dovetail.stats().library_calls
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradient_of_a_long_row_in_half_precision(dtype: torch.dtype):
+    """Would catch a division by the count in half precision, which has no number so large: the gradient was 0."""
+    value = torch.randn(70001).to(dtype).requires_grad_()
+    gradient = torch.randn(70001).to(dtype)
+
+    def normalized(value: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.layer_norm(value, value.shape)
+
+    (expected,) = torch.autograd.grad(normalized(value), value, gradient)
+    (actual,) = torch.autograd.grad(torch.compile(normalized, backend="dovetail")(value), value, gradient)
+    _close(actual, expected)
