@@ -1,7 +1,5 @@
 """Group normalization from simpler ops: torch-mlir's own form adds up a group one number after the other."""
 
-import math
-
 import torch
 
 
@@ -24,10 +22,8 @@ def group_norm(
     if value.numel() == 0 or not value.is_contiguous() or any(each.dtype is not torch.float32 for each in given):
         return NotImplemented
     grouped = value.reshape(batch, groups, channels // groups * pixels)
-    # The sum of some of the largest numbers is none of float32; that of numbers so much smaller is.
-    count = grouped.size(2)
-    scale = 2.0 ** -math.ceil(math.log2(count))
-    mean = (grouped * scale).sum(2, keepdim=True) / (count * scale)
+    # The sum of some of the largest numbers is none of float32, and some of the smallest have no smaller parts.
+    mean = (grouped.sum(2, True, dtype=torch.float64) / grouped.size(2)).to(torch.float32)
     centred = grouped - mean
     reciprocal = ((centred * centred).mean(2, keepdim=True) + eps).rsqrt()
     normal = (centred * reciprocal).reshape(batch, channels, pixels)

@@ -5,6 +5,8 @@ import torch
 from differential import assert_same
 from torch.nn import functional
 
+from dovetail.frontend.decompose.group_norm import group_norm
+
 
 @pytest.mark.parametrize("shape", [(4, 24), (4, 24, 5), (2, 24, 3, 7)], ids=str)
 @pytest.mark.parametrize("is_affine", [False, True])
@@ -32,3 +34,10 @@ def test_mean_of_many():
     eager = functional.group_norm(value, 1)
     errors = [(each.double() - precise).mean(1).abs().max().item() for each in (compiled, eager)]
     assert errors[0] <= 3 * errors[1] + torch.finfo(torch.float32).eps
+
+
+def test_subnormal_numbers():
+    """Would catch a mean of numbers that were made smaller first, which lose their last digits."""
+    value = torch.arange(-70.0, 85.0).reshape(1, 31, 5) * 2.0**-149
+    mean = group_norm(value, None, None, 1, 31, 5, 1, 1e-5)[1]
+    assert mean.item() == 7 * 2.0**-149
