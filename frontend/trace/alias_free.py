@@ -5,19 +5,17 @@ aliases. The copies are gone after the first pass, since values have no memory.
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import cast
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import torch
 from torch.fx.traceback import preserve_node_meta
-from torch.utils._pytree import tree_leaves
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
 from dovetail.frontend.observe.observations import Observations
-from dovetail.frontend.observe.run_facts import EagerRun, Origin
-from dovetail.frontend.observe.transforms import unwrapped
-from dovetail.frontend.observe.wrapped_arguments import Arguments, checked_gradients, differentiable_tensors, rebuilt
+from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.wrapped_arguments import Arguments, checked_gradients, rebuilt
+from dovetail.frontend.trace.copies_at_views import CopiesAtViews, at_origin, independent, last_views
 from dovetail.frontend.trace.shared_memory import SharedMemory
 from dovetail.frontend.trace.traced_memory import differing_node
 
@@ -60,7 +58,8 @@ class AliasFree(torch.nn.Module):
             for primal, value in zip(primals, self.inputs.values, strict=True)
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))
-        interpreter = _Tagging(*self.graph_module)
+        copies = CopiesAtViews(self.seen.owned, last_views(self.run, self.seen))
+        interpreter = _Tagging(*self.graph_module, copies, self.ambient)
         with preserve_node_meta(), interpreter.stack:
             interpreter.run(*rebuilt(self.inputs.passed, arguments))
         values = {node.name: value for node, value in interpreter.env.items()}
@@ -68,14 +67,18 @@ class AliasFree(torch.nn.Module):
         if differing is not None:
             self.refusals.append(f"node {differing}: PyTorch's tracing gives its result other memory than eager")
         with torch.set_grad_enabled(self.ambient):
-            return [self._leaving(each, values, arguments) for each in self.seen.leaving]
+            copied = [copies.of(number) for number in range(len(self.seen.leaving))]
+            return [
+                self._leaving(each, values, arguments) if copy is None else copy
+                for each, copy in zip(self.seen.leaving, copied, strict=True)
+            ]
 
     def _leaving(self, leaving: Leaving, values: dict[str, object], arguments: Sequence) -> torch.Tensor:
         """A copy of a tensor that leaves the call."""
         if isinstance(leaving, OwnedTensor):
-            return _copy(_find(leaving.origin, values), leaving.requires_grad)
+            return independent(at_origin(leaving.origin, values), leaving.requires_grad)
         mutation = self.seen.mutations[leaving.argument]
-        return _copy(arguments[leaving.argument], mutation is not None and mutation.mode == "tracked")
+        return independent(arguments[leaving.argument], mutation is not None and mutation.mode == "tracked")
 
     def _arguments(self, primals: Sequence) -> list:
         found = list(primals)
@@ -91,21 +94,31 @@ class AliasFree(torch.nn.Module):
 
 
 class _Tagging(torch.fx.Interpreter):
-    """Runs the graph, the ops of each checkpointed region under what tags them: `stack`, to be closed."""
+    """Runs the graph, the ops of each checkpointed region under what tags them: `stack`, to be closed.
 
-    def __init__(self, gm: torch.fx.GraphModule):
+    Takes the `copies` as it goes, in the call's own mode of autograd, `ambient`; no region has them.
+    """
+
+    def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool):
         super().__init__(gm, garbage_collect_values=False)
+        self.copies, self.ambient = copies, ambient
         self.region: Region | None = None
+        self.tagging: AbstractContextManager = nullcontext()
         self.stack = ExitStack()
 
     def run_node(self, node: torch.fx.Node):
         region = region_of(node)
         if region != self.region:
             self.stack.close()
-            self.region = region
-            if region is not None:
-                self.stack.enter_context(region.tagging())
-        return super().run_node(node)
+            self.region, self.tagging = region, nullcontext() if region is None else region.tagging()
+            self.stack.enter_context(self.tagging)
+        value = super().run_node(node)
+        if node.name in self.copies.at:
+            self.stack.close()
+            with torch.set_grad_enabled(self.ambient):
+                self.copies.take(node.name, {each.name: made for each, made in self.env.items()} | {node.name: value})
+            self.stack.enter_context(self.tagging)
+        return value
 
 
 def _replica(tensor: torch.Tensor) -> torch.Tensor:
@@ -115,12 +128,3 @@ def _replica(tensor: torch.Tensor) -> torch.Tensor:
         return cloned
     made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
     return made.copy_(tensor)
-
-
-def _find(origin: Origin, values: dict) -> torch.Tensor:
-    found = unwrapped(differentiable_tensors(tree_leaves(values[origin.node]))[origin.index])
-    return cast(torch.Tensor, found._base) if origin.is_base else found
-
-
-def _copy(tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
-    return tensor.clone() if requires_grad else tensor.detach().clone()
