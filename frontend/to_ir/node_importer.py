@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
@@ -82,6 +83,8 @@ class NodeImporter(GraphNodeImporter):
         super()._import_getitem(loc, node)
 
     def _import_torch_op_overload(self, loc, node, concrete_target=None):
+        if any(isinstance(leaf, complex) for leaf in tree_leaves((node.args, node.kwargs))):
+            raise UnsupportedError(f"{source_line(node)}: a complex number is not supported, expected a complex tensor")
         self._import_overload(loc, node, concrete_target)
         # What control flow runs, it runs as a whole: nothing inside of it is saved by itself.
         policy = None if self.is_nested else recompute_policy(node)

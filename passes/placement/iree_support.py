@@ -13,7 +13,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
-from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, tensor_info
 
 _NARROW = ("int8", "uint8", "int16")
 Tensors = Sequence[TensorInfo | None]
@@ -30,6 +30,8 @@ def refusal(name: str, tensors: Tensors, target: str) -> str:
 def refusal_of(op: ir.Operation, target: str) -> str:
     """Why IREE can't compile `op` for `target`; "" if it can."""
     facts, name = row(op), aten_name(op) or op.name
+    if any(is_value_type(value.type) and not is_tensor(value.type) for value in (*op.operands, *op.results)):
+        return "a size is known only when it runs"
     tensors = [tensor_info(value.type) for value in (*op.operands, *op.results)]
     reason = _refusal(facts, name, tensors, target)
     if reason:

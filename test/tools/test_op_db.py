@@ -35,6 +35,11 @@ def test_difference_is_said(actual: object, message: str):
     assert message in difference(Seen({"result 0": expected}), Seen({"result 0": actual}), Bounds())
 
 
+def test_what_eager_refuses_is_no_sample():
+    """An op for another device counts as wrong: eager's refusal of it is an AssertionError."""
+    assert check(Case("jiterator_unary", "float32", 0)) == Outcome(NO_SAMPLE)
+
+
 def test_errors_are_measured_against_double_precision():
     """A result nearer to the truth than eager's counts as wrong, or one four times as far counts as right."""
     truth = torch.full((4,), 1.0, dtype=torch.float64)

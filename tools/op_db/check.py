@@ -27,6 +27,9 @@ RIGHT, WRONG, EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN = (
 
 _NUDGES = 8  # what one shows may cancel by luck
 
+# What eager says of a sample that it doesn't take; the last one where an op is for another device.
+_REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AssertionError)
+
 # Their results are memory that nothing has written.
 _UNWRITTEN = (
     "empty",
@@ -57,7 +60,7 @@ def check(case: Case) -> Outcome:
             return Outcome(NO_SAMPLE)
         eager = run(given, given.function)
         again = run(given, given.function)
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+    except _REFUSALS:
         return Outcome(NO_SAMPLE)
     has_values = case.op not in _UNWRITTEN
     if has_values and difference(eager, again, Bounds()):
@@ -96,5 +99,5 @@ def _seen(variant: Callable[[], Program | None], mode: AbstractContextManager) -
             return None
         with mode:
             return run(other, other.function)
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+    except _REFUSALS:
         return None

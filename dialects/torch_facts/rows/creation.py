@@ -1,22 +1,26 @@
 """Ops that make a tensor from nothing."""
 
-from dovetail.dialects.torch_facts.row import FLOATS, Refused, creation
+from functools import partial
 
+from dovetail.dialects.torch_facts.row import FLOATS, Kind, Recompute, Refused, creation
+
+# Memory as it comes: computed again it would hold something else, and a region has nothing to write to it.
+_unwritten = partial(creation, kind=Kind.LIBRARY, kernel="memory that nothing has written", recompute=Recompute.WORK)
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
     creation("arange", refused=(Refused("does not compile", FLOATS),)),
-    creation("empty"),
-    creation("empty_like"),
-    creation("empty_strided"),
+    _unwritten("empty"),
+    _unwritten("empty_like"),
+    _unwritten("empty_strided"),
     creation("eye"),
     creation("fill", fills_at=1),
     creation("full", fills_at=1, refused=(_NO_BYTES,)),
     creation("full_like", fills_at=1, refused=(_NO_BYTES,)),
     creation("iota"),
     creation("linspace"),
-    creation("new_empty"),
-    creation("new_empty_strided"),
+    _unwritten("new_empty"),
+    _unwritten("new_empty_strided"),
     creation("new_full", fills_at=2),
     creation("new_ones", fills_with=1),
     creation("new_zeros", fills_with=0),

@@ -49,6 +49,19 @@ module attributes {dovetail.level = "split"} {
     %8 = torch.aten.sin %7 : !d -> !d
     %9 = torch.aten._to_copy %8, %six, %none, %none, %none, %false, %none
         : !d, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !m
+    // COM: A region's results are written; it would hand out memory that nothing has written.
+    // CHECK: torch.aten.empty.memory_format {{.*}} {dovetail.placement = "library", dovetail.placement_reason = "library kernel: memory that nothing has written"} :
+    %two = torch.constant.int 2
+    %sizes = torch.prim.ListConstruct %two, %two : (!torch.int, !torch.int) -> !torch.list<int>
+    %cpu = torch.constant.device "cpu"
+    %unwritten = torch.aten.empty.memory_format %sizes, %six, %none, %cpu, %false, %none
+        : !torch.list<int>, !torch.int, !torch.none, !torch.Device, !torch.bool, !torch.none -> !m
+    // COM: Rows chosen by truth values: how many there are, only their values say.
+    // CHECK: torch.aten.neg {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "a size is known only when it runs"} :
+    %mask = torch.aten.gt.Scalar %1, %zero : !i, !torch.int -> !torch.vtensor<[2],i1>
+    %at = torch.prim.ListConstruct %mask : (!torch.vtensor<[2],i1>) -> !torch.list<optional<vtensor>>
+    %rows = torch.aten.index.Tensor %9, %at : !m, !torch.list<optional<vtensor>> -> !torch.vtensor<[?,2],f32>
+    %negated = torch.aten.neg %rows : !torch.vtensor<[?,2],f32> -> !torch.vtensor<[?,2],f32>
     // COM: An ATen op that the torch dialect and our table do not know.
     // CHECK: torch.operator "torch.aten.special_i0e"
     // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "no row in dialects/torch_facts/rows"} :
