@@ -175,3 +175,21 @@ def test_nan_that_eager_gives_elsewhere_passes() -> None:
     """Catches a bound on distances that no NaN meets, where eager's kernel has one in vectors and none after them."""
     body = "return torch.nn.functional.hardswish({})"
     assert not kinds(body.format("x[::2]"), body.format("x[::2].contiguous()"), "special", (128,))
+
+
+def test_whole_numbers_become_wide() -> None:
+    """Catches a program that double precision can't run, since what it makes of whole numbers stays in float32."""
+    assert not kinds("return x @ torch.arange(64).sin()", "return (x * torch.arange(64).sin()).flip(0).sum()")
+    assert kinds("return x @ torch.arange(64).sin()", "return x @ torch.arange(64).cos()") == {"value", "gradient"}
+
+
+# Zero in double precision, what is lost of 2**-30 in float32.
+LOST = "z = x * 0 + 1 + 2.0**-30 - 1 - 2.0**-30"
+
+
+def test_what_is_infinite_in_double_precision_may_be() -> None:
+    """Catches a bound on distances from infinity, which no number meets, and one that lets all numbers pass."""
+    assert not kinds(f"{LOST}; return 1 / z", "return 1 / (x.abs() * 0)")
+    assert not kinds(f"{LOST}; return 1 / z", f"{LOST}; return 1 / z * 1.000001")
+    assert "value" in kinds(f"{LOST}; return 1 / z", "return x * 0 / 0")
+    assert "value" in kinds(f"{LOST}; return 1 / z", f"{LOST}; return 1e6 / z")

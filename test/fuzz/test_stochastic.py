@@ -166,6 +166,19 @@ def test_steps_that_overflow_do_not_count(monkeypatch: pytest.MonkeyPatch):
         assert torch.equal(torch.nn.functional.silu(X), torch.nn.functional.silu(X))
 
 
+def test_steps_show_where_else_infinities_cancel():
+    """Catches NaN taken for what every formula gives: eager's kernel subtracts infinities that others do not meet."""
+    x, weight = torch.tensor([[1.625, 0.0, 1.25, -0.375]]), torch.tensor([2.0, 1.0, 0.0, -torch.inf])
+    found = []
+    for seed in (0, 2):
+        leaf = x.clone().requires_grad_()
+        with RandomRounding(seed):
+            torch.nn.functional.layer_norm(leaf, (4,), weight).sum().backward()
+        found.append(leaf.grad)
+    assert found[0].isnan().sum() > found[1].isnan().sum() > 0
+    assert not (found[0].isfinite() | found[1].isfinite()).any()
+
+
 def test_equal_numbers_are_rounded_alike():
     """Catches errors that cancel in a long sum because they are drawn one by one, where eager's add up."""
     x = torch.tensor([0.1, 0.7]).repeat(512)

@@ -4,6 +4,8 @@ The bound, for each element: its distance from the value in double precision is 
 rounding of the element type. Eager's distance is the largest of its own run's and those of runs in which every op is
 rounded at random (`stochastic`), since a single run may be near by luck. Where a comparison or a rounding is decided by
 numbers that are exact, all of these runs agree, and so must compiled code; where rounding decides, some of them differ.
+Infinities and NaN have no distance: where double precision has one, so may compiled code, and numbers are measured from
+eager's.
 """
 
 from collections.abc import Iterable, Iterator
@@ -71,6 +73,10 @@ class Judge:
             return []
         judged = [*left]
         right = self._run(call, TwoPassVariances(), left, wide=True)
+        for key, where in left.items():
+            if key in right.values and right.values[key].shape == where.shape:
+                where &= ~_is_same_infinity(compiled.values[key], right.values[key])
+                right.values[key] = _reference(eager.values[key], right.values[key])
         spread = {key: _eager_error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
         for seed in range(_RUNS + 1):
@@ -109,7 +115,10 @@ class Judge:
             source = source.replace(text, other)
         has_gradients = any(kind == "gradient" for kind, _ in wanted)
         world = World(source)
+        default = torch.get_default_dtype()
         try:
+            if wide:  # what is made of whole numbers is of this type
+                torch.set_default_dtype(torch.float64)
             with mode:
                 # Earlier calls leave nothing but what they wrote to buffers.
                 for each in range(call) if "register_buffer" in source else ():
@@ -117,6 +126,7 @@ class Judge:
                 backward = self.modes[call][1] if has_gradients else "none"
                 return observe(world, world.fn, call, self.parameters, self.modes[call][0], backward)
         finally:
+            torch.set_default_dtype(default)
             world.close()
 
 
@@ -145,6 +155,22 @@ def _error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
         return torch.full(values.shape, torch.nan, dtype=torch.float64)
     distance = (values.double() - right.double()).abs()
     return torch.where(distance.isfinite(), distance, torch.nan)
+
+
+def _is_same_infinity(values: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Which elements are infinite or NaN as the value in double precision is, whatever rounding made of eager's."""
+    return ~right.isfinite() & _equal(values.to(right.dtype), right)
+
+
+def _reference(values: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """What distances are measured from: eager's own numbers where the value in double precision is none.
+
+    A division by what is zero in double precision and nearly zero in eager, say: what rounding does to eager's tells
+    how far apart such numbers are.
+    """
+    if not right.is_floating_point():
+        return right
+    return torch.where(right.isfinite() | ~values.isfinite(), right, values.double())
 
 
 def _eager_error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:

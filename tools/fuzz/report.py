@@ -91,8 +91,9 @@ exact numbers are therefore decided alike in all of these runs, and compiled cod
 where rounding decides, the runs differ, and the bound is as wide as what hangs on the decision. Integers and truth
 values have no rounding added. Where a program computes in double precision itself, eager's run is what is right, with
 variances and batch norms in two passes, and these runs round that too. Where eager gives an infinity or NaN for what
-has a value in the result's type, since a square overflowed on the way, nothing is asked of compiled code. Numbers
-that one form of a program showed are not judged again in the next.
+has a value in the result's type, since a square overflowed on the way, nothing is asked of compiled code. Where double
+precision gives one, a division by zero, say, compiled code may give it, too; a number may be as far from eager's own
+there as three times what these runs are. Numbers that one form of a program showed are not judged again in the next.
 """
 
 

@@ -10,6 +10,7 @@ bits less than there are: it may fit by luck, and be rounded on the way.
 In Parker's method it is each operation that is rounded at random, and a kernel is many. Two of four runs therefore
 compute softmax, norms and the like in steps (`kernel_steps`), each of which is rounded: a kernel at operands nearby
 rounds alike where one addend is much larger than the others, and in double precision nothing tells what it is off.
+What is infinite or NaN may be the other in steps: kernels subtract infinities that another formula does not meet.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
 many numbers that have few values the errors add up, where those drawn one by one would cancel.
@@ -119,12 +120,12 @@ class RandomRounding(TorchDispatchMode):
         return result
 
     def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
-        """Computes a kernel's `results` by other ops, but where only one of the two overflows."""
+        """Computes a kernel's `results` by other ops, but where only one of the two is finite: it overflowed."""
         with self:
             parts = STEPS[func](*args, **kwargs)
         for whole, part in zip(results, parts if isinstance(parts, tuple | list) else [parts], strict=False):
             if self._rounds(whole):
-                whole.copy_(torch.where(whole.isfinite() & part.isfinite(), part, whole))
+                whole.copy_(torch.where(whole.isfinite() == part.isfinite(), part, whole))
 
     def _with_any_sign(self, result: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The result of an op that reads the signs of `read`; those of NaN are drawn."""

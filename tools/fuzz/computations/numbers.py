@@ -5,7 +5,9 @@ import math
 import torch
 
 # Of float32: infinities, NaN, both zeros, subnormal and nearly subnormal numbers, huge ones.
-_SPECIAL = (math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38)
+_SPECIAL = torch.tensor(
+    [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38], dtype=torch.float32
+)
 _SHARE = 5  # one element of so many is special
 
 
@@ -21,18 +23,18 @@ def numbers(kind: str, salt: int, shape: tuple[int, ...], dtype: str = "float32"
     if dtype == "bool":
         return torch.randint(0, 2, shape, generator=random) == 1
     if kind == "normal":
-        return torch.randn(shape, generator=random).to(wanted)
+        return torch.randn(shape, generator=random, dtype=torch.float32).to(wanted)
     if kind == "positive":
-        return (torch.rand(shape, generator=random) * 1.5 + 0.5).to(wanted)
+        return (torch.rand(shape, generator=random, dtype=torch.float32) * 1.5 + 0.5).to(wanted)
     if kind in ("few", "whole"):
         bound = 2 if kind == "few" else 9
         return torch.randint(-bound, bound + 1, shape, generator=random).to(wanted)
-    grid = torch.randint(-24, 25, shape, generator=random) / 8
+    grid = torch.randint(-24, 25, shape, generator=random).to(torch.float32) / 8
     if kind == "subnormal":
         return torch.ldexp(grid, torch.tensor(-140)).to(wanted)
     if kind == "special":
         which = torch.randint(0, len(_SPECIAL) * _SHARE, shape, generator=random)
-        grid = torch.where(which < len(_SPECIAL), torch.tensor(_SPECIAL)[which % len(_SPECIAL)], grid)
+        grid = torch.where(which < len(_SPECIAL), _SPECIAL[which % len(_SPECIAL)], grid)
     return grid.to(wanted)
 
 
