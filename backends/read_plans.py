@@ -9,6 +9,7 @@ Whatever stands on none of the lists below makes the function one for IREE's run
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -33,6 +34,15 @@ _AROUND = frozenset(
 )
 _FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.execute.indirect",
            "hal.device.queue.barrier")  # fmt: skip
+
+
+# What uploads a constant when a module is loaded; its blocks are for devices that can and can't read it where it lies.
+_UPLOAD = frozenset(
+    "arith.constant util.null util.buffer.constant hal.buffer_usage hal.memory_type util.global.load "
+    "hal.device.allocator hal.allocator.import cf.cond_br hal.allocator.allocate hal.ex.file.from_memory "
+    "hal.fence.create hal.device.queue.read cf.br hal.fence.await util.status.check_ok util.global.store "
+    "util.return".split()
+)
 
 
 class Unreadable(Exception):
@@ -87,7 +97,7 @@ def _code(op: ir.Operation) -> bytes | None:
 
 
 class _Reader:
-    """Reads the plan of one function. Buffers are numbered: its arguments in order, then its transients."""
+    """Reads the plan of one function. Buffers are numbered: its arguments in order, its transients, its constants."""
 
     def __init__(self, module: ir.Module, host: dict[str, ir.Operation], name: str):
         self.module, self.host = module, host
@@ -100,6 +110,7 @@ class _Reader:
         self.argument_count = len(arguments)
         self.buffers: dict[ir.Value, int] = {}
         self.transients: list[int] = []
+        self.constants: dict[bytes, int] = {}
         self.steps: list[dict[str, Any]] = []
         self.executables: set[str] = set()
 
@@ -112,7 +123,8 @@ class _Reader:
             elif op.name == "hal.device.queue.alloca":
                 self.buffers[op.results[0]] = self.argument_count + len(self.transients)
                 self.transients.append(_number(op.operands[-1]))
-            elif op.name == "hal.device.queue.execute.indirect":
+        for op in self.ops:
+            if op.name == "hal.device.queue.execute.indirect":
                 self._execute(op)
         if len(self.executables) != 1:
             raise Unreadable(f"its code lies in {len(self.executables)} executables, expected one")
@@ -120,6 +132,7 @@ class _Reader:
             "executable": self.executables.pop(),
             "arguments": self.argument_count,
             "transients": self.transients,
+            "constants": [each.hex() for each in self.constants],
             "steps": self.steps,
         }
 
@@ -147,10 +160,7 @@ class _Reader:
         commands = next(value for value in op.operands if str(value.type) == "!hal.command_buffer")
         buffers = [value for value in op.operands if str(value.type) == "!hal.buffer"]
         numbers = [_number(value) for value in list(op.operands)[-2 * len(buffers) :]]
-        table = [
-            (self._buffer(buffer), offset, length)
-            for buffer, offset, length in zip(buffers, numbers[: len(buffers)], numbers[len(buffers) :], strict=True)
-        ]
+        table = list(zip(buffers, numbers[: len(buffers)], numbers[len(buffers) :], strict=True))
         ops = _line(self._recorded(commands))
         _check(ops, _AROUND | set(_COMMANDS))
         for each in ops:
@@ -158,19 +168,39 @@ class _Reader:
                 self.steps.append(_COMMANDS[each.name](self, each, table))
         self.steps.append({"op": "barrier"})
 
-    def _buffer(self, value: ir.Value) -> int:
-        if value not in self.buffers:
-            raise Unreadable(f"a binding comes from '{value.owner.name}'")
-        return self.buffers[value]
+    def _range(self, table: list, slot: ir.Value, offset: ir.Value, length: ir.Value) -> list[int]:
+        """A range that a command touches: of a slot of the command buffer, or of a constant."""
+        start, size = _number(offset), _number(length)
+        if str(slot.type) == "!hal.buffer":
+            return self._constant(slot, start, size)
+        buffer, first, available = table[_number(slot)]
+        if start + size > available:
+            raise Unreadable(f"bytes {start} to {start + size} lie outside of a binding of {available}")
+        if buffer not in self.buffers:
+            return self._constant(buffer, first + start, size)
+        return [self.buffers[buffer], first + start, size]
+
+    def _constant(self, value: ir.Value, start: int, size: int) -> list[int]:
+        """The bytes that are read of a constant, as a buffer of their own: many functions may share what it lies in."""
+        data = _contents(self._stored(_made_by(value, "util.global.load")).parent)
+        if start + size > len(data):
+            raise Unreadable(f"bytes {start} to {start + size} lie outside of a constant of {len(data)}")
+        place = self.constants.setdefault(data[start : start + size], len(self.constants))
+        return [self.argument_count + len(self.transients) + place, 0, size]
 
     def _recorded(self, commands: ir.Value) -> ir.Operation:
         """The function that records a command buffer, which a global remembers."""
-        wanted = _symbol(_made_by(commands, "util.global.load"), "global")
-        for op in (each.operation for each in self.module.body.operations if each.operation.name == "util.initializer"):
-            for inner in (each.operation for each in op.regions[0].blocks[0].operations):
-                if inner.name == "util.global.store" and _symbol(inner, "global") == wanted:
-                    return self.host[_symbol(_made_by(inner.operands[0], "util.call"), "callee")]
-        raise Unreadable("its command buffer is not recorded once and for all")
+        store = self._stored(_made_by(commands, "util.global.load"))
+        return self.host[_symbol(_made_by(store.operands[0], "util.call"), "callee")]
+
+    def _stored(self, load: ir.Operation) -> ir.Operation:
+        """What initializes the global that `load` reads."""
+        wanted = _symbol(load, "global")
+        for initializer in (each.operation for each in self.module.body.operations):
+            for op in _all(initializer) if initializer.name == "util.initializer" else ():
+                if op.name == "util.global.store" and _symbol(op, "global") == wanted:
+                    return op
+        raise Unreadable(f"nothing initializes the global @{wanted}")
 
     def _dispatch(self, op: ir.Operation, table: list) -> dict[str, Any]:
         # Command buffer, executable, function, workgroups (3), constants; slots, offsets and lengths of the bindings.
@@ -186,22 +216,22 @@ class _Reader:
             "entry": entry,
             "workgroups": [_number(part[0]) for part in parts[3:6]],
             "constants": [_number(value) & 0xFFFFFFFF for value in constants],
-            "bindings": [_range(table, *each) for each in zip(slots, offsets, lengths, strict=True)],
+            "bindings": [self._range(table, *each) for each in zip(slots, offsets, lengths, strict=True)],
         }
 
     def _copy(self, op: ir.Operation, table: list) -> dict[str, Any]:
         _, source, source_offset, target, target_offset, length = op.operands
         return {
             "op": "copy",
-            "source": _range(table, source, source_offset, length),
-            "target": _range(table, target, target_offset, length),
+            "source": self._range(table, source, source_offset, length),
+            "target": self._range(table, target, target_offset, length),
         }
 
     def _fill(self, op: ir.Operation, table: list) -> dict[str, Any]:
         _, target, offset, length, pattern = op.operands
         width = ir.IntegerType(pattern.type).width
         number = _number(pattern) & ((1 << width) - 1)
-        return {"op": "fill", "target": _range(table, target, offset, length), "pattern": number, "bits": width}
+        return {"op": "fill", "target": self._range(table, target, offset, length), "pattern": number, "bits": width}
 
     def _barrier(self, op: ir.Operation, table: list) -> dict[str, Any]:
         return {"op": "barrier"}
@@ -228,12 +258,38 @@ def _check(ops: list[ir.Operation], known: frozenset[str]) -> None:
         raise Unreadable(f"nothing is known of {', '.join(unknown)}")
 
 
-def _range(table: list, slot: ir.Value, offset: ir.Value, length: ir.Value) -> list[int]:
-    buffer, start, available = table[_number(slot)]
-    offset, length = _number(offset), _number(length)
-    if offset + length > available:
-        raise Unreadable(f"bytes {offset} to {offset + length} lie outside of a binding of {available}")
-    return [buffer, start + offset, length]
+def _all(op: ir.Operation) -> list[ir.Operation]:
+    """The ops in all blocks of `op`."""
+    return [each.operation for block in op.regions[0].blocks for each in block.operations]
+
+
+def _contents(initializer: ir.Operation) -> bytes:
+    """What `initializer` fills a buffer with: a constant, from its first byte to its last."""
+    ops = _all(initializer)
+    _check(ops, _UPLOAD)
+    found = [op for op in ops if op.name in ("util.buffer.constant", "hal.allocator.import")]
+    if [op.name for op in found] != ["util.buffer.constant", "hal.allocator.import"]:
+        raise Unreadable("a constant is not one buffer")
+    data = _composite(str(found[0].attributes["value"]))
+    *_, source, start, size = found[1].operands
+    if source != found[0].results[0] or _number(start) != 0 or _number(size) != len(data):
+        raise Unreadable("a constant is a part of a buffer")
+    return data
+
+
+def _composite(text: str) -> bytes:
+    """The bytes of `#util.composite<64xi8, [`, a line for each part, and `]>`: it has no bindings."""
+    form = re.fullmatch(r"#util.composite<(\d+)xi8, \[\n(.*)\]>", text, re.DOTALL)
+    if form is None:
+        raise Unreadable("a constant is written in another form than expected")
+    parts = [ir.Attribute.parse(each.strip().removesuffix(",")) for each in form[2].splitlines()]
+    try:
+        data = b"".join(memoryview(each).tobytes() for each in parts)
+    except (TypeError, BufferError, ir.MLIRError) as error:
+        raise Unreadable(f"a constant's elements can't be read: {error}") from error
+    if len(data) != int(form[1]):
+        raise Unreadable(f"a constant's parts have {len(data)} bytes, expected {form[1]}")
+    return data
 
 
 def _segments(op: ir.Operation) -> list[list[ir.Value]]:

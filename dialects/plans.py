@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CODE, LEVEL, PLAN
 from dovetail.dialects.dovetail.ops.barrier import barrier
+from dovetail.dialects.dovetail.ops.constant import constant
 from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
 from dovetail.dialects.dovetail.ops.dispatch import dispatch
 from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
@@ -72,7 +73,9 @@ def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> No
         plan.attributes[CODE] = ir.StringAttr.get(code)
         entry = plan.add_entry_block()
     with region.location, ir.InsertionPoint(entry):
-        buffers = [*entry.arguments, *(transient(size).memory for size in steps["transients"])]
+        transients = [transient(size).memory for size in steps["transients"]]
+        constants = [constant(bytes.fromhex(data)).memory for data in steps["constants"]]
+        buffers = [*entry.arguments, *transients, *constants]
         for step in steps["steps"]:
             _import_step(step, buffers)
         func.ReturnOp([])

@@ -237,10 +237,11 @@ typedef struct {
   PyObject_HEAD
   vectorcallfunc call;
   PyObject *name, *misfit, *library;
+  char *constants;
   int argument_count, step_count;
   Argument *arguments;
   Step *steps;
-  int64_t transient_bytes, moved_bytes;
+  int64_t transient_bytes, constant_bytes, moved_bytes;
   uint64_t most_pieces;
 } Plan;
 
@@ -253,6 +254,7 @@ static void plan_dealloc(Plan *self) {
   }
   free(self->arguments);
   free(self->steps);
+  free(self->constants);
   Py_XDECREF(self->name);
   Py_XDECREF(self->misfit);
   Py_XDECREF(self->library);
@@ -387,7 +389,7 @@ static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags,
   if (count != plan->argument_count || keywords)
     return PyErr_Format(PyExc_TypeError, "region '%U': expected %d tensors and nothing else, got %zd", plan->name,
                         plan->argument_count, count);
-  char *buffers[plan->argument_count + 1];
+  char *buffers[plan->argument_count + 2];  // the last two: transients, constants
   for (Py_ssize_t i = 0; i < count; i++) {
     Tensor tensor;
     if (!PyObject_TypeCheck(given[i], tensor_type) || exchange->borrow(given[i], &tensor) ||
@@ -396,6 +398,7 @@ static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags,
     buffers[i] = (char *)tensor.data + tensor.byte_offset;
   }
   buffers[count] = plan->transient_bytes ? scratch(plan->transient_bytes) : NULL;
+  buffers[count + 1] = plan->constants;
   const int threads = choose_threads(plan);
   if (threads < 0 || (plan->transient_bytes && !buffers[count])) return NULL;
   int failed;
@@ -413,8 +416,9 @@ static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags,
 // ---- Making a plan: everything that a call relies on is checked here. ----
 
 static int64_t buffer_bytes(const Plan *plan, int buffer) {
-  if (buffer < 0 || buffer > plan->argument_count) return -1;
-  return buffer == plan->argument_count ? plan->transient_bytes : plan->arguments[buffer].bytes;
+  if (buffer < 0 || buffer > plan->argument_count + 1) return -1;
+  if (buffer < plan->argument_count) return plan->arguments[buffer].bytes;
+  return buffer == plan->argument_count ? plan->transient_bytes : plan->constant_bytes;
 }
 
 static int read_argument(Argument *argument, PyObject *item) {
@@ -495,10 +499,11 @@ static int read_dispatch(Step *step, const Table *table, const char *entry, PyOb
   return -1;
 }
 
-static int read_transfer(Step *step) {
+static int read_transfer(const Plan *plan, Step *step) {
   const int is_copy = step->kind == COPY;
   if (step->binding_count != 1 + is_copy) return PyErr_SetString(PyExc_ValueError, "has a transfer of no sound form"), -1;
   const Range *source = &step->ranges[0], *target = &step->ranges[is_copy];
+  if (target->buffer > plan->argument_count) return PyErr_SetString(PyExc_ValueError, "overwrites a constant"), -1;
   if (!is_copy && ((step->pattern_bytes != 1 && step->pattern_bytes != 2 && step->pattern_bytes != 4 &&
                     step->pattern_bytes != 8) || target->length % step->pattern_bytes))
     return PyErr_SetString(PyExc_ValueError, "fills with a pattern that does not fit"), -1;
@@ -520,17 +525,17 @@ static int read_step(Plan *plan, Step *step, PyObject *item) {
   step->pattern = pattern;
   if (read_ranges(plan, step, ranges)) return -1;
   if (step->kind == DISPATCH ? read_dispatch(step, ((Library *)plan->library)->table, entry, counts, constants)
-                             : read_transfer(step))
+                             : read_transfer(plan, step))
     return -1;
   if (step->pieces > plan->most_pieces) plan->most_pieces = step->pieces;
   return 0;
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *given, PyObject *keywords) {
-  PyObject *name, *library, *arguments, *steps, *misfit;
+  PyObject *name, *library, *arguments, *constants, *steps, *misfit;
   long long transient_bytes;
-  if (!PyArg_ParseTuple(given, "UO!O!LO!O:Plan", &name, &LibraryType, &library, &PyTuple_Type, &arguments,
-                        &transient_bytes, &PyTuple_Type, &steps, &misfit))
+  if (!PyArg_ParseTuple(given, "UO!O!LSO!O:Plan", &name, &LibraryType, &library, &PyTuple_Type, &arguments,
+                        &transient_bytes, &constants, &PyTuple_Type, &steps, &misfit))
     return NULL;
   Plan *plan = (Plan *)type->tp_alloc(type, 0);
   if (!plan) return NULL;
@@ -540,7 +545,11 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *given, PyObject *keyword
   plan->arguments = calloc(plan->argument_count + 1, sizeof(Argument));
   plan->steps = calloc(plan->step_count + 1, sizeof(Step));
   plan->transient_bytes = plan->moved_bytes = transient_bytes;
-  int failed = transient_bytes < 0 || !plan->arguments || !plan->steps;
+  plan->constant_bytes = PyBytes_GET_SIZE(constants);
+  int failed = transient_bytes < 0 || !plan->arguments || !plan->steps ||
+               posix_memalign((void **)&plan->constants, ALIGNMENT, plan->constant_bytes + 1) ||
+               __builtin_add_overflow(plan->moved_bytes, plan->constant_bytes, &plan->moved_bytes);
+  if (plan->constants) memcpy(plan->constants, PyBytes_AS_STRING(constants), plan->constant_bytes);
   for (int i = 0; !failed && i < plan->argument_count; i++) {
     failed = read_argument(&plan->arguments[i], PyTuple_GET_ITEM(arguments, i));
     failed |= !failed && __builtin_add_overflow(plan->moved_bytes, plan->arguments[i].bytes, &plan->moved_bytes);
@@ -559,7 +568,7 @@ static PyMemberDef plan_members[] = {
 };
 static PyTypeObject PlanType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dovetail.runtime._launch.Plan",
-    .tp_doc = "Plan(name, library, arguments, transient_bytes, steps, misfit): callable on a region's tensors.",
+    .tp_doc = "Plan(name, library, arguments, transient_bytes, constants, steps, misfit): callable on a region's tensors.",
     .tp_basicsize = sizeof(Plan),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Plan, call),

@@ -17,6 +17,7 @@ class Plan:
         library: Library,
         arguments: tuple[tuple[tuple[int, ...], int, int], ...],
         transient_bytes: int,
+        constants: bytes,
         steps: tuple[tuple, ...],
         misfit: Callable[[int, object], None],
     ) -> None: ...

@@ -12,7 +12,15 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp
+from dovetail.dialects.dovetail import (
+    BarrierOp,
+    ConstantOp,
+    CopyBufferOp,
+    DispatchOp,
+    FillBufferOp,
+    SubspanOp,
+    TransientOp,
+)
 from dovetail.dialects.plans import code_of, digest
 from dovetail.dialects.reading import body, made_by, referred
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
@@ -27,7 +35,7 @@ WAYS = ("plans", "iree.runtime")
 """What `DOVETAIL_LAUNCH` may say: plans where there are any, the default, or none."""
 
 ALIGNMENT = 64
-"""Bytes between transients, and before each argument."""
+"""Bytes between transients and between constants, and before each argument."""
 
 # DLPack's numbers of kinds of element, by the start of PyTorch's names.
 _TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
@@ -105,17 +113,18 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
     misfit = functools.partial(_refuse, name, tuple(infos))
     try:
         reader = _Reader(plan)
-        return _launch.Plan(name, load_library(code), arguments, reader.transient_bytes, tuple(reader.steps), misfit)
+        memory = reader.transient_bytes, bytes(reader.constants)
+        return _launch.Plan(name, load_library(code), arguments, *memory, tuple(reader.steps), misfit)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
 
 
 class _Reader:
-    """A plan's steps as the extension takes them; its transients lie one after the other in one buffer."""
+    """A plan's steps as the extension takes them; transients lie in one buffer, constants in the next."""
 
     def __init__(self, plan: func.FuncOp):
         self.places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
-        self.transient_bytes = 0
+        self.transient_bytes, self.constants = 0, bytearray()
         self.steps: list[tuple] = []
         waits = False
         for op in (each.opview for each in body(plan)):
@@ -123,6 +132,9 @@ class _Reader:
                 case TransientOp():
                     self.places[op.memory] = (len(plan.arguments), self.transient_bytes)
                     self.transient_bytes += -(-op.size // ALIGNMENT) * ALIGNMENT
+                case ConstantOp():
+                    self.places[op.memory] = (len(plan.arguments) + 1, len(self.constants))
+                    self.constants += op.contents + bytes(-op.size % ALIGNMENT)
                 case BarrierOp():
                     waits = True
                 case DispatchOp():
@@ -144,7 +156,7 @@ class _Reader:
     def _range(self, value: ir.Value) -> tuple[int, int, int]:
         made = made_by(value, SubspanOp.OPERATION_NAME)
         if made is None or (span := made.opview).memory not in self.places:
-            raise ValueError("launches take subspans of arguments and transients alone")
+            raise ValueError("launches take subspans of arguments, transients and constants alone")
         place, offset = self.places[span.memory]
         return place, offset + span.start, span.size
 

@@ -5,6 +5,7 @@ from torch_mlir.dialects import ext
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops.alloc import AllocOp
 from dovetail.dialects.dovetail.ops.barrier import BarrierOp
+from dovetail.dialects.dovetail.ops.constant import ConstantOp
 from dovetail.dialects.dovetail.ops.copy import CopyOp
 from dovetail.dialects.dovetail.ops.copy_buffer import CopyBufferOp
 from dovetail.dialects.dovetail.ops.destination import DestinationOp
@@ -30,6 +31,7 @@ __all__ = [
     "AllocOp",
     "BarrierOp",
     "BufferType",
+    "ConstantOp",
     "CopyBufferOp",
     "CopyOp",
     "DestinationOp",

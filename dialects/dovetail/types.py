@@ -9,7 +9,7 @@ from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_
 
 
 class BufferType(Dovetail.Type, name="buffer"):
-    """Bytes in memory, for compiled code to read and write: all of a transient, or a `dovetail.subspan`.
+    """Bytes in memory, for compiled code to read and write: all of a transient or a constant, or a `dovetail.subspan`.
 
     `!dovetail.buffer`
     """

@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import (
     BarrierOp,
+    ConstantOp,
     CopyBufferOp,
     DispatchOp,
     FillBufferOp,
@@ -15,23 +16,23 @@ from dovetail.dialects.dovetail import (
     TransientOp,
 )
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
-from dovetail.dialects.reading import Module, Role, body, referred, symbol
+from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
 ALIGNMENT = 64
 """Bytes. What IREE's code assumes of each binding."""
 
-_KNOWN = (BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp, func.ReturnOp)
+_KNOWN = (BarrierOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp, func.ReturnOp)
 
 
 @dataclass(frozen=True)
 class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_check=True):
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
-    It takes what the region takes; its bindings are aligned; it overwrites no value; it copies from no transient that
-    nothing has touched yet; it touches each of the region's results. That every binding lies inside of its buffer,
-    `dovetail.subspan` verifies itself.
+    It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
+    transient that nothing has touched yet; it touches each of the region's results. That every binding lies inside of
+    its buffer, `dovetail.subspan` verifies itself.
     """
 
     def run(self, module: ir.Module) -> None:
@@ -89,7 +90,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         apart = source.start + source.size <= target.start or target.start + target.size <= source.start
         if source.memory == target.memory and not apart:
             raise fail(copy, self.name, "copies between bytes that overlap")
-        if isinstance(source.memory.type, type(copy.source.type)) and source.memory not in touched:
+        if made_by(source.memory, TransientOp.OPERATION_NAME) and source.memory not in touched:
             raise fail(copy, self.name, "reads a transient that nothing has written")
         self._check_target(copy, copy.target)
 
@@ -97,6 +98,8 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         memory = _memory(target)
         if isinstance(memory.owner, ir.Block) and not is_memory(memory):
             raise fail(op, self.name, f"overwrites a value of type '{memory.type}'")
+        if made_by(memory, ConstantOp.OPERATION_NAME):
+            raise fail(op, self.name, "overwrites a constant")
 
 
 def _span(value: ir.Value) -> SubspanOp:

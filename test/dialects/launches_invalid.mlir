@@ -27,7 +27,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 // -----
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor or a transient, got '!dovetail.buffer'}}
+  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor, a transient or a constant, got '!dovetail.buffer'}}
   %s = "dovetail.subspan"(%b) {offset = 0 : i64, length = 4 : i64} : (!dovetail.buffer) -> !dovetail.buffer
   return
 }
@@ -69,5 +69,22 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.barrier' op has no attribute 'late', expected none}}
   "dovetail.barrier"() {late} : () -> ()
+  return
+}
+
+// -----
+
+func.func @case() {
+  // expected-error @+1 {{'dovetail.constant' op expects 'data' to be bytes in hexadecimal, got '0g'}}
+  %c = "dovetail.constant"() {data = "0g"} : () -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case() {
+  %c = "dovetail.constant"() {data = "00ff"} : () -> !dovetail.buffer
+  // expected-error @+1 {{'dovetail.subspan' op expects bytes inside of its operand's 2, got 0 to 4}}
+  %s = "dovetail.subspan"(%c) {offset = 0 : i64, length = 4 : i64} : (!dovetail.buffer) -> !dovetail.buffer
   return
 }

@@ -23,9 +23,12 @@ SIZE = 384
 
 IN, INTO = f"!torch.vtensor<[{SIZE},{SIZE}],f32>", f"!torch.tensor<[{SIZE},{SIZE}],f32>"
 ROW, ROW_INTO = f"!torch.vtensor<[{SIZE}],f32>", f"!torch.tensor<[{SIZE}],f32>"
+STEPS, STEPS_INTO = "!torch.vtensor<[5],si64>", "!torch.tensor<[5],si64>"
+SHIFT = [place % 7 / 2 for place in range(SIZE)]
 REGION_TEXT = f"""
 module {{
-  func.func @main(%x: {IN}, %c: {ROW}, %soft: {INTO}, %total: {ROW_INTO}, %copied: {ROW_INTO}, %filled: {ROW_INTO}) {{
+  func.func @main(%x: {IN}, %c: {ROW}, %soft: {INTO}, %total: {ROW_INTO}, %copied: {ROW_INTO}, %filled: {ROW_INTO},
+                  %steps: {STEPS_INTO}, %shifted: {ROW_INTO}) {{
     %int0 = torch.constant.int 0
     %int1 = torch.constant.int 1
     %false = torch.constant.bool false
@@ -39,11 +42,16 @@ module {{
     torch.overwrite.tensor.contents %2 overwrites %total : {ROW}, {ROW_INTO}
     torch.overwrite.tensor.contents %c overwrites %copied : {ROW}, {ROW_INTO}
     torch.overwrite.tensor.contents %3 overwrites %filled : {ROW}, {ROW_INTO}
+    %4 = torch.vtensor.literal(dense<[3, 1, 4, 1, 5]> : tensor<5xsi64>) : {STEPS}
+    %5 = torch.vtensor.literal(dense<{SHIFT}> : tensor<{SIZE}xf32>) : {ROW}
+    %6 = torch.aten.add.Tensor %c, %5, %int1 : {ROW}, {ROW}, !torch.int -> {ROW}
+    torch.overwrite.tensor.contents %4 overwrites %steps : {STEPS}, {STEPS_INTO}
+    torch.overwrite.tensor.contents %6 overwrites %shifted : {ROW}, {ROW_INTO}
     return
   }}
 }}
 """
-"""Several dispatches that wait for one another, a transient, a copy and a fill."""
+"""Several dispatches that wait for one another, a transient, copies, a fill, and constants, copied and added."""
 
 pytestmark = pytest.mark.skipif(
     bool(unavailable()), reason=f"needs the extension, which the install builds: {unavailable()}"
@@ -74,7 +82,8 @@ def plan(compiled: LaunchPlan, planned: ir.Module):
 
 
 def tensors() -> list[torch.Tensor]:
-    destinations = [torch.full((SIZE, SIZE), 7.0), *(torch.full((SIZE,), 7.0) for _ in range(3))]
+    rows = [torch.full((SIZE,), 7.0) for _ in range(4)]
+    destinations = [torch.full((SIZE, SIZE), 7.0), *rows[:3], torch.full((5,), 7), rows[3]]
     return [torch.randn(SIZE, SIZE), torch.randn(SIZE), *destinations]
 
 
@@ -86,17 +95,20 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-def assert_right(x, c, soft, total, copied, filled):
+def assert_right(x, c, soft, total, copied, filled, steps, shifted):
     torch.testing.assert_close(soft, x.softmax(1))
     torch.testing.assert_close(total, x.softmax(1).sum(0).softmax(0))
     assert torch.equal(copied, c)
     assert torch.equal(filled, torch.full_like(filled, 1.5))
+    assert steps.tolist() == [3, 1, 4, 1, 5]
+    assert torch.equal(shifted, c + torch.tensor(SHIFT))
 
 
 def test_what_a_plan_says(planned: ir.Module):
     """Would catch a host program that IREE writes in another form now, of which only a part is read."""
     names = [op.operation.name.removeprefix("dovetail.") for op in plans(planned)["main"].body.blocks[0].operations]
     assert names.count("transient") == 1
+    assert names.count("constant") == 2
     assert names.count("dispatch") >= 2
     assert names.count("copy_buffer") >= 1
     assert names.count("fill_buffer") == 1
@@ -146,9 +158,9 @@ def test_wrong_counts_and_types_are_named(plan):
     """Would catch a read beyond the arguments."""
     arguments = tensors()
     for given in (arguments[:-1], [*arguments, arguments[0]], []):
-        with pytest.raises(TypeError, match=rf"region 'main': expected 6 tensors and nothing else, got {len(given)}"):
+        with pytest.raises(TypeError, match=rf"region 'main': expected 8 tensors and nothing else, got {len(given)}"):
             plan(*given)
-    with pytest.raises(TypeError, match=r"expected 6 tensors and nothing else"):
+    with pytest.raises(TypeError, match=r"expected 8 tensors and nothing else"):
         plan(*arguments, name=1)
     with pytest.raises(TypeError, match=r"region 'main', argument 1: got NoneType; expected torch.float32"):
         plan(arguments[0], None, *arguments[2:])
@@ -241,7 +253,7 @@ def _shared_objects() -> list[str]:
     ("change", "message"),
     [
         (lambda text: re.sub(r'entry = "\w', 'entry = "?', text, count=1), r"has no entry '\?"),
-        (lambda text: text.replace("constants = []", "constants = [1]", 1), "the plan gives 2, 1, 0 and 0"),
+        (lambda text: text.replace("constants = []", "constants = [1]", 1), r"the plan gives \d, 1, 0 and 0"),
         (lambda text: text.replace("constants = []", f"constants = [{1 << 32}]", 1), "too large"),
         (lambda text: re.sub(r"workgroups = \[\d+, \d+, \d+\]", "workgroups = [1, 1, 65536]", text), "too many"),
         (lambda text: re.sub(r"workgroups = \[\d+, \d+, \d+\]", "workgroups = [4294967296, 1, 1]", text), "too large"),

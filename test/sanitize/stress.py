@@ -50,7 +50,8 @@ class RandomPlan:
     def __init__(self, draw: random.Random, launch: Any, library: Any):
         self.counts = [draw.randint(16, draw.choice([64, 5000, LARGEST])) for _ in range(draw.randint(1, 4))]
         self.transient = draw.choice([0, 64, 4096, 65536 * 3])
-        self.sizes = [count * 4 for count in self.counts] + [self.transient]
+        self.constants = draw.randbytes(draw.choice([0, 64, 4096, 65536 * 3]))
+        self.sizes = [count * 4 for count in self.counts] + [self.transient, len(self.constants)]
         self.steps: list[tuple] = []
         touched: set[int] = set()
         for _ in range(draw.randint(1, 12)):
@@ -59,10 +60,12 @@ class RandomPlan:
             touched = buffers if waits else touched | buffers
             self.steps.append((step[0], waits, *step[1:]))
         arguments = tuple(((count,), 0, 32) for count in self.counts)
-        self.run = launch.Plan("stress", library, arguments, self.transient, tuple(self.steps), refuse)
+        self.run = launch.Plan("stress", library, arguments, self.transient, self.constants, tuple(self.steps), refuse)
 
     def _range(self, draw: random.Random, length: int | None = None) -> tuple[int, int, int]:
-        fitting = [place for place, size in enumerate(self.sizes) if size >= (length or 4)]
+        """A target; with a `length`, a source, which may be a constant."""
+        sizes = self.sizes[:-1] if length is None else self.sizes
+        fitting = [place for place, size in enumerate(sizes) if size >= (length or 4)]
         buffer = draw.choice(fitting)
         if length is None:
             length = draw.randint(1, self.sizes[buffer] // 4) * 4
@@ -87,6 +90,7 @@ class RandomPlan:
     def expected(self, given: list[torch.Tensor]) -> list[torch.Tensor]:
         """What the arguments hold afterwards; a transient that is read before it is written makes no difference."""
         buffers = [each.clone().view(torch.uint8) for each in given] + [torch.zeros(self.transient, dtype=torch.uint8)]
+        buffers.append(torch.tensor(list(self.constants), dtype=torch.uint8))
         for kind, _, _, _, constants, ranges, pattern, width in self.steps:
             views = [buffers[place][offset : offset + length] for place, offset, length in ranges]
             if kind == FILL:
@@ -97,7 +101,7 @@ class RandomPlan:
             else:
                 words = views[0].clone().view(torch.int32).long() * 3 + constants[0]
                 views[1].copy_(((words + (1 << 31)) % (1 << 32) - (1 << 31)).int().view(torch.uint8))
-        return [each.view(torch.int32) for each in buffers[:-1]]
+        return [each.view(torch.int32) for each in buffers[:-2]]
 
     def reads_transient_first(self) -> bool:
         """Whether its results depend on what a transient held before."""
@@ -137,10 +141,21 @@ def must_refuse(kind: type[Exception] | tuple, call: Any, *arguments: Any) -> No
 def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     """Plans that reach beyond their buffers, or fit no entry, and calls with other tensors."""
     argument = (((64,), 0, 32),)
-    far = [(0, 0, 260), (0, 256, 4), (0, -4, 4), (0, 0, -4), (1, 0, 4), (-1, 0, 4), (7, 0, 4), (0, 1 << 62, 1 << 62)]
+    far = [
+        (0, 0, 260),
+        (0, 256, 4),
+        (0, -4, 4),
+        (0, 0, -4),
+        (1, 0, 4),
+        (-1, 0, 4),
+        (2, 0, 4),
+        (3, 0, 4),
+        (7, 0, 4),
+        (0, 1 << 62, 1 << 62),
+    ]
     for reach in far:
         steps = ((FILL, False, "", (), (), (reach,), 0, 4),)
-        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, steps, refuse)
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, b"", steps, refuse)
     good = (0, 0, 256)
     for step in (
         (DISPATCH, False, "none", (1, 1, 1), (1,), (good, good), 0, 0),
@@ -154,13 +169,16 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
         (FILL, False, "", (), (), (), 0, 4),
         (COPY, False, "", (), (), (good, (0, 0, 128)), 0, 0),
         (COPY, False, "", (), (), ((0, 0, 192), (0, 64, 192)), 0, 0),
+        (COPY, False, "", (), (), (good, (2, 0, 256)), 0, 0),
+        (FILL, False, "", (), (), ((2, 0, 256),), 0, 4),
+        (COPY, False, "", (), (), ((2, 64, 256), good), 0, 0),
         (9, False, "", (), (), (good, good), 0, 0),
     ):
-        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, (step,), refuse)
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, bytes(256), (step,), refuse)
     for shape in ((-1,), (1 << 62, 4), (1 << 61,)):
-        must_refuse((ValueError, OverflowError), launch.Plan, "stress", library, ((shape, 0, 32),), 0, (), refuse)
-    must_refuse(ValueError, launch.Plan, "stress", library, argument, -1, (), refuse)
-    fill = launch.Plan("stress", library, argument, 0, ((FILL, False, "", (), (), (good,), 1, 4),), refuse)
+        must_refuse((ValueError, OverflowError), launch.Plan, "stress", library, ((shape, 0, 32),), 0, b"", (), refuse)
+    must_refuse(ValueError, launch.Plan, "stress", library, argument, -1, b"", (), refuse)
+    fill = launch.Plan("stress", library, argument, 0, b"", ((FILL, False, "", (), (), (good,), 1, 4),), refuse)
     fine = torch.zeros(64, dtype=torch.int32)
     wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], fine.float(), fine.view(8, 8)]
     for given in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], fine.to("meta"), None, 3):
@@ -168,7 +186,7 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, fill)
     must_refuse(TypeError, fill, fine, fine)
     fails = (DISPATCH, False, "fail", (draw.choice([2, 5]), 1, 1), (), (good,), 0, 0)
-    must_refuse(RuntimeError, launch.Plan("stress", library, argument, 0, (fails,), refuse), fine)
+    must_refuse(RuntimeError, launch.Plan("stress", library, argument, 0, b"", (fails,), refuse), fine)
 
 
 def in_threads(plans: list[RandomPlan], seed: int) -> None:

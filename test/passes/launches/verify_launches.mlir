@@ -259,3 +259,24 @@ module attributes {dovetail.level = "launches"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %t = "dovetail.constant"() {data = "00000000"} : () -> !b
+    %d = "dovetail.subspan"(%t) {offset = 0 : i64, length = 4 : i64} : (!b) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 4 : i64} : (!m) -> !b
+    "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
+    // expected-error @+1 {{overwrites a constant}}
+    "dovetail.fill_buffer"(%d) {pattern = 0 : i32} : (!b) -> ()
+    return
+  }
+}
