@@ -1,5 +1,8 @@
 # RUN: %python %s | FileCheck %s
-"""Catches a function that is computed once for the sum of its rows and once for others, or a sum of another type."""
+"""Catches a function that is computed once for the sum of its rows and once for others, or a sum of another type.
+
+And rows that do not fit on the stack, or that IREE makes bad code of, in one loop.
+"""
 
 from dovetail.backends.elementary.expand import with_own_functions
 
@@ -46,6 +49,21 @@ func.func @columns(%x: !v) -> (!v, !c) {
 }
 """
 
+# The sums of the rows of a matrix, without their last dimension, beside the matrix.
+ROWS = """
+func.func @{name}(%x: !torch.vtensor<{shape},f32>) -> (!torch.vtensor<{shape},f32>, !torch.vtensor<{rows},f32>) {{
+  %last = torch.constant.int -1
+  %dims = torch.prim.ListConstruct %last : (!torch.int) -> !torch.list<int>
+  %false = torch.constant.bool false
+  %none = torch.constant.none
+  %0 = torch.aten.exp %x : !torch.vtensor<{shape},f32> -> !torch.vtensor<{shape},f32>
+  %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none
+    : !torch.vtensor<{shape},f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<{rows},f32>
+  return %0, %1 : !torch.vtensor<{shape},f32>, !torch.vtensor<{rows},f32>
+}}
+"""
+MATRICES = {"dropped": (4, 4), "long": (2, 16384), "odd_tiles": (50, 5), "whole_vectors": (50, 64)}
+
 # CHECK-LABEL: func.func @softmax(
 # CHECK:         %[[BOTH:.*]]:2 = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]
 # CHECK:           linalg.yield %[[E:.*]], %{{.*}} : f32, f32
@@ -61,4 +79,23 @@ func.func @columns(%x: !v) -> (!v, !c) {
 # CHECK:         torch.aten.sum.dim_IntList
 # CHECK-LABEL: func.func @columns(
 # CHECK:         torch.aten.sum.dim_IntList
-print(with_own_functions(TEXT))
+# CHECK-LABEL: func.func @dropped(
+# CHECK:         %[[BOTH:.*]]:2 = linalg.generic
+# CHECK-NOT:     tensor.expand_shape
+# CHECK:         %[[SUM:.*]] = "torch_c.from_builtin_tensor"(%[[BOTH]]#1) : (tensor<4xf32>)
+# CHECK:         return %{{.*}}, %[[SUM]]
+# CHECK-LABEL: func.func @long(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @odd_tiles(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @whole_vectors(
+# CHECK-NOT:     torch.aten.sum.dim_IntList
+# CHECK:         return
+texts = [
+    TEXT,
+    *(
+        ROWS.format(name=name, shape=f"[{sizes[0]},{sizes[1]}]", rows=f"[{sizes[0]}]")
+        for name, sizes in MATRICES.items()
+    ),
+]
+print(with_own_functions("".join(texts)))
