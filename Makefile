@@ -21,8 +21,11 @@ test: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -n auto --dist worksteal
 
+# Eager, inductor and Dovetail side by side: docs/benchmark.md and the README's figures. On an idle machine, about a quarter
+# of an hour; the page shows other machines, too.
 bench: $(INSTALLED)
-	$(BIN)/python benchmark/run.py
+	$(BIN)/python -m dovetail.tools.bench --record tools/bench/measured/host.json
+	$(BIN)/python -m dovetail.tools.regenerate_docs
 
 # What is saved for the backward of eight models, beside PyTorch's partitioner: docs/partition.md; nothing is timed.
 partition-figures: $(INSTALLED)

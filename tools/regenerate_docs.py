@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dovetail.errors import DovetailError
+from dovetail.tools.bench import report as bench
 from dovetail.tools.documented_explain import explain_sections
 from dovetail.tools.documented_ops import ops_sections
 from dovetail.tools.documented_reference import reference_sections
@@ -66,6 +67,7 @@ def generated_sections() -> dict[str, str]:
         **semantics_sections(),
         **wrongs.sections(),
         sweep.SECTION: sweep.markdown(),
+        **bench.sections(),
     }
 
 

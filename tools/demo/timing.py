@@ -38,8 +38,15 @@ def seconds(call: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def interleaved_medians(calls: Mapping[str, Callable[[], object]], rounds: int, inner: int = 1) -> dict[str, float]:
-    """Median seconds per call over `rounds` samples of `inner` calls each.
+def interleaved_medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median seconds per call over `rounds` samples of one call each."""
+    return {name: median(times) for name, times in interleaved_samples(calls, rounds).items()}
+
+
+def interleaved_samples(
+    calls: Mapping[str, Callable[[], object]], rounds: int, inner: int = 1
+) -> dict[str, list[float]]:
+    """Seconds per call: `rounds` samples of `inner` calls each.
 
     The candidates take turns, each round beginning with another one, so that a slow moment of the machine and the
     caches that the previous candidate left behind fall on all alike.
@@ -53,4 +60,4 @@ def interleaved_medians(calls: Mapping[str, Callable[[], object]], rounds: int, 
             for _ in range(inner):
                 calls[name]()
             samples[name].append((perf_counter() - start) / inner)
-    return {name: median(times) for name, times in samples.items()}
+    return samples

@@ -1,11 +1,10 @@
 """Outcomes as docs/op-db.md."""
 
 import platform
-import re
 from collections import Counter, defaultdict
 from importlib.metadata import version
-from pathlib import Path
 
+from dovetail.tools.machine import processor
 from dovetail.tools.op_db.cases import Case
 from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN, RIGHT, WRONG, Outcome
 
@@ -32,7 +31,7 @@ def report(outcomes: dict[Case, Outcome], samples: int) -> str:
         iree=version("iree-base-compiler"),
         torch=version("torch"),
         python=platform.python_version(),
-        machine=_processor(),
+        machine=processor(),
         samples=samples,
     )
     lines = [head, f"| element type | {' | '.join(_KINDS)} |", f"|---|{'---|' * len(_KINDS)}"]
@@ -66,10 +65,3 @@ def _reasons(outcomes: dict[Case, Outcome]) -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def _processor() -> str:
-    """What the processor calls itself, where the system says so: IREE generates other code for others."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text(encoding="utf-8")) if info.exists() else []
-    return names[0] if names else platform.machine()

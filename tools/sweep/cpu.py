@@ -1,14 +1,13 @@
 """The CPU that the sweep's code is compiled for and runs on, as the compiler describes it."""
 
 import os
-import platform
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.target import Target, target_for_device
 from dovetail.errors import DovetailError
+from dovetail.tools.machine import processor
 
 _PROBE = """
 func.func @probe(%value: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
@@ -64,9 +63,4 @@ def describe(asked: str) -> Cpu:
     # Of a feature that is named twice, the later word holds.
     signs = {each[1:]: each[0] for each in found[2].split(",")}
     features = " ".join(sorted(name for name, sign in signs.items() if sign == "+"))
-    return Cpu(_machine(), len(os.sched_getaffinity(0)), asked, found[1], features, int(found[3]))
-
-
-def _machine() -> str:
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return platform.machine() if found is None else found[1].strip()
+    return Cpu(processor(), len(os.sched_getaffinity(0)), asked, found[1], features, int(found[3]))

@@ -1,17 +1,17 @@
 """Every figure of one case, all compilers side by side."""
 
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
-from statistics import median
 
-import torch
-from cases import Case, Step
-from memory import peak_bytes
+from dovetail.tools.bench.cases import Case, Step
+from dovetail.tools.bench.figures import EAGER, Figures
+from dovetail.tools.bench.memory import peak_bytes
+from dovetail.tools.demo.timing import cold_caches, interleaved_samples, seconds
 
-from dovetail.tools.demo.timing import cold_caches, interleaved_medians, seconds
-
-EAGER = "eager"
 # A sample is at least about this long, so that the clock and one interrupt don't matter.
 SAMPLE_SECONDS = 0.005
 
@@ -20,7 +20,7 @@ SAMPLE_SECONDS = 0.005
 class Effort:
     """How often things are repeated, and whether the cases are tiny."""
 
-    compiles: int = 3
+    compiles: int = 2
     rounds: int = 25
     smoke: bool = False
 
@@ -28,47 +28,36 @@ class Effort:
 SMOKE = Effort(compiles=1, rounds=3, smoke=True)
 
 
-@dataclass
-class Figures:
-    """Medians by name of the compiler, in seconds and bytes.
-
-    `cold_compile` and `warm_compile` are the first call after `torch.compiler.reset()`, with empty caches and with
-    those which the cold call filled, in the same process; eager has none. `step` is a later call, `peak` the memory
-    that such a call needs above what was held before.
-    """
-
-    case: str
-    cold_compile: dict[str, float] = field(default_factory=dict)
-    warm_compile: dict[str, float] = field(default_factory=dict)
-    step: dict[str, float] = field(default_factory=dict)
-    peak: dict[str, float] = field(default_factory=dict)
-
-
 def measure(case: Case, compilers: Sequence[str], effort: Effort) -> Figures:
     """Measures `case` in eager and with each of `compilers` (names of `torch.compile` backends).
 
     Raises AssertionError where a compiler's first result isn't eager's: the speed of a wrong result is no figure.
     """
-    figures = Figures(case.name)
-    cold: dict[str, list[float]] = {name: [] for name in compilers}
-    warm: dict[str, list[float]] = {name: [] for name in compilers}
-    for _ in range(effort.compiles):
-        for name in compilers:
-            with cold_caches():
-                cold[name].append(seconds(case.prepare(name, effort.smoke)))
-                torch.compiler.reset()
-                warm[name].append(seconds(case.prepare(name, effort.smoke)))
-    figures.cold_compile = {name: median(times) for name, times in cold.items()}
-    figures.warm_compile = {name: median(times) for name, times in warm.items()}
-
+    figures = Figures(case.name, case.group)
+    if case.group == "model":
+        for _ in range(effort.compiles):
+            for name in compilers:
+                with cold_caches():
+                    figures.cold_compile.setdefault(name, []).append(_first_call(case, name, effort))
+                    figures.warm_compile.setdefault(name, []).append(_first_call(case, name, effort))
     with cold_caches():
         steps = {EAGER: case.prepare(None, effort.smoke)}
         steps |= {name: case.prepare(name, effort.smoke) for name in compilers}
         _check_results(case, steps)
         inner = ceil(SAMPLE_SECONDS / max(seconds(steps[EAGER]), 1e-6))
-        figures.step = interleaved_medians(steps, effort.rounds, inner)
-        figures.peak = {name: float(peak_bytes(step)) for name, step in steps.items()}
+        figures.step = interleaved_samples(steps, effort.rounds, inner)
+        figures.peak = {name: [float(peak_bytes(step))] for name, step in steps.items()}
     return figures
+
+
+def _first_call(case: Case, compiler: str, effort: Effort) -> float:
+    """Seconds of the case's first call in a new process, which shares this one's caches."""
+    command = [sys.executable, "-m", "dovetail.tools.bench.first_call", case.name, compiler]
+    command += ["--smoke"] if effort.smoke else []
+    with tempfile.TemporaryFile("w+") as output:  # no pipe: a compiler's workers would hold it open
+        subprocess.run(command, check=True, stdout=output)
+        output.seek(0)
+        return float(output.read().split()[-1])
 
 
 def _check_results(case: Case, steps: Mapping[str, Step]) -> None:

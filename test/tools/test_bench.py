@@ -1,0 +1,101 @@
+"""The benchmark runs, measures what it says, names a bad option, and is just to both sides."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from dovetail.tools.bench import __main__ as command
+from dovetail.tools.bench import record as record_module
+from dovetail.tools.bench.cases import CASES
+from dovetail.tools.bench.figures import Figures
+from dovetail.tools.bench.goals import Goal
+from dovetail.tools.bench.measurement import SMOKE, measure
+from dovetail.tools.bench.memory import peak_bytes
+from dovetail.tools.bench.record import Machine, record, recorded
+from dovetail.tools.bench.report import figures, goals
+
+MACHINE = Machine("a processor", 2, 1, {"torch": "2"})
+
+
+def speeds(case: str, inductor: float, dovetail: float) -> Figures:
+    return Figures(case, "kernel", step={"eager": [1.0], "inductor": [inductor], "dovetail": [dovetail]})
+
+
+@pytest.mark.slow
+def test_smoke_run_gives_every_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A compiler or a figure missing from the record, or a time that was never taken."""
+    path = tmp_path / "figures.json"
+    assert command.main(["--smoke", "--only", "call-that-writes", "--record", str(path)]) == 0
+    assert "| call-that-writes |" in capsys.readouterr().out
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_module, "MEASURED", tmp_path)
+        ((machine, [found]),) = recorded()
+    assert machine.threads == torch.get_num_threads()
+    assert found.case == "call-that-writes"
+    assert set(found.step) == set(found.peak) == {"eager", "inductor", "dovetail"}
+    assert all(len(samples) == SMOKE.rounds and min(samples) > 0 for samples in found.step.values())
+
+
+@pytest.mark.slow
+def test_models_are_compiled_in_new_processes(monkeypatch: pytest.MonkeyPatch):
+    """A figure that is this process's own first call, or a new process that never ends."""
+    monkeypatch.setitem(CASES, "call", type(CASES["call"])("call", "model", CASES["call"].prepare))
+    found = measure(CASES["call"], ("dovetail",), SMOKE)
+    assert found.cold_compile.keys() == found.warm_compile.keys() == {"dovetail"}
+    assert min(found.cold_compile["dovetail"] + found.warm_compile["dovetail"]) > 0
+
+
+def test_unknown_case_is_named(capsys: pytest.CaptureFixture[str]):
+    """A misspelt case that measures nothing, or a traceback."""
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--only", "sofmax"])
+    assert ended.value.code == 2
+    messages = capsys.readouterr().err
+    assert "invalid choice: 'sofmax'" in messages
+    assert "softmax-training" in messages
+
+
+def test_every_case_does_its_work_in_eager():
+    """A case that is broken by itself, or a training case that leaves a gradient out."""
+    for case in CASES.values():
+        results = case.prepare(None, True)()
+        assert results, case.name
+        assert all(torch.isfinite(result).all() for result in results), case.name
+        if case.name == "mlp-training":
+            assert len(results) == 1 + 1 + 4  # the result; gradients of the input, two weights and two biases
+
+
+def test_goal_says_what_missed_it():
+    """A mean that hides one slow case, or a share of time read as a speed."""
+    results = [speeds("fast", inductor=4.0, dovetail=1.0), speeds("slow", inductor=1.0, dovetail=2.0)]
+    assert Goal("", "kernel", ("inductor",), 1.4).found(results) == "1.41 (slow 0.50)"
+    assert Goal("", "kernel", ("inductor",), 1.4, 0.9).found(results) == "**1.41 (slow 0.50)**"
+    assert Goal("", "kernel", ("eager", "inductor"), 0.7).found(results) == "0.71 (slow 0.50)"
+    assert Goal("", "kernel", ("inductor",), 0.8, is_share=True).found(results) == "0.71 (slow 2.00)"
+    assert Goal("", "network", ("inductor",), 1.0).found(results) == "–"
+
+
+def test_page_of_a_recorded_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Figures that lose a compiler, a machine or their unit between the run and the page."""
+    monkeypatch.setattr(record_module, "this_machine", lambda: MACHINE)
+    monkeypatch.setattr(record_module, "MEASURED", tmp_path)
+    record(tmp_path / "host.json", [speeds("softmax", inductor=2e-3, dovetail=1e-3)])
+    found = recorded()
+    assert found == [(MACHINE, [speeds("softmax", inductor=2e-3, dovetail=1e-3)])]
+    assert "| softmax | 1000 | 2 | 1 | 0.00 | 0.50 |" in figures(*found[0])
+    assert "| kernels, speed of inductor's | ≥ 1.40, none under 0.90 | 2.00 |" in goals(found)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is measured through /proc, on Linux only")
+def test_peak_memory_counts_what_is_alive_at_once():
+    """A peak that adds up all allocations, or that misses blocks which the heap had room for."""
+
+    def three_in_turn() -> torch.Tensor:
+        first = torch.ones(1 << 20)  # 4 MiB
+        second = first + 1
+        del first
+        return (second + 1).sum()
+
+    assert peak_bytes(three_in_turn) == pytest.approx(8 << 20, abs=1 << 20)

@@ -1,0 +1,22 @@
+"""What was measured of one case."""
+
+from dataclasses import dataclass, field
+
+EAGER = "eager"
+
+
+@dataclass
+class Figures:
+    """Samples by name of the compiler, in seconds and bytes.
+
+    `cold_compile` and `warm_compile`, of models only, are the first call in a new process, with empty caches and with
+    those which the cold one filled; eager has none. `step` is a later call, `peak` the memory that such a call needs
+    above what was held before.
+    """
+
+    case: str
+    group: str
+    cold_compile: dict[str, list[float]] = field(default_factory=dict)
+    warm_compile: dict[str, list[float]] = field(default_factory=dict)
+    step: dict[str, list[float]] = field(default_factory=dict)
+    peak: dict[str, list[float]] = field(default_factory=dict)

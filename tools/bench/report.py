@@ -1,0 +1,65 @@
+"""Recorded runs as Markdown: the goals of all machines, and each machine's figures."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from dovetail.tools.bench.figures import EAGER, Figures
+from dovetail.tools.bench.goals import GOALS, OURS, THEIRS
+from dovetail.tools.bench.record import Machine, recorded
+
+_COMPILERS = (EAGER, THEIRS, OURS)
+# Figure, title, factor from its unit in `Figures` to the table's.
+_TABLES = (
+    ("step", "One call, ms", 1e3),
+    ("cold_compile", "First call in a new process, caches empty, s", 1.0),
+    ("warm_compile", "First call in a new process, caches filled, s", 1.0),
+    ("peak", "Peak memory of a call, MiB", 2.0**-20),
+)
+
+
+def sections() -> dict[str, str]:
+    """The generated sections of README.md and docs/benchmark.md."""
+    found = recorded()
+    return {
+        "bench:goals": goals(found),
+        "bench:figures": "\n".join(figures(machine, results) for machine, results in found),
+    }
+
+
+def goals(found: Sequence[tuple[Machine, Sequence[Figures]]]) -> str:
+    """A row for each goal, a column for each machine: geometric mean, and the worst case; bold is not reached."""
+    lines = [_row("goal", "asked", *(machine.title for machine, _ in found)), _rule(2 + len(found))]
+    lines += [_row(goal.what, goal.asked, *(goal.found(results) for _, results in found)) for goal in GOALS]
+    return "\n".join(lines) + "\n"
+
+
+def figures(machine: Machine, results: Sequence[Figures]) -> str:
+    """Medians of every case, and Dovetail's speed as ratios to eager and inductor."""
+    versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
+    lines = [f"## {machine.title}", "", f"{versions}; {machine.cores} cores.", ""]
+    for figure, title, factor in _TABLES:
+        rows = list(_rows(results, figure, factor))
+        if rows:
+            head = _row("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}")
+            lines += [f"### {title}", "", head, _rule(6), *rows, ""]
+    return "\n".join(lines)
+
+
+def _rows(results: Sequence[Figures], figure: str, factor: float) -> Iterable[str]:
+    for each in results:
+        medians = {name: median(samples) for name, samples in getattr(each, figure).items()}
+        if medians:
+            values = (f"{medians[name] * factor:.4g}" if name in medians else "–" for name in _COMPILERS)
+            yield _row(each.case, *values, _ratio(medians, EAGER), _ratio(medians, THEIRS))
+
+
+def _ratio(medians: dict[str, float], other: str) -> str:
+    return f"{medians[OURS] / medians[other]:.2f}" if medians.get(other) else "–"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _rule(columns: int) -> str:
+    return "|---" * columns + "|"
