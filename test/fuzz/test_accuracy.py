@@ -193,3 +193,14 @@ def test_what_is_infinite_in_double_precision_may_be() -> None:
     assert not kinds(f"{LOST}; return 1 / z", f"{LOST}; return 1 / z * 1.000001")
     assert "value" in kinds(f"{LOST}; return 1 / z", "return x * 0 / 0")
     assert "value" in kinds(f"{LOST}; return 1 / z", f"{LOST}; return 1e6 / z")
+
+
+def test_gradients_may_meet_at_the_call() -> None:
+    """Catches eager's order of a sum taken for exact, where the caller uses an argument too: there it comes first."""
+    inputs = "b = numbers({kind!r}, 1, {shape}).bfloat16().requires_grad_(); x = b * 1"
+    source = SOURCE.replace("x = numbers({kind!r}, 1, {shape}).requires_grad_()", inputs)
+    source = source.format(body="return x * 18.25 - x * 18.25", kind="few", shape=(64,))
+    world = World(source)
+    seen = [observe(world, fn, 0, ["x"], "", "once") for fn in (world.fn, lambda x: world.fn(x.view_as(x)))]
+    assert not torch.equal(*(each.values["gradient", "b"] for each in seen))
+    assert not Judge(source, [("", "once")], ["x"]).differences(0, *seen)

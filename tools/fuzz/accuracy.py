@@ -4,11 +4,12 @@ The bound, for each element: its distance from the value in double precision is 
 rounding of the element type. Eager's distance is the largest of its own run's and those of runs in which every op is
 rounded at random (`stochastic`), since a single run may be near by luck. Where a comparison or a rounding is decided by
 numbers that are exact, all of these runs agree, and so must compiled code; where rounding decides, some of them differ.
+A compiled call is one node of autograd's graph: in some of these runs eager sums gradients as if its call were, too.
 Infinities and NaN have no distance: where double precision has one, so may compiled code, and numbers are measured from
 eager's.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -89,7 +90,7 @@ class Judge:
             if not left or seed == _RUNS or (seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4)):
                 break
             has_doubles = any(eager.values[key].dtype == torch.float64 for key in left)
-            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False)
+            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, is_node=seed % 3 == 2)
             if ran.raised is not None:
                 raise ran.raised
             for key, where in left.items():
@@ -105,10 +106,13 @@ class Judge:
             for key, where in left.items()
         ]
 
-    def _run(self, call: int, mode: AbstractContextManager, wanted: Iterable[Key], wide: bool) -> Observed:
+    def _run(
+        self, call: int, mode: AbstractContextManager, wanted: Iterable[Key], wide: bool, is_node: bool = False
+    ) -> Observed:
         """What eager shows of a call, as far as it is `wanted`; nothing if it raises.
 
-        Without `checkpoint` and `cond`, which don't change numbers.
+        Without `checkpoint` and `cond`, which don't change numbers. If it `is_node`, what the call adds to the gradient
+        of an argument is summed before other uses add to it, as if the call were one node of autograd's.
         """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
@@ -124,10 +128,18 @@ class Judge:
                 for each in range(call) if "register_buffer" in source else ():
                     observe(world, world.fn, each, self.parameters, self.modes[each][0], "none")
                 backward = self.modes[call][1] if has_gradients else "none"
-                return observe(world, world.fn, call, self.parameters, self.modes[call][0], backward)
+                fn = _as_node(world.fn) if is_node else world.fn
+                return observe(world, fn, call, self.parameters, self.modes[call][0], backward)
         finally:
             torch.set_default_dtype(default)
             world.close()
+
+
+def _as_node(fn: Callable) -> Callable:
+    def with_views(*args):
+        return fn(*(each.view_as(each) if isinstance(each, torch.Tensor) else each for each in args))
+
+    return with_views
 
 
 def _unequal(eager: Observed, compiled: Observed) -> Iterator[tuple[Key, torch.Tensor]]:

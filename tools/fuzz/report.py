@@ -85,15 +85,18 @@ run's and of up to 32 runs of Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970
 double precision on operands that are up to half a unit in the last place off, every other run by just that much and
 with what eager's kernel is off at operands nearby added, and the result is rounded up or down at random. Half of
 these runs compute softmax, norms and the like step by step, each step rounded at random, since kernels round and
-cancel inside, too; half of them move equal numbers alike, as rounding does; and the sign of a NaN, which IEEE 754
-leaves open, is drawn. What an op computes exactly stays exact there. Comparisons, roundings and casts to integers of
-exact numbers are therefore decided alike in all of these runs, and compiled code is held to that to the last bit;
-where rounding decides, the runs differ, and the bound is as wide as what hangs on the decision. Integers and truth
-values have no rounding added. Where a program computes in double precision itself, eager's run is what is right, with
-variances and batch norms in two passes, and these runs round that too. Where eager gives an infinity or NaN for what
-has a value in the result's type, since a square overflowed on the way, nothing is asked of compiled code. Where double
-precision gives one, a division by zero, say, compiled code may give it, too; a number may be as far from eager's own
-there as three times what these runs are. Numbers that one form of a program showed are not judged again in the next.
+cancel inside, too, and in double precision variances and batch norms addition by addition; half of them move equal
+numbers alike, as rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose
+gradient of an argument is summed before that meets the caller's own uses; and the sign of a NaN, which IEEE 754 leaves
+open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Comparisons,
+roundings and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is
+held to that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the
+decision. Integers and truth values have no rounding added. Where a program computes in double precision itself, eager's
+run is what is right, with variances and batch norms in two passes, and these runs round that too. Where eager gives an
+infinity or NaN for what has a value in the result's type, since a square overflowed on the way, nothing is asked of
+compiled code. Where double precision gives one, a division by zero, say, compiled code may give it, too; a number may
+be as far from eager's own there as three times what these runs are. Numbers that one form of a program showed are not
+judged again in the next.
 """
 
 

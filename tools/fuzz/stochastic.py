@@ -4,32 +4,32 @@ Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997): operands are up to
 every other run by just that much, and each result is rounded up or down. To that comes, every other run, what ATen's
 kernel is off at operands nearby: numbers cancel and are rounded inside of a kernel, too (the gradient of gelu is
 nearly zero at -0.75), and at the operands themselves it may be right by luck. What an op computes exactly stays
-exact, so comparisons and roundings of exact numbers are decided as ever. A sum is exact if its result needs a few
-bits less than there are: it may fit by luck, and be rounded on the way.
+exact (`exactness`), so comparisons and roundings of exact numbers are decided as ever.
 
 In Parker's method it is each operation that is rounded at random, and a kernel is many. Two of four runs therefore
 compute softmax, norms and the like in steps (`kernel_steps`), each of which is rounded: a kernel at operands nearby
 rounds alike where one addend is much larger than the others, and in double precision nothing tells what it is off.
 What is infinite or NaN may be the other in steps: kernels subtract infinities that another formula does not meet.
+Variances, and with them batch norms, add numbers one by one in double precision: each addition is rounded.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
 many numbers that have few values the errors add up, where those drawn one by one would cancel.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
+from dovetail.tools.fuzz import exactness
 from dovetail.tools.fuzz.kernel_steps import FUNCTIONAL_BATCH_NORM, STEPS
+from dovetail.tools.fuzz.two_passes import VARIANCES, variance
 
 aten = torch.ops.aten
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
-_SPARE = 8  # bits that a number in double precision has too many for being exact by luck
 _POOL = 1 << 21  # random numbers
 
 # ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
@@ -46,20 +46,11 @@ _VECTORS = 64  # of which no element of the first copy is in the remainder
 # Ops that read a sign, with the place of the operand. IEEE 754 leaves that of a computed NaN to the machine.
 _READ_SIGNS = {aten.signbit.default: 0, aten.copysign.Tensor: 1}
 
-# Ops that add or multiply many numbers, by the start of their names; no norms, since that of infinity selects.
-_SUMS = (
-    "sum mean nanmean mm bmm addmm baddbmm mv addmv addr dot cumsum prod cumprod convolution var std logsumexp "
-    "_softmax _log_softmax native_layer_norm native_batch_norm native_group_norm _native_batch_norm _batch_norm "
-    "batch_norm _fused_rms_norm avg_pool _adaptive_avg embedding_dense _embedding_bag nll_loss mse_loss smooth_l1 "
-    "upsample _scaled_dot max_pool2d_with_indices_backward"
-).split()
-
 
 class RandomRounding(TorchDispatchMode):
     """Rounds at random what ATen computes in single and half precision; other draws for another `seed`.
 
-    With `double`, what it computes in double precision, too, of which nothing tells the exact value: there a result is
-    taken for exact that is the size of an operand (of what selects) or needs a few bits less than there are.
+    With `double`, what it computes in double precision, too.
     """
 
     def __init__(self, seed: int, double: bool = False):
@@ -68,6 +59,7 @@ class RandomRounding(TorchDispatchMode):
         self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
         self.in_steps = seed // 2 % 2 == 1
         self.is_by_value = seed // 4 % 2 == 1
+        self.is_one_by_one = False
         self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -93,25 +85,27 @@ class RandomRounding(TorchDispatchMode):
         if self.in_steps and func in STEPS:
             self._take_steps(func, args, kwargs, results)
             return result
-        is_sum = func._schema.name.removeprefix("aten::").startswith(tuple(_SUMS))
+        if self.in_steps and func in VARIANCES and _is_double(args[0]) and args[0].dim() and args[0].numel():
+            return self._in_two_passes(func, args, kwargs)
         if not any(_is_double(each) for each in results):
             # Numbers in the program's text are rounded too: 0.3 is none of float32.
             args = tree_map_only(float, _in_single_precision, args)
-        exact = self._in_double_precision(func, args, kwargs, noise=False)
+        wide = self._widened(args, kwargs, noise=False)
+        exact = _results(func, *wide)
         off, errors = None, None
         for index, (rounded, right) in enumerate(zip(results, exact, strict=True)):
             if not self._rounds(rounded) or right.dtype != torch.float64:
                 continue
             nearest = right.to(rounded.dtype)
-            is_exact = _is_exact(nearest, right, is_sum) | ~nearest.isfinite()
-            if _is_double(rounded):
-                is_exact |= _is_size_of_one(right, args)
+            is_exact = ~nearest.isfinite() | exactness.is_exact(func, *wide, index, right, nearest)
             if not is_exact.all():
-                off = off or self._in_double_precision(func, args, kwargs, noise=True)
+                off = off or _results(func, *self._widened(args, kwargs, noise=True))
                 noisy = self._with_noise(off[index], rounded.dtype)
                 if self.is_extreme:
                     errors = errors or self._kernel_errors(func, args, kwargs)
                     noisy += errors[index]
+                if self.is_one_by_one and func in (aten.sum.dim_IntList, aten.mean.dim):
+                    noisy += self._addition_errors(func, *wide[0])
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             rounded.copy_(nearest)
         if self.is_extreme and func in _BY_PLACE:
@@ -127,6 +121,24 @@ class RandomRounding(TorchDispatchMode):
             if self._rounds(whole):
                 whole.copy_(torch.where(whole.isfinite() == part.isfinite(), part, whole))
 
+    def _in_two_passes(self, func: torch._ops.OpOverload, args, kwargs):
+        """A variance by two sums, each of whose additions is rounded: kernels go over the numbers one by one."""
+        self.is_one_by_one = True
+        try:
+            with self:
+                return variance(func, *args, **kwargs)
+        finally:
+            self.is_one_by_one = False
+
+    def _addition_errors(self, func: torch._ops.OpOverload, value: torch.Tensor, dims: list[int], *_) -> torch.Tensor:
+        """What the roundings of all additions come to, for sums whose dimensions are kept."""
+        rows = value.movedim(dims, [*range(-len(dims), 0)])
+        partial = rows.flatten(-len(dims)).cumsum(-1)
+        errors = (self._unit(partial) * partial).sum(-1) * (_EPSILONS[torch.float64] / 2)
+        if func is aten.mean.dim:
+            errors /= partial.size(-1)
+        return errors.view([1 if each in dims else size for each, size in enumerate(value.shape)])
+
     def _with_any_sign(self, result: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The result of an op that reads the signs of `read`; those of NaN are drawn."""
         is_other = read.isnan() & (self._unit(read.double()) < 0)
@@ -135,18 +147,16 @@ class RandomRounding(TorchDispatchMode):
     def _rounds(self, value) -> bool:
         return isinstance(value, torch.Tensor) and value.dtype in self.rounded
 
-    def _in_double_precision(self, func: Callable, args, kwargs, noise: bool) -> list[torch.Tensor]:
+    def _widened(self, args, kwargs, noise: bool) -> tuple[Sequence, dict]:
+        """An op's arguments in double precision, what is rounded with `noise` if asked for."""
+
         def widen(tensor: torch.Tensor) -> torch.Tensor:
             if not self._rounds(tensor):
                 return tensor
             return self._with_noise(tensor.double(), tensor.dtype) if noise else tensor.double()
 
-        wide_args, wide_kwargs = tree_map_only(torch.Tensor, widen, (args, kwargs))
-        wide_args, wide_kwargs = tree_map_only(
-            torch.dtype, lambda each: torch.float64 if each in _EPSILONS else each, (wide_args, wide_kwargs)
-        )
-        result = func(*wide_args, **wide_kwargs)
-        return list(result) if isinstance(result, tuple | list) else [result]
+        wide = tree_map_only(torch.Tensor, widen, (args, kwargs))
+        return tree_map_only(torch.dtype, lambda each: torch.float64 if each in _EPSILONS else each, wide)
 
     def _kernel_errors(self, func: Callable, args, kwargs) -> list[torch.Tensor]:
         """How far ATen's results are from those in double precision, at operands that are up to a unit off."""
@@ -158,9 +168,8 @@ class RandomRounding(TorchDispatchMode):
             return self._unit(wide).mul(_EPSILONS[tensor.dtype]).add_(1).mul_(wide).to(tensor.dtype)
 
         args, kwargs = tree_map_only(torch.Tensor, near, (args, kwargs))
-        result = func(*args, **kwargs)
-        results = result if isinstance(result, tuple | list) else [result]
-        exact = self._in_double_precision(func, args, kwargs, noise=False)
+        results = _results(func, args, kwargs)
+        exact = _results(func, *self._widened(args, kwargs, noise=False))
         return [
             (each.double() - right).nan_to_num(0.0, 0.0, 0.0) if self._rounds(each) else each
             for each, right in zip(results, exact, strict=True)
@@ -180,6 +189,11 @@ class RandomRounding(TorchDispatchMode):
             return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
         start = int(torch.randint(_POOL - count, (), generator=self.random))
         return _pool()[start : start + count].view(like.shape)
+
+
+def _results(func: Callable, args: Sequence, kwargs: dict) -> list[torch.Tensor]:
+    result = func(*args, **kwargs)
+    return list(result) if isinstance(result, tuple | list) else [result]
 
 
 def _in_vectors(func: Callable, args) -> torch.Tensor:
@@ -204,28 +218,6 @@ def _hashed(wide: torch.Tensor, salt: int) -> torch.Tensor:
         bits ^= (bits >> shift).bitwise_and_((1 << 64 - shift) - 1)
         bits *= factor
     return bits.double().mul_(2.0**-63)
-
-
-def _is_exact(nearest: torch.Tensor, right: torch.Tensor, is_sum: bool) -> torch.Tensor:
-    """Which of `right` are numbers of the type of `nearest`, and not by luck."""
-    bits = 1 - round(math.log2(_EPSILONS[nearest.dtype]))
-    spare = bits // 3 if is_sum else _SPARE if nearest.dtype == torch.float64 else 0
-    is_exact = nearest.double() == right
-    return is_exact & (_rounded(right, bits - spare) == right) if spare else is_exact
-
-
-def _is_size_of_one(results: torch.Tensor, args) -> torch.Tensor:
-    """Which of the results are an element of an operand, or its negative."""
-    tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
-    if not tensors:  # numbers made of nothing
-        return torch.ones(results.shape, dtype=torch.bool)
-    return torch.isin(results.abs(), torch.cat([each.double().abs().reshape(-1) for each in tensors]))
-
-
-def _rounded(values: torch.Tensor, bits: int) -> torch.Tensor:
-    """Numbers in double precision, rounded to so many bits (T. J. Dekker, Numerische Mathematik 18, 1971)."""
-    scaled = values * (2.0 ** (53 - bits) + 1)
-    return scaled - (scaled - values)
 
 
 def _in_single_precision(number: float) -> float:

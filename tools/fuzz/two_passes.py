@@ -13,7 +13,7 @@ from dovetail.tools.fuzz.kernel_steps import BATCH_NORMS, STEPS
 aten = torch.ops.aten
 
 # Whether the root is taken, and whether the mean is a result.
-_VARIANCES = {
+VARIANCES = {
     aten.var.correction: (False, False),
     aten.std.correction: (True, False),
     aten.var_mean.correction: (False, True),
@@ -29,15 +29,15 @@ class TwoPassVariances(TorchDispatchMode):
         if func in BATCH_NORMS:
             with self:
                 return STEPS[func](*args, **kwargs)
-        if func not in _VARIANCES and func not in _NORMS:
+        if func not in VARIANCES and func not in _NORMS:
             return func(*args, **kwargs)
         value: torch.Tensor = args[0]
         if not value.dim() or not value.numel():
             return func(*args, **kwargs)
-        return _NORMS[func](*args) if func in _NORMS else _variance(func, *args, **kwargs)
+        return _NORMS[func](*args) if func in _NORMS else variance(func, *args, **kwargs)
 
 
-def _variance(
+def variance(
     func: torch._ops.OpOverload,
     value: torch.Tensor,
     dim: list[int] | None = None,
@@ -45,7 +45,8 @@ def _variance(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    takes_root, gives_mean = _VARIANCES[func]
+    """What one of `VARIANCES` gives for numbers that have a dimension."""
+    takes_root, gives_mean = VARIANCES[func]
     dims = [each % value.dim() for each in dim] if dim else [*range(value.dim())]
     var, mean = _moments(value, dims, 1 if correction is None else correction)
     result = var.sqrt() if takes_root else var
