@@ -32,6 +32,7 @@ from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.choose_variant import ChooseVariantPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
+from dovetail.passes.regions.keep_scalars import KeepScalarsPass
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
@@ -78,6 +79,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         CallSmallRegionsPass(),
         # Of what stays a region: ATen adds up in its own way.
         SplitReductionsPass(),
+        KeepScalarsPass(),
         # After all that may show two operands to be one value.
         KeepNanTestsPass(),
         VerifyLevelPass("program"),

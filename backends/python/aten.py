@@ -12,6 +12,7 @@ from dovetail.backends.python.operators import overload
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
+from dovetail.dialects.torch_facts.types import require_tensor_info
 
 _LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn")
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
@@ -170,7 +171,8 @@ def _list_unpack(emitter, op: ir.Operation):
 
 def _number_to_tensor(emitter, op: ir.Operation):
     emitter.namespace.setdefault("torch", torch)
-    return op.results, f"torch.tensor({emitter.name(op.operands[0])})"
+    dtype = require_tensor_info(op.results[0].type).dtype
+    return op.results, f"torch.tensor({emitter.name(op.operands[0])}, dtype=torch.{dtype})"
 
 
 def _to_vtensor(emitter, op: ir.Operation):

@@ -1,37 +1,27 @@
-"""Comparisons with a number, which IREE compares as float64 and eager in the type that both promote to."""
+"""Comparisons with a number, which IREE compares as float64 or int64, and eager in the type that both promote to."""
 
 import math
 from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.rounding import rounded, wrapped
+
 aten = torch.ops.aten
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 def _compared(comparison: torch._ops.OpOverload) -> Callable:
     def compare(value: torch.Tensor, other: float) -> torch.Tensor:
         dtype = torch.result_type(value, other)
-        if not dtype.is_floating_point or isinstance(other, torch.SymInt | torch.SymFloat):
+        if isinstance(other, torch.SymInt | torch.SymFloat) or dtype in (torch.bool, torch.complex64, torch.complex128):
             return NotImplemented
-        # PyTorch rounds to a half in two steps.
-        single = _rounded(other, torch.finfo(torch.float32)) if dtype in _HALVES else other
-        rounded = _rounded(single, torch.finfo(dtype))
-        if value.dtype is dtype and (rounded == other or math.isnan(rounded)):
+        name = str(dtype).removeprefix("torch.")
+        there = rounded(other, name) if dtype.is_floating_point else wrapped(int(other), name)
+        if value.dtype is dtype and (there == other or math.isnan(there)):
             return NotImplemented
-        return comparison(value.to(dtype), rounded)
+        return comparison(value.to(dtype), there)
 
     return compare
-
-
-def _rounded(number: float, format_: torch.finfo) -> float:
-    """The nearest number of a floating-point format, ties to even; computed without a tensor, which would be traced."""
-    if not math.isfinite(number):
-        return number
-    exponent = math.frexp(max(abs(number), format_.smallest_normal))[1]
-    step = math.ldexp(format_.eps, exponent - 1)
-    nearest = round(number / step) * step
-    return nearest if abs(nearest) <= format_.max else math.copysign(math.inf, number)
 
 
 COMPARISONS: dict[torch._ops.OpOverload, Callable] = {

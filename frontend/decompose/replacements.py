@@ -9,12 +9,15 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.frontend.decompose.comparisons import COMPARISONS
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
 from dovetail.frontend.decompose.variance import VARIANCES
 
 aten = torch.ops.aten
+
+_HALVES = (torch.float16, torch.bfloat16)
 
 
 def _squeeze_dims(value: torch.Tensor, dims: list[int]) -> torch.Tensor:
@@ -63,13 +66,20 @@ def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = N
     for bound in bounds:
         dtype = torch.promote_types(dtype, torch.result_type(value, bound))
     if not dtype.is_floating_point:
-        return NotImplemented
+        return _clamp_whole(value, low, high)
     value = value.to(dtype)
     if any(math.isnan(bound) for bound in bounds):
         return torch.full_like(value, math.nan)
     if low is not None:
         value = torch.where(value < low, low, value)
     return value if high is None else torch.where(value > high, high, value)
+
+
+def _clamp_whole(value: torch.Tensor, low: float | None, high: float | None) -> torch.Tensor:
+    """torch-mlir takes no truth value for a bound."""
+    if not isinstance(low, bool) and not isinstance(high, bool):
+        return NotImplemented
+    return torch.clamp(value, *(int(bound) if isinstance(bound, bool) else bound for bound in (low, high)))
 
 
 def _clamp_tensor(
@@ -89,7 +99,34 @@ def _hardtanh(value: torch.Tensor, min_val: float = -1, max_val: float = 1) -> t
 
 def _hardtanh_backward(gradient: torch.Tensor, value: torch.Tensor, min_val: float, max_val: float) -> torch.Tensor:
     """Eager gives NaN no gradient; PyTorch's decomposition does."""
-    return torch.where((value > min_val) & (value < max_val), gradient, 0.0)
+    wide = _unrounded(value)
+    return torch.where((wide > min_val) & (wide < max_val), gradient, 0.0)
+
+
+def _threshold(value: torch.Tensor, threshold: float, fill: float) -> torch.Tensor:
+    """IREE rounds whole numbers to floating-point ones, and drops NaN."""
+    return torch.where(_up_to(value, threshold), fill if value.is_floating_point() else int(fill), value)
+
+
+def _threshold_backward(gradient: torch.Tensor, value: torch.Tensor, threshold: float) -> torch.Tensor:
+    return torch.where(_up_to(value, threshold), 0, gradient)
+
+
+def _up_to(value: torch.Tensor, threshold: float) -> torch.Tensor:
+    return _unrounded(value) <= threshold if value.is_floating_point() else value <= int(threshold)
+
+
+def _leaky_relu(value: torch.Tensor, slope: float = 0.01) -> torch.Tensor:
+    """IREE multiplies what is not negative by the slope, too: an infinite one makes NaN of it."""
+    return torch.where(value > 0, value, value * slope)
+
+
+def _unrounded(value: torch.Tensor) -> torch.Tensor:
+    """`value`, to be compared with a number in float32, as eager's kernels do in half precision, too.
+
+    The operators that compare, such as `>`, round the number to half precision first.
+    """
+    return value.to(torch.float32) if value.dtype in _HALVES else value
 
 
 def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
@@ -173,7 +210,6 @@ def _min_dim(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torc
 
 
 # IREE adds up in the element type, eager in float32: 20000 bfloat16 numbers came out 80 % too small.
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 def _wide(reduction: torch._ops.OpOverload) -> Callable:
@@ -211,9 +247,10 @@ def _vector_norm(
 
 
 def _pad(value: torch.Tensor, pad: list[int], fill: float = 0) -> torch.Tensor:
-    """torch-mlir refuses to pad by less than nothing."""
+    """torch-mlir refuses to pad by less than nothing, IREE to round the number that is padded with."""
+    held = rounded(fill, str(value.dtype).removeprefix("torch.")) if value.is_floating_point() else fill
     if all(size >= 0 for size in pad):
-        return NotImplemented
+        return NotImplemented if held == fill or math.isnan(fill) else aten.constant_pad_nd(value, pad, held)
     for index, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = value.dim() - 1 - index
         start, end = max(-before, 0), value.size(dim) + min(after, 0)
@@ -234,15 +271,21 @@ def _elu(value: torch.Tensor, alpha: float = 1, scale: float = 1, input_scale: f
         return NotImplemented
     wide = value.to(torch.float32) if value.dtype in _HALVES else value
     negative = torch.expm1(wide * input_scale) * (alpha * scale)
-    return torch.where(wide > 0, wide * scale, negative).to(value.dtype)
+    return torch.where(wide < 0, negative, wide * scale).to(value.dtype)
+
+
+def _celu(value: torch.Tensor, alpha: float = 1) -> torch.Tensor:
+    """As in eager, which multiplies by the reciprocal."""
+    return aten.elu(value, alpha, 1, 1 / alpha)
 
 
 def _softshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
     """A zero without a sign, as the vectors of eager's kernel give it."""
     if not value.is_floating_point():
         return NotImplemented
-    moved = torch.where(value > lambd, value - lambd, torch.where(value < -lambd, value + lambd, 0.0))
-    return torch.where(value.isnan(), value, moved)
+    wide = _unrounded(value)
+    moved = torch.where(wide > lambd, wide - lambd, torch.where(wide < -lambd, wide + lambd, 0.0))
+    return torch.where(wide.isnan(), wide, moved).to(value.dtype)
 
 
 def _hardshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
@@ -312,6 +355,9 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.clamp.Tensor: _clamp_tensor,
     aten.hardtanh.default: _hardtanh,
     aten.hardtanh_backward.default: _hardtanh_backward,
+    aten.threshold.default: _threshold,
+    aten.threshold_backward.default: _threshold_backward,
+    aten.leaky_relu.default: _leaky_relu,
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     **COMPARISONS,
@@ -335,6 +381,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     **GRADIENTS,
     **LOSS_GRADIENTS,
     aten.elu.default: _elu,
+    aten.celu.default: _celu,
     aten.softshrink.default: _softshrink,
     aten.hardshrink.default: _hardshrink,
     aten.softshrink_backward.default: _shrink_backward,

@@ -45,6 +45,7 @@ class NodeImporter(GraphNodeImporter):
         self.symbols: Counter[str] = Counter()  # how many functions of each role were made, for their names
         self.is_nested = False
         self.is_backward = False  # whether what is imported depends on a tangent
+        self.is_double = False  # whether what is imported computes in float64
         self.operand_strides: Mapping[torch.fx.Node, Sequence[Stated]] = {}  # of eager's calls
 
     def nested(self, block: ir.Block) -> "NodeImporter":
@@ -103,11 +104,19 @@ class NodeImporter(GraphNodeImporter):
         if target is torch.ops.aten.slice_scatter.default:
             self._import_slice_scatter(loc, node)
             return
+        self.is_double = _is_double(node)
         super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
         # The results of an op that returns a list are taken from it.
         owner = self._v[node, 0].owner
         op = owner.operands[0].owner if owner.name == UNPACK else owner
         self.state_strides(node, op.operation, target._schema, node.args, node.kwargs)
+
+    def _import_scalar_as_tensor(self, loc, arg):
+        """Of a number in a tensor's place; torch-mlir makes float32 of it, beside float64 numbers, too."""
+        value = super()._import_scalar_as_tensor(loc, arg)
+        if self.is_double and isinstance(arg, float):
+            value.set_type(self._cc.get_vtensor_type(torch.Size([]), torch.float64))
+        return value
 
     def _import_hop(self, loc, node, target):
         handler = HIGHER_ORDER.get(target.name())
@@ -192,6 +201,11 @@ class NodeImporter(GraphNodeImporter):
             else:
                 operands.append(self._import_argument(loc, given[argument.name], argument.type))
         return operands
+
+
+def _is_double(node: torch.fx.Node) -> bool:
+    values = [each.meta.get("val") for each in node.all_input_nodes]
+    return any(isinstance(each, torch.Tensor) and each.dtype in (torch.float64, torch.complex128) for each in values)
 
 
 def _slice_arguments(node) -> tuple:

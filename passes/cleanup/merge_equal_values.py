@@ -79,8 +79,11 @@ def _key(op: ir.Operation) -> tuple:
 
 
 def _commutes(op: ir.Operation) -> bool:
-    info = tensor_info(op.results[0].type)
-    return info is not None and not info.is_complex and all(number(alpha) == 1 for alpha in list(op.operands)[2:])
+    """Of a scalar tensor and half precision, ATen multiplies by the second unrounded, and rounds the first."""
+    result, *infos = (tensor_info(value.type) for value in (op.results[0], *list(op.operands)[:2]))
+    is_mixed = None not in infos and len({info.dtype for info in infos if info is not None}) > 1
+    alphas = list(op.operands)[2:]
+    return result is not None and not result.is_complex and not is_mixed and all(number(each) == 1 for each in alphas)
 
 
 def _drop_unused(ops: list[ir.Operation]) -> None:

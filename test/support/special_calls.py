@@ -152,6 +152,8 @@ CALLS: dict[str, list[Callable]] = {
     "hardswish_backward": [_elementwise(aten.hardswish_backward, 2)],
     "hardsigmoid_backward": [_elementwise(aten.hardsigmoid_backward, 2)],
     "leaky_relu_backward": [_elementwise(aten.leaky_relu_backward, 2, 0.1, False)],
+    "leaky_relu": [_elementwise(aten.leaky_relu, 1, slope) for slope in (0.1, float("inf"))],
+    "threshold": [_elementwise(aten.threshold, 1, 0.5, 2.0)],
     "threshold_backward": [_elementwise(aten.threshold_backward, 2, 0.5)],
     "sigmoid_backward": [_elementwise(aten.sigmoid_backward, 2)],
     "tanh_backward": [_elementwise(aten.tanh_backward, 2)],

@@ -43,6 +43,9 @@ class Case:
 X, Y, Z, MASK, ROWS = Slot("x"), Slot("y"), Slot("z"), Slot("mask"), Slot("rows")
 _INDICES = Slot("x", torch.int64)
 _NUMBERS = (2, -3, 0.5, 0)
+# What half precision, float32 or a narrow integer can't hold: too large, too small, and inexact.
+_HARD_NUMBERS = (524287, -65520, 1e-9, 3e-6, -0.1, 1 / 3, 2049, 16777217, 1e39, 2**53 + 1)
+_HARD_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.int8)
 _DIMS = ((ROWS, [-1]), (ROWS, [0], True), (ROWS, [0, 1]))
 _DIM = ((ROWS, -1), (ROWS, 0))
 _CASTS = tuple(((X,), {"dtype": dtype}) for dtype in DTYPES)
@@ -69,6 +72,7 @@ CALLS: dict[str, tuple] = {
     "bitwise_left_shift.Tensor_Scalar": ((X, 2),),
     "bitwise_right_shift.Tensor_Scalar": ((X, 2),),
     "clamp.default": ((X, -1, 2), (X, None, 2), (X, -1, None), (X, -0.5, 1.5), (X, 2, -1)),
+    "celu.default": ((X,), (X, 0.5)),
     "clamp.Tensor": ((X, Y, Z), (X, Y, None), (X, None, Y)),
     "div.Tensor_mode": tuple(((X, Y), {"rounding_mode": mode}) for mode in ("floor", "trunc", None)),
     "div.Scalar_mode": tuple(((X, 3), {"rounding_mode": mode}) for mode in ("floor", "trunc", None)),
@@ -78,6 +82,7 @@ CALLS: dict[str, tuple] = {
     "gelu_backward.default": ((Y, X), ((Y, X), {"approximate": "tanh"})),
     "hardtanh.default": ((X,), (X, -2, 0.5)),
     "hardtanh_backward.default": ((Y, X, -1, 1),),
+    "leaky_relu.default": ((X,), (X, 0.2)),
     "leaky_relu_backward.default": ((Y, X, 0.01, False),),
     "lerp.Scalar": ((X, Y, 0.3), (X, Y, 0.7)),
     "logit.default": ((X,), (X, 0.1)),
@@ -227,7 +232,27 @@ def _cases(overload: torch._ops.OpOverload) -> list[Case]:
         cases += [Case(overload, *call, dtype) for call in _of_one_operand(calls) for dtype in _SHAPED]
         shapes = ("broadcast", "odd", "one", "scalar", "empty")
         cases += [Case(overload, *call, dtype, shape) for call in calls for dtype in _SHAPED for shape in shapes]
+    if kind in (Kind.POINTWISE, Kind.MOVEMENT):
+        cases += _of_hard_numbers(overload, calls)
     return cases
+
+
+def _of_hard_numbers(overload: torch._ops.OpOverload, calls: Sequence[tuple[tuple, tuple]]) -> list[Case]:
+    """`calls` with each of their numbers in turn as each hard one. Beside whole numbers, keywords must be whole."""
+    scalars = {place: each.name for place, each in enumerate(overload._schema.arguments) if str(each.type) == "number"}
+    found: dict[str, Case] = {}
+    for positional, keywords in calls:
+        for place, name in scalars.items():
+            for number in _HARD_NUMBERS if place < len(positional) or name in dict(keywords) else ():
+                given = (
+                    (*positional[:place], number, *positional[place + 1 :]) if place < len(positional) else positional
+                )
+                named = tuple((key, number if key == name else value) for key, value in keywords)
+                for dtype in _HARD_DTYPES:
+                    if dtype.is_floating_point or place < len(positional) or isinstance(number, int):
+                        case = Case(overload, given, named, dtype)
+                        found[str(case)] = case  # calls that differ in this number alone are one
+    return list(found.values())
 
 
 def _of_one_operand(calls: Sequence[tuple[tuple, tuple]]) -> list[tuple[tuple, tuple]]:

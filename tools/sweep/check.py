@@ -18,6 +18,7 @@ from dovetail.dialects.reading import Module, Role, set_role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.cases import Case, Slot
@@ -251,7 +252,8 @@ def imported(function: Callable, examples: Sequence[torch.Tensor], decompose: bo
     traced = make_fx(function, decomposition_table=table, tracing_mode="fake")(*examples)
     module = ir.Module.create(ir.Location.unknown(context := make_context()))
     with context:
-        FxImporter(module=module, config_check=False).import_stateless_graph(traced.graph, func_name="forward")
+        importer = FxImporter(module=module, config_check=False, graph_node_importer_cls=NodeImporter)
+        importer.import_stateless_graph(traced.graph, func_name="forward")
         set_role(Module(module).functions["forward"], Role.FORWARD)
     return module
 

@@ -11,6 +11,7 @@ from dovetail.backends.target import Target
 from dovetail.dialects.regions import region_texts
 from dovetail.loading import launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
+from dovetail.passes.regions.keep_scalars import KeepScalarsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 
@@ -19,7 +20,7 @@ TIMEOUT_SECONDS = 120
 
 def lower(module: ir.Module) -> None:
     """Takes a module of one region from level `program` to `regions`, by the passes that rewrite a region's body."""
-    for pass_ in (SplitReductionsPass(), KeepNanTestsPass(), LowerRegionsPass()):
+    for pass_ in (SplitReductionsPass(), KeepScalarsPass(), KeepNanTestsPass(), LowerRegionsPass()):
         pass_.run(module)
 
 

@@ -85,6 +85,10 @@ def input_changes_before_backward(function) -> Facts:
     return {"gradient": gradient_of(weight)}
 
 
+def shrunk_next_to_the_bound(function) -> Facts:
+    return {"results": function(torch.full((16,), 0.1, dtype=torch.bfloat16), 0.1).unique().tolist()}
+
+
 CASES = [
     Case(
         "sibling_in_place",
@@ -109,6 +113,12 @@ CASES = [
         "`multilabel_margin_loss(scores, labels)`, with a label after the first -1",
         torch.nn.functional.multilabel_margin_loss,
         (loss_of_some_labels,),
+    ),
+    Case(
+        "shrunk_in_half_precision",
+        "`softshrink(x, 0.1)` of the bfloat16 number next to 0.1, which is greater",
+        torch.nn.functional.softshrink,
+        (shrunk_next_to_the_bound,),
     ),
     Case(
         "detached_sibling",

@@ -7,6 +7,8 @@
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 !c = !torch.vtensor<[4],complex<f32>>
+!h = !torch.vtensor<[4],f16>
+!s = !torch.vtensor<[],f32>
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
@@ -88,6 +90,16 @@ module attributes {dovetail.level = "joint"} {
   }
 
   // COM: Complex constants, whose elements the bindings can't read.
+  // COM: ATen rounds a scalar tensor of another type on the left, and multiplies by the bits that it has on the right.
+  // CHECK-LABEL: func.func @mixed(
+  // CHECK: torch.aten.mul.Tensor
+  // CHECK: torch.aten.mul.Tensor
+  func.func @mixed(%x: !h, %s: !s) -> (!h, !h) {
+    %0 = torch.aten.mul.Tensor %x, %s : !h, !s -> !h
+    %1 = torch.aten.mul.Tensor %s, %x : !s, !h -> !h
+    return %0, %1 : !h, !h
+  }
+
   // CHECK-LABEL: func.func @complex_constants(
   // CHECK: %[[I:.*]] = torch.vtensor.literal(dense<(0.000000e+00,1.000000e+00)>
   // CHECK-NEXT: %[[ONE:.*]] = torch.vtensor.literal(dense<(1.000000e+00,0.000000e+00)>

@@ -1,0 +1,100 @@
+"""Ops on a number that the element type can't hold, as the capture's table decomposes them: eager's results."""
+
+from functools import partial
+from math import inf, nan
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn import functional
+
+from dovetail.dialects.torch_facts.rounding import rounded, wrapped
+from dovetail.frontend.decompose.table import decompositions
+
+aten = torch.ops.aten
+HALVES = (torch.float16, torch.bfloat16)
+# Whole vectors of eager's kernels, whose remainders round otherwise; each number is beside a tenth and a third.
+NEAR = torch.tensor([0.1, -0.1, 1 / 3, -1 / 3, 0.0, -0.0, 3e-8, -3e-8, 2049, 65504, inf, -inf, nan, 1.0, -2.5, 7.0] * 8)
+
+
+def assert_like_eager(function, *arguments: torch.Tensor) -> set[str]:
+    """Compares to the last bit; returns the ops of the graph."""
+    graph = make_fx(function, decomposition_table=decompositions())(*arguments)
+    torch.testing.assert_close(graph(*arguments), function(*arguments), rtol=0, atol=0, equal_nan=True)
+    return {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 2049, 65519, 65520, 1e-9, 3e-8, 6e-8, 1e39, -0.0, 2**53 + 1, 16777217])
+def test_numbers_are_rounded_as_by_pytorch(dtype, number):
+    """A sum with `alpha` was of a number that eager does not use."""
+    tensor = torch.tensor(number, dtype=torch.int64 if isinstance(number, int) else torch.float64)
+    assert str(rounded(number, dtype)) == str(tensor.to(getattr(torch, dtype)).item())
+
+
+@pytest.mark.parametrize(("number", "dtype", "there"), [(2049, "int8", 1), (-129, "int8", 127), (-1, "uint8", 255)])
+def test_whole_numbers_keep_their_last_bits(number, dtype, there):
+    """The comparison of int8 with 2049 is one with 1 in eager."""
+    assert wrapped(number, dtype) == there
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64])
+@pytest.mark.parametrize("op", [torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge])
+@pytest.mark.parametrize("number", [2049, 524287, -129, 2**31 + 1, 2**53 + 1, 0.5])
+def test_comparison_of_whole_numbers(op, number, dtype):
+    """A region compared with all bits of the number, eager with those that the element type has."""
+    assert_like_eager(lambda x: op(x, number), torch.arange(-100, 100).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("number", [0.1, 1 / 3])
+def test_shrinking_in_half_precision(number, dtype):
+    """`softshrink(x, 0.1)` of the bfloat16 number next to 0.1 was 0."""
+    assert_like_eager(lambda x: functional.softshrink(x, number), NEAR.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 3e-8, 70000.0])
+def test_gradients_at_bounds_in_half_precision(number, dtype):
+    """The bound was rounded before it was compared: an element next to it lost its gradient, or gained one."""
+    value, gradient = NEAR[NEAR == NEAR][:96].to(dtype), torch.ones(96, dtype=dtype)
+    assert_like_eager(lambda g, x: aten.hardtanh_backward(g, x, -number, number), gradient, value)
+    assert_like_eager(lambda g, x: aten.threshold_backward(g, x, number), gradient, value)
+    if number < 1 or dtype is torch.bfloat16:  # what float16 can't hold, eager does not fill in
+        assert_like_eager(lambda x: functional.threshold(x, number, -number), NEAR.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64])
+@pytest.mark.parametrize(("threshold", "fill"), [(0, 5), (-3e-8, 2.5), (2.5, -1)])
+def test_threshold_of_whole_numbers(threshold, fill, dtype):
+    """2**63 - 2 became -2**63: IREE thresholds whole numbers as floating-point ones."""
+    value = torch.tensor([torch.iinfo(dtype).max - 1, 0, 1, 2, 3, -1], dtype=dtype)
+    assert "aten.threshold.default" not in assert_like_eager(lambda x: functional.threshold(x, threshold, fill), value)
+    assert_like_eager(lambda x: aten.threshold_backward(torch.ones_like(x), x, threshold), value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES])
+@pytest.mark.parametrize("slope", [inf, -inf, nan, 0.0, 0.1])
+def test_slope_is_of_negative_numbers_alone(slope, dtype):
+    """An infinite slope, or alpha, made NaN of positive numbers and zeros."""
+    value = NEAR.to(dtype)
+    assert_like_eager(lambda x: functional.leaky_relu(x, slope), value)
+    signs = value.sign().nan_to_num()
+    assert_like_eager(lambda x: functional.elu(x, slope), signs.relu())
+    if slope != 0:  # eager raises
+        assert_like_eager(lambda x: functional.celu(x, slope), signs.relu())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+def test_pad_by_a_number_that_is_rounded(dtype):
+    """IREE rounds no number that is padded with: each such region was split and failed again."""
+    pad = partial(functional.pad, pad=[1, 1], value=0.1)
+    graph = make_fx(pad, decomposition_table=decompositions())(NEAR.to(dtype))
+    (padded,) = graph.graph.find_nodes(op="call_function", target=aten.constant_pad_nd.default)
+    assert padded.args[2] == torch.tensor(0.1, dtype=dtype).item()
+    assert_like_eager(pad, NEAR.to(dtype))
+
+
+def test_truth_values_as_bounds():
+    """torch-mlir takes none: the region failed."""
+    assert_like_eager(lambda x: [x.clamp(False, True), x.clamp_min(True)], torch.arange(-3, 3))
