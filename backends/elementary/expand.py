@@ -9,13 +9,15 @@ from torch_mlir.dialects import arith, linalg, tensor
 from dovetail.backends.elementary.functions import FUNCTIONS
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
-from dovetail.dialects.reading import made_by
+from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 
 _FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}  # what our own code computes
 _UNSIGNED = ("bool", "uint8")
+_PRODUCT = "torch.aten.mul.Tensor"
 
 _LONGEST_ROW = 12288
 """Elements of a row of which two lie on the stack, of 128 KiB."""
@@ -31,8 +33,11 @@ def with_own_functions(text: str) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` in float32 and half precision.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's.
+
+    A loop that changes nothing stands between products and their sum. IREE would make one contraction of them, which it
+    unrolls; it should only where a factor lacks a dimension, as in products of matrices.
     """
-    if not any(name in text for name in FUNCTIONS):
+    if not any(name in text for name in (*FUNCTIONS, _PRODUCT)):
         return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -40,11 +45,36 @@ def with_own_functions(text: str) -> str:
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
-            ours = [each.operation for each in function.body.blocks[0].operations if each.operation.name in FUNCTIONS]
-            for op in ours:
+            ops = [each.operation for each in function.body.blocks[0].operations]
+            for op in [each for each in ops if _adds_products(each)]:
+                _keep_apart(op)
+            for op in [each for each in ops if each.name in FUNCTIONS]:
                 if require_tensor_info(op.results[0].type).dtype in _FLOATS:
                     _replace(op, FUNCTIONS[op.name])
         return str(module)
+
+
+def _adds_products(op: ir.Operation) -> bool:
+    """Whether `op` reduces floating-point products, or a view of them, of factors that have each dimension."""
+    if kind(op) is not Kind.REDUCTION:
+        return False
+    made = producer(op.operands[0])
+    while made is not None and kind(made) is Kind.VIEW:
+        made = producer(made.operands[0])
+    if made is None or made.name != _PRODUCT:
+        return False
+    product, *factors = (require_tensor_info(value.type) for value in (made.results[0], *made.operands))
+    return product.dtype in (*_FLOATS, "float64") and all(each.shape == product.shape for each in factors)
+
+
+def _keep_apart(op: ir.Operation) -> None:
+    """Has `op` add up each number with its own sign, which LLVM drops again."""
+    operand = op.operands[0]
+    info = require_tensor_info(operand.type)
+    with op.location, ir.InsertionPoint(op):
+        elements = _converted("to", operand, ir.RankedTensorType.get(info.shape, _element(info)))
+        [same] = _loop(elements, info, _element(info), lambda number: abs(number).with_sign_of(number), None)
+        op.operands[0] = _converted("from", same, operand.type)
 
 
 def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
@@ -103,6 +133,8 @@ def _dims(value: ir.Value) -> list[int]:
 def _element(info: TensorInfo) -> ir.Type:
     if info.dtype in _FLOATS:
         return _FLOATS[info.dtype].get()
+    if info.dtype == "float64":
+        return ir.F64Type.get()
     return ir.IntegerType.get_signless(1 if info.dtype == "bool" else 8 * info.itemsize)
 
 
@@ -171,9 +203,9 @@ def _element_type(value: ir.Value) -> ir.Type:
 
 
 def _single(value: ir.Value, dtype: str) -> ir.Value:
-    """A number of element type `dtype` as float32."""
+    """A number of element type `dtype` as float32; one of float64 as it is."""
     single = ir.F32Type.get()
-    if dtype == "float32":
+    if dtype in ("float32", "float64"):
         return value
     if dtype in _FLOATS:
         return arith.ExtFOp(single, value).result

@@ -1,0 +1,35 @@
+"""Sums of products compile to short code."""
+
+import pytest
+
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import Target
+
+LONG = 10_000
+"""Bytes: a loop of vectors takes 2,700, what IREE unrolled took 43,000 to 206,000."""
+
+TEXT = """
+!v = !torch.vtensor<[32,16,64],{dtype}>
+!r = !torch.vtensor<[32,64],{dtype}>
+module @region {{
+  func.func @main(%x: !v, %y: !v, %out: !torch.tensor<[32,64],{dtype}>) {{
+    %one = torch.constant.int 1
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %0 = torch.aten.mul.Tensor %x, %y : !v, !v -> !v
+    %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !r
+    torch.overwrite.tensor.contents %1 overwrites %out : !r, !torch.tensor<[32,64],{dtype}>
+    return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
+def test_code_is_short(dtype: str):
+    """Each of 8192 numbers was loaded by an instruction of its own: 20 seconds to compile, slow to run."""
+    [outcome] = compile_regions({"sum": TEXT.format(dtype=dtype)}, Target(), timeout=60, plans=True).values()
+    assert isinstance(outcome, LaunchPlan)
+    assert len(outcome.code) < LONG
