@@ -48,7 +48,7 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
             if kind(user) not in _FOLLOWED or len(graph.results[number]) != 1:
                 continue
             met = {forms[operand] for operand in graph.operands[number] if operand in forms}
-            if len(met) > 1:
+            if len(met) > 1 and number in inside:
                 return True
             (result,) = graph.results[number]
             if result not in forms:

@@ -25,6 +25,7 @@ def region_levels(graph: PlacedGraph, *, is_backward: bool) -> list[Level]:
         if not crossed:
             return levels
         for number in crossed:
+            assert not graph.is_pinned[number], graph.ops[number]
             graph.is_pinned[number] = True
 
 

@@ -50,3 +50,13 @@ def test_not_crossed():
         return shifted / shifted.sum(-1).unsqueeze(1) + largest.square().add(1).rsqrt()[:, None]
 
     assert _regions(softmax, torch.randn(64, 1024)) == 1
+
+
+def test_list_of_several_forms():
+    """Would catch a compilation that never ends: a list of a result and its view counted as an op on both."""
+
+    def joined(x: torch.Tensor) -> torch.Tensor:
+        largest = x.amax(-1, keepdim=True)
+        return torch.cat([largest[:1], largest.tanh(), largest])
+
+    assert _regions(joined, torch.randn(31, 3, 31)) == 1
