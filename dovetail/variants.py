@@ -35,17 +35,19 @@ class Variants:
 
     def __call__(self, *arguments):
         try:
-            return self._called(arguments)
+            return self._current(list(arguments))
         except HooksMismatch as error:
             return self._run_eagerly(arguments, str(error))
-
-    def _called(self, arguments: tuple):
-        try:
-            return self._current(list(arguments))
         except AliasMismatch:
             return self._with_another(arguments)
 
     def _with_another(self, arguments: tuple):
+        try:
+            return self._another(arguments)
+        except HooksMismatch as error:
+            return self._run_eagerly(arguments, str(error))
+
+    def _another(self, arguments: tuple):
         known = len(self._variants)
         results = self._tried(self._variants[:known], arguments)
         if results is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
-from dovetail.runtime.launch import prepare
+from dovetail.runtime.launch import is_importable, prepare
 from dovetail.runtime.stats import count_copy
 
 
@@ -40,10 +40,10 @@ def _counted(write: Callable) -> Callable:
 
 def _ready(tensor: torch.Tensor) -> torch.Tensor:
     """`tensor`, or a copy of it that a compiled region can take."""
-    prepared = prepare(tensor)
-    if prepared is not tensor:
-        count_copy("region input neither contiguous nor aligned")
-    return prepared
+    if is_importable(tensor):
+        return tensor
+    count_copy("region input neither contiguous nor aligned")
+    return prepare(tensor)
 
 
 def _destination(argument: torch.Tensor) -> torch.Tensor:

@@ -48,12 +48,13 @@ _nowhere = torch.empty(ALIGNMENT, dtype=torch.uint8)
 
 def prepare(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor itself where IREE can import it, else a contiguous, aligned, detached copy: `is` tells which."""
-    if _importable(tensor):
+    if is_importable(tensor):
         return tensor
     return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device).copy_(tensor.detach())
 
 
-def _importable(tensor: torch.Tensor) -> bool:
+def is_importable(tensor: torch.Tensor) -> bool:
+    """Whether a compiled region can read `tensor` where it lies."""
     # A negative view (`is_neg`) shows other values than its memory holds.
     return tensor.is_contiguous() and not _data_ptr(tensor) % ALIGNMENT and not tensor.is_neg()
 

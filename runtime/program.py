@@ -3,12 +3,24 @@
 from collections.abc import Callable, Mapping
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, Source
+from dovetail.backends.python.memory import lies_as_stated
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.dialects.dovetail import SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    DestinationOp,
+    FreeOp,
+    OwnOp,
+    ReadOp,
+    SetMetadataOp,
+    TouchOp,
+    WriteOp,
+)
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
@@ -38,7 +50,7 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     layouts = read_layouts(found)
     sources: list[Source] = []
     written = of_class(body(found.call), WriteOp, TouchOp, SetMetadataOp)
-    interrupted = Interrupted() if written else None
+    interrupted = Interrupted() if written and found.borders else None
 
     def emit(name: str, helpers: Mapping[str, Callable] = HOST_HELPERS) -> Callable:
         has_layouts = layouts is not None and name in found.of(Role.BACKWARD)
@@ -52,7 +64,8 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
     for name in subgraphs(module):
         bindings[name] = emit(name)
     for name in found.of(Role.FORWARD, Role.BACKWARD):
-        bindings[name] = below_autograd(emit(name))
+        run = emit(name)
+        bindings[name] = run if _only_launches(found.functions[name], executables) else below_autograd(run)
     for name, op in found.borders.items():
         forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
         halves = found.functions[forward], found.functions[backward]
@@ -64,6 +77,22 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
     return (entry if interrupted is None else interrupted.finish(entry)), sources
+
+
+def _only_launches(function_op: func.FuncOp, executables: Mapping[str, Callable]) -> bool:
+    """Whether `function_op` does nothing that autograd or autocast see: it allocates and calls compiled regions."""
+    return all(_is_unseen(op, executables) for op in body(function_op))
+
+
+def _is_unseen(op: ir.Operation, executables: Mapping[str, Callable]) -> bool:
+    match op.opview:
+        case func.CallOp():
+            return referred(op, "callee") in executables
+        case OwnOp() as own:
+            return lies_as_stated(own)
+        case DestinationOp() as destination:
+            return destination.proof_name != "none"
+    return op.name == LOAD or isinstance(op.opview, AllocOp | FreeOp | ReadOp | func.ReturnOp)
 
 
 def _refusal(border: Border) -> str | None:

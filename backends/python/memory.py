@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+import torch._C._dynamo.guards
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 
 _DELETE = "    del "
 
+allocate = torch._C._dynamo.guards._empty_strided_cpu  # type: ignore[attr-defined]  # PyTorch's stub lacks it
+"""Memory on the CPU, by shape, strides in elements and dtype, whatever the default device; no dispatcher is asked."""
+
 
 def reused(dead: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """A tensor of `shape` (strides in elements) that starts where the memory of `dead` starts."""
+    if dead.dtype is dtype:
+        return torch.as_strided(dead, shape, strides, 0)
     return torch.empty(0, dtype=dtype).set_(dead.untyped_storage(), 0, shape, strides)
 
 
@@ -33,9 +39,13 @@ def spoil(memory: torch.Tensor) -> None:
 
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
     info = require_tensor_info(op.memory.type)
-    dtype = emitter.bind(info.dtype, getattr(torch, info.dtype))
-    empty, device = emitter.bind("empty", torch.empty), f", device={op.device_name!r}" if op.device_name else ""
-    emitter.line(f"{emitter.name(op.memory)} = {empty}({info.shape}, dtype={dtype}{device})")
+    dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
+    if op.device_name:
+        empty = emitter.bind("empty", torch.empty)
+        emitter.line(f"{memory} = {empty}({info.shape}, dtype={dtype}, device={op.device_name!r})")
+    else:
+        empty = emitter.bind("allocate", allocate)
+        emitter.line(f"{memory} = {empty}({info.shape}, {info.contiguous_strides}, {dtype})")
 
 
 def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
@@ -98,6 +108,17 @@ def argument(emitter: Emitter, value: ir.Value) -> str:
 def is_allocated(value: ir.Value) -> bool:
     """Whether `value` is memory that the program made for a region, or what lies there."""
     return made_by(value, LOAD) is not None or is_memory(value)
+
+
+def lies_as_stated(op: OwnOp) -> bool:
+    """Whether an owned result lies in memory of a region's, which surely has its strides: made for it, or updated."""
+    load, type_ = made_by(op.value, LOAD), RefType(op.ref.type)
+    if load is None or type_.strides != type_.info.contiguous_strides:
+        return False
+    memory = load.operands[0]
+    if updated := made_by(memory, DestinationOp.OPERATION_NAME):
+        return RefType(updated.operands[0].type).strides == type_.strides
+    return made_by(memory, AllocOp.OPERATION_NAME) is not None
 
 
 def spoil_results(emitter: Emitter) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.python import aten, tensors
+from dovetail.backends.python.memory import lies_as_stated
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,
@@ -61,6 +62,9 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
 
     And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
     """
+    if lies_as_stated(op):
+        emitter.line(f"{emitter.name(op.ref)} = {emitter.name(op.value)}")
+        return
     owned = emitter.bound("with_strides", tensors.with_strides)
     is_held = isinstance(memory_root(op.value).type, RefType)
     value = f"{emitter.name(op.value)}.clone()" if is_held else emitter.name(op.value)
