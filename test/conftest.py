@@ -1,5 +1,6 @@
 """What every pytest file shares."""
 
+import gc
 import logging
 import os
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+LONGEST = ("benchmark", "fuzz", "integration", "tools")
 
 # As in lit.cfg.py: nothing is downloaded, and the user's cache is left alone.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -18,6 +20,14 @@ os.environ["DOVETAIL_CACHE_DIR"] = str(REPOSITORY / "build" / "cache")
 # compiler, run twice at once for the regions of one graph, costs half as much again.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tracing makes so many objects that collecting them as often as Python would takes a tenth of the time.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The folders with the longest tests go first, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.path.relative_to(REPOSITORY / "test").parts[0] not in LONGEST)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import copy
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
@@ -20,7 +21,7 @@ class Copies:
     def __init__(self):
         self._memo: dict = {}
         self._kept: list[torch.Tensor] = []
-        self._existing = {_memory(each) for each in gc.get_objects() if _has_memory(each) and not _wraps(each)}
+        self._existing = {_memory(each) for each in _all_tensors() if _has_memory(each) and not _wraps(each)}
 
     def call(self, fn: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
         """A call of a copy of `fn` (if it is a module, or the method of an object) on copies of its arguments.
@@ -103,6 +104,16 @@ def _tensors(leaf) -> Iterator[torch.Tensor]:
     if isinstance(leaf, torch.optim.Optimizer):
         for group in leaf.param_groups:
             yield from group["params"]
+
+
+def _all_tensors() -> Iterator[torch.Tensor]:
+    """Every tensor of the process. No loop in Python looks at the objects, of which torch brings half a million."""
+    types, known = [torch.Tensor], set()
+    while types:
+        known.add(id(types[-1]))
+        types += type.__subclasses__(types.pop())
+    objects = gc.get_objects()
+    return compress(objects, map(known.__contains__, map(id, map(type, objects))))
 
 
 def _has_memory(value) -> bool:
