@@ -54,7 +54,7 @@ class Target:
             # Sums of products come out as scalars, which LLVM packs again.
             "--iree-llvmcpu-slp-vectorization=true",
             # Four vectors at a time: each hides the others' latency.
-            "--iree-llvmcpu-target-vector-width-in-bytes=256",
+            f"--iree-llvmcpu-target-vector-width-in-bytes={256 if _has_wide_vectors(self.cpu) else 64}",
             # The rest of a row as code of its own; masked vectors end as scalars.
             "--iree-llvmcpu-vector-pproc-strategy=peel",
             # A loop with two results keeps a tile of one of them there: 41,152 bytes with IREE's largest tiles.
@@ -104,6 +104,13 @@ count its bytes more than once.
 def choose_driver(work_bytes: int) -> str:
     """The IREE driver for a region that reads and writes `work_bytes` a call."""
     return "local-task" if work_bytes >= LOCAL_TASK_BYTES else "local-sync"
+
+
+def _has_wide_vectors(cpu: str) -> bool:
+    """Whether LLVM's `cpu` has vectors of 32 bytes; for shorter ones, transposing 64 x 64 takes a minute to compile."""
+    if cpu == "host":
+        return platform.machine() != "x86_64" or "avx2" in host_cpu().split()
+    return cpu not in ("x86-64", "x86-64-v2")
 
 
 def host_cpu() -> str:

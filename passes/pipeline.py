@@ -25,6 +25,7 @@ from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.partition.save_in_branches import SaveInBranchesPass
 from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
+from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.placement.plan_epilogue import PlanEpiloguePass
@@ -69,6 +70,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         split,
         VerifyLevelPass("split"),
         VerifyComparisonsPass(),
+        # After the cut, which decides what else uses a result.
+        LayOutResultsPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.

@@ -1,4 +1,7 @@
-"""Puts our own code for elementary functions into the text of regions, as loops that IREE fuses like any other."""
+"""Puts our own code into the text of regions: loops of elementary functions, which IREE fuses like any other.
+
+And what keeps it from fusing a transposition with what reads it.
+"""
 
 from collections.abc import Callable
 from math import prod
@@ -13,6 +16,7 @@ from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.sizes import Sizes
+from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 
 _FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}  # what our own code computes
@@ -37,8 +41,6 @@ def with_own_functions(text: str) -> str:
     A loop that changes nothing stands between products and their sum. IREE would make one contraction of them, which it
     unrolls; it should only where a factor lacks a dimension, as in products of matrices.
     """
-    if not any(name in text for name in (*FUNCTIONS, _PRODUCT)):
-        return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
     context.allow_unregistered_dialects = True
@@ -48,6 +50,8 @@ def with_own_functions(text: str) -> str:
             ops = [each.operation for each in function.body.blocks[0].operations]
             for op in [each for each in ops if _adds_products(each)]:
                 _keep_apart(op)
+            for op in [each for each in ops if is_transposition(each)]:
+                _fence(op.results[0])
             for op in [each for each in ops if each.name in FUNCTIONS]:
                 if require_tensor_info(op.results[0].type).dtype in _FLOATS:
                     _replace(op, FUNCTIONS[op.name])
@@ -90,6 +94,16 @@ def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
             row_sum.owner.erase()
     result.replace_all_uses_with(value)
     op.erase()
+
+
+def _fence(transposed: ir.Value) -> None:
+    """Has a transposition run by itself, by blocks; a loop with other operands would read it by single elements."""
+    info, op = require_tensor_info(transposed.type), transposed.owner
+    with op.location, ir.InsertionPoint.after(op):
+        elements = _converted("to", transposed, ir.RankedTensorType.get(info.shape, _element(info)))
+        barrier = ir.Operation.create("iree_tensor_ext.compute_barrier.end", [elements.type], [elements])
+        fenced = _converted("from", barrier.result, transposed.type)
+    transposed.replace_all_uses_except(fenced, elements.owner.operation)
 
 
 def _row_sum(value: ir.Value) -> ir.Value | None:
