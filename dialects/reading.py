@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ROLE
+from dovetail.dialects.stated import stated
 from dovetail.errors import ModuleError
 
 
@@ -174,7 +175,7 @@ def symbol(op: ir.OpView) -> str:
 
 def referred(op: ir.OpView | ir.Operation, attribute: str) -> str:
     """The symbol that `attribute` of `op` refers to."""
-    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+    return stated(op, attribute, ir.FlatSymbolRefAttr)
 
 
 def body(function_op: func.FuncOp) -> list[ir.Operation]:

@@ -21,6 +21,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
 from dovetail.dialects.torch_facts.names import LOAD
+from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
@@ -67,10 +68,12 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         run = emit(name)
         bindings[name] = run if _only_launches(found.functions[name], executables) else below_autograd(run)
     for name, op in found.borders.items():
-        forward, backward = referred(op, FORWARD), referred(op, BACKWARD)
+        forward, backward = _half(found, op, FORWARD, Role.FORWARD), _half(found, op, BACKWARD, Role.BACKWARD)
         halves = found.functions[forward], found.functions[backward]
         facts = read_border(op, *halves, layouts)
-        [call] = found.calls()[name]
+        call, *others = found.calls().get(name, [None])
+        if call is None or others:
+            raise ModuleError(f"{op.location}: expected one call of '@{name}', got {len(others) + (call is not None)}")
         replay = Replay(call, *halves, found)
         partial = PartialBackward(module, halves[1], len(facts.saved), found)
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
@@ -93,6 +96,15 @@ def _is_unseen(op: ir.Operation, executables: Mapping[str, Callable]) -> bool:
         case DestinationOp() as destination:
             return destination.proof_name != "none"
     return op.name == LOAD or isinstance(op.opview, AllocOp | FreeOp | ReadOp | func.ReturnOp)
+
+
+def _half(found: Module, border: func.FuncOp, attribute: str, wanted: Role) -> str:
+    """The symbol of the forward or the backward that `border` names."""
+    name, valid = referred(border, attribute), found.of(wanted)
+    if name not in valid:
+        names = ", ".join(f"'@{each}'" for each in valid) or "none"
+        raise ModuleError(f"{border.location}: '{attribute}' names '@{name}', expected a {wanted.value}: {names}")
+    return name
 
 
 def _refusal(border: Border) -> str | None:

@@ -1,13 +1,15 @@
 """Reads a guard declaration: what the check before a call compares."""
 
 from collections.abc import Callable
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import argument_facts
+from dovetail.dialects.reading import argument_facts, symbol
+from dovetail.dialects.stated import stated, stated_by
 from dovetail.runtime.guard import Guard, Member
 
 
@@ -17,23 +19,32 @@ def make_guard(declared: func.FuncOp) -> Callable:
 
 
 def read_guard(declared: func.FuncOp) -> Guard:
-    """Reads a guard declaration."""
+    """Reads a guard declaration.
+
+    Raises:
+        ModuleError: if an argument does not say what guards do, naming it.
+    """
     facts = argument_facts(declared)
-    names = tuple(ir.StringAttr(each[NAME]).value for each in facts)
+
+    def fact(index: int, name: str, kind: type = ir.IntegerAttr) -> Any:
+        place = f"{declared.location}: argument {index} of '@{symbol(declared)}'"
+        return stated_by(place, facts[index], name, kind)
+
+    names = tuple(fact(index, NAME, ir.StringAttr) for index in range(len(facts)))
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
     groups: dict[int, list[Member]] = {}
     for index, each in enumerate(facts):
         if GROUP in each:
-            numbers = (ir.IntegerAttr(each[name]).value for name in (START, ROOT, OBJECT))
-            groups.setdefault(ir.IntegerAttr(each[GROUP]).value, []).append(Member(index, *numbers))
-    offsets = tuple((index, ir.IntegerAttr(each[OFFSET]).value) for index, each in enumerate(facts) if OFFSET in each)
+            member = Member(index, *(fact(index, name) for name in (START, ROOT, OBJECT)))
+            groups.setdefault(fact(index, GROUP), []).append(member)
+    offsets = tuple((index, fact(index, OFFSET)) for index, each in enumerate(facts) if OFFSET in each)
     written = {index for index, each in enumerate(facts) if TRACKED in each}
     joined = tuple(tuple(members) for members in groups.values())
     # Views of one tensor have one history.
     roots = {(group, each.root) for group in joined for each in group if each.index in written}
     tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
-    apart = tuple((index, ir.IntegerAttr(each[APART]).value) for index, each in enumerate(facts) if APART in each)
-    return Guard(names, extents, ir.IntegerAttr(declared.attributes[MUTATED]).value, joined, offsets, tracked, apart)
+    apart = tuple((index, fact(index, APART)) for index, each in enumerate(facts) if APART in each)
+    return Guard(names, extents, stated(declared, MUTATED, ir.IntegerAttr), joined, offsets, tracked, apart)
 
 
 def _extent(type_: RefType) -> int:

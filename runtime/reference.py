@@ -15,13 +15,14 @@ from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
-from dovetail.dialects.reading import Module, Role, body, made_by, of_class, referred, role
+from dovetail.dialects.reading import Module, Role, body, made_by, of_class, referred, role, symbol
 from dovetail.dialects.saved import tangent_results
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.read_layouts import read_layouts
+from dovetail.runtime.failed_op import failed_op
 from dovetail.runtime.host import unboxed
 from dovetail.runtime.program import load_plain_program
 from dovetail.runtime.read_guard import make_guard, read_guard
@@ -61,8 +62,15 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
     whole range of their type, so that they overflow, unless the module may index by one.
     """
     generator = torch.Generator().manual_seed(seed)
-    is_wide = is_wide and not any(map(_may_index, _all_ops(module)))
-    return arranged(module, [_random(type_, generator, is_wide) for type_ in _entry(module).type.inputs])
+    is_wide, entry = is_wide and not any(map(_may_index, _all_ops(module))), _entry(module)
+    inputs = []
+    for index, type_ in enumerate(entry.type.inputs):
+        try:
+            inputs.append(_random(type_, generator, is_wide))
+        except RuntimeError as error:
+            place = f"{entry.location}: argument {index} of '@{symbol(entry)}'"
+            raise ModuleError(f"{place} is of {type_}, of which no tensor can be made and filled: {error}") from error
+    return arranged(module, inputs)
 
 
 def arranged(module: ir.Module, inputs: Sequence) -> list:
@@ -78,13 +86,24 @@ def arranged(module: ir.Module, inputs: Sequence) -> list:
     return inputs
 
 
-@torch.enable_grad()
 def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation:
     """Runs `module` on copies of `inputs`; gradients are those for random tangents.
 
     Raises:
         NotImplementedError: for an op that can't be called, with its location.
+        ModuleError: for one that ATen refuses, with its location.
     """
+    try:
+        return _run(module, inputs, seed)
+    except (RuntimeError, IndexError, TypeError, ValueError) as error:
+        place = failed_op(module, error)
+        if place is None:
+            raise
+        raise ModuleError(f"{place.location}: '{place.name}' op can't be run: {error}") from error
+
+
+@torch.enable_grad()
+def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     generator = torch.Generator().manual_seed(seed + 1)
     entry = _entry(module)
     if role(entry) is Role.JOINT:

@@ -13,6 +13,7 @@ from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.errors import ModuleError
 
 _LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "_mkldnn")
 _MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
@@ -146,7 +147,8 @@ def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
     """The call's argument list: positional, then by name; numbered types by their names; defaults left out."""
     schema = target._schema.arguments
     if len(schema) != len(operands):
-        raise ValueError(f"{target} takes {len(schema)} arguments, got {len(operands)}")
+        names = ", ".join(argument.name for argument in schema) or "none"
+        raise ModuleError(f"{target} takes {len(schema)} arguments, got {len(operands)}; they are {names}")
     positional, named = [], []
     for argument, operand in zip(schema, operands, strict=True):
         text = _numbered(str(argument.real_type), operand)
@@ -170,10 +172,9 @@ def _numbered(real_type: str, operand: str) -> str:
     choices = _NUMBERED.get(real_type.removeprefix("Optional[").removesuffix("]"))
     if choices is None or operand == "None":
         return operand
-    number = int(operand)
-    if number not in range(len(choices)):
-        raise ValueError(f"PyTorch's type {real_type} has no number {number}")
-    return f"torch.{choices[number]}"
+    if not operand.isdecimal() or int(operand) not in range(len(choices)):
+        raise ModuleError(f"PyTorch's type {real_type} has no number {operand}, valid are 0 to {len(choices) - 1}")
+    return f"torch.{choices[int(operand)]}"
 
 
 def _literal(emitter, op: ir.Operation):

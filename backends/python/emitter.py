@@ -74,7 +74,7 @@ class Emitter:
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
     in for those of `backends.python.aten`, and "ready", where it is there, is what a region's inputs go through unless
     known to be contiguous and aligned. With `has_layouts` it also takes the strides of what `@layouts` returns, which
-    operands in the backward lie as.
+    operands in the backward lie as. `starts` counts the lines before each op's.
     """
 
     function: func.FuncOp
@@ -86,6 +86,7 @@ class Emitter:
     namespace: dict[str, Any] = field(default_factory=dict)
     aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
     prepared: dict[ir.Value, str] | None = None
+    starts: list[int] = field(default_factory=list)
 
     def emit(self) -> Source:
         """Returns the function's source.
@@ -113,6 +114,7 @@ class Emitter:
         if role(self.function) is Role.REGION:
             spoil_results(self)
         for op in self._operations():
+            self.starts.append(len(self.lines))
             self._statement(op)
         return Source(name, "\n".join(self.lines) + "\n", self.namespace)
 
@@ -143,10 +145,11 @@ class Emitter:
         """The name of the function `callee`.
 
         Raises:
-            ValueError: if the module has none that can be called here.
+            ModuleError: if the module has none that can be called here, naming those that can.
         """
         if callee not in self.bindings:
-            raise ValueError(f"there is no function '@{callee}' that can be called here")
+            valid = ", ".join(f"'@{each}'" for each in self.bindings) or "none"
+            raise ModuleError(f"there is no function '@{callee}' that can be called here, valid are {valid}")
         return self.bind(made_name(callee), self.bindings[callee])
 
     def role_of(self, callee: str) -> Role | None:
@@ -194,6 +197,8 @@ class Emitter:
         except NotImplementedError:
             raise
         except (ModuleError, *_NONSENSE) as error:
+            if str(error).startswith(str(op.location)):
+                raise  # it names the place
             is_ours = isinstance(error, ModuleError)
             message = error if is_ours else f"{type(error).__name__}: {error}"
             cause = None if is_ours else error

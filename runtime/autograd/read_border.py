@@ -1,6 +1,7 @@
 """Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch_mlir import ir
@@ -19,9 +20,11 @@ from dovetail.dialects.attributes import (
 )
 from dovetail.dialects.calls import donated
 from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.reading import argument_facts, made_by, numbers, returned
+from dovetail.dialects.reading import argument_facts, made_by, numbers, returned, symbol
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
+from dovetail.dialects.stated import stated_by
 from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border, Tangent
 from dovetail.runtime.autograd.layouts import Layouts
 from dovetail.runtime.autograd.version_checks import Watch
@@ -34,8 +37,8 @@ def read_border(
     owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     owns = {index: op.opview for index, op in made if op is not None}
-    inputs, facts = list(backward.type.inputs), argument_facts(backward)[len(saved) :]
-    tangents = tuple(_tangent(RefType(type_), each) for type_, each in zip(inputs[len(saved) :], facts, strict=True))
+    inputs = list(backward.type.inputs)
+    tangents = tuple(_tangent(backward, index) for index in range(len(saved), len(inputs)))
     stated, moves = _watches(border, owns), _moves(border)
     checks = [_check(each, moves) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
@@ -89,8 +92,12 @@ def _freed(op: OwnOp) -> frozenset[int]:
     return frozenset((0,) if stated is None else stated)
 
 
-def _tangent(type_: RefType, facts: ir.DictAttr) -> Tangent:
-    result, dtype = ir.IntegerAttr(facts[TANGENT_OF]).value, getattr(torch, type_.info.dtype)
+def _tangent(backward: func.FuncOp, index: int) -> Tangent:
+    place, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
+    if not isinstance(type_, RefType):
+        raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
+    facts: Any = argument_facts(backward)[index] if argument_facts(backward) else {}
+    result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.info.dtype)
     return Tangent(result, type_.info.shape, type_.strides, dtype, FOLLOWED in facts)
 
 

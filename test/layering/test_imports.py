@@ -21,8 +21,9 @@ VOCABULARY = ["dovetail.errors", "dovetail.options"]
 FOLDERS = [*ALLOWED, "tools", "dovetail"]
 # What of the runtime may know MLIR: what loads, from IR to plain records and callables. The rest runs these.
 LOADING = {
-    "artifact", "plans", "program", "read_guard", "reference", "autograd/inlining", "autograd/partial_backward",
-    "autograd/read_border", "autograd/read_layouts", "autograd/replay", "subclasses/boundary", "subclasses/versions",
+    "artifact", "failed_op", "plans", "program", "read_guard", "reference", "autograd/inlining",
+    "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay",
+    "subclasses/boundary", "subclasses/versions",
 }  # fmt: skip
 
 

@@ -213,3 +213,77 @@ module attributes {dovetail.level = "joint"} {
     error = capsys.readouterr().err
     assert error.startswith("dovetail-run: can't run the module: ")
     assert error.count("\n") == 1
+
+
+VALUE = "!torch.vtensor<[4,4],f32>"
+REF = f"!dovetail.ref<{VALUE}, strided<[4, 1]>>"
+JOINT = f"""
+module attributes {{dovetail.level = "joint"}} {{
+  func.func @joint(%x: {REF}) -> {REF} attributes {{dovetail.role = "joint"}} {{
+    %0 = "dovetail.read"(%x) : ({REF}) -> {VALUE}
+    %none = torch.constant.none
+    %true = torch.constant.bool true
+    %1 = OP
+    %o = "dovetail.own"(%1) {{requires_grad = false}} : ({VALUE}) -> {REF}
+    return %o : {REF}
+  }}
+}}
+"""
+BRANCHES = "dovetail.then = @a, dovetail.else = @b"
+CAST = f"({VALUE}, !torch.bool, !torch.none, !torch.none, !torch.none, !torch.none, !torch.none) -> {VALUE}"
+
+
+@pytest.mark.parametrize(
+    ("op", "message"),
+    [
+        (
+            f'torch.operator "torch.dovetail.cond"(%0) {{dovetail.then = @a}} : ({VALUE}) -> {VALUE}',
+            "'torch.operator' op expects a symbol as attribute 'dovetail.else', got none",
+        ),
+        (
+            f'torch.operator "torch.dovetail.cond"(%0) {{{BRANCHES}}} : ({VALUE}) -> {VALUE}',
+            "'torch.operator' op can't be said in Python: there is no function '@a' that can be called here, valid are",
+        ),
+        (
+            f'torch.operator "torch.aten.mul.Tensor"(%0) : ({VALUE}) -> {VALUE}',
+            "aten.mul.Tensor takes 2 arguments, got 1; they are self, other",
+        ),
+        (
+            f'torch.operator "torch.aten._to_copy"(%0, %true, %none, %none, %none, %none, %none) : {CAST}',
+            "PyTorch's type Optional[ScalarType] has no number True, valid are 0 to ",
+        ),
+        (
+            f'torch.operator "torch.aten.dot"(%0, %0) : ({VALUE}, {VALUE}) -> {VALUE}',
+            "'torch.operator' op can't be run: 1D tensors expected",
+        ),
+    ],
+)
+def test_op_that_can_not_run_is_named(written, op: str, message: str, capsys: pytest.CaptureFixture[str]):
+    """Catches errors of Python's, of the bindings' and of ATen's that name no op, no place, and nothing valid."""
+    assert opt([written(JOINT.replace("OP", op)), "--run-check"]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert re.search(r'module\.mlir":7:\d+\): ', error)
+    assert not re.search(r"(Key|Value|Runtime)Error: ", error)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("forward = @forward", "forward = @call"), "'dovetail.forward' names '@call', expected a forward: '@forward'"),
+        (
+            ("tangent_of = 0 : i64", "tangent = 0 : i64"),
+            "expects an integer as attribute 'dovetail.tangent_of', got none",
+        ),
+        (("strided<[3, 1]>", "strided<[3, 0]>"), "of which no tensor can be made and filled"),
+    ],
+)
+def test_function_that_says_too_little_is_named(
+    written, lowered: str, change: tuple[str, str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    """Catches a KeyError for a border's half, a tangent or a call that is not there, and an argument that can't be."""
+    assert change[0] in lowered
+    assert opt([written(lowered.replace(*change)), "--run-check"]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert re.search(r'module\.mlir":\d+:\d+\): ', error)

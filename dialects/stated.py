@@ -1,0 +1,27 @@
+"""Attributes that must be there, read by their class: else an error that names the place and what would be valid."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch_mlir import ir
+
+from dovetail.errors import ModuleError
+
+_KINDS = {ir.StringAttr: "a string", ir.IntegerAttr: "an integer", ir.FlatSymbolRefAttr: "a symbol"}
+
+
+def stated(op: ir.OpView | ir.Operation, name: str, kind: Any) -> Any:
+    """The value of the attribute `name` of `op`, a string, an integer or a symbol.
+
+    Raises:
+        ModuleError: if `op` has none of that kind.
+    """
+    return stated_by(f"{op.location}: '{op.operation.name}' op", op.attributes, name, kind)
+
+
+def stated_by(place: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping, name: str, kind: Any) -> Any:
+    """Like `stated`, of `attributes` that the message says to stand at `place`."""
+    found = attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
+    if not isinstance(found, kind):
+        raise ModuleError(f"{place} expects {_KINDS[kind]} as attribute '{name}', got {found or 'none'}")
+    return found.value
