@@ -3,6 +3,7 @@
 And what keeps it from fusing a transposition with what reads it.
 """
 
+import re
 from collections.abc import Callable
 from math import prod
 
@@ -22,6 +23,7 @@ from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 _FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}  # what our own code computes
 _UNSIGNED = ("bool", "uint8")
 _PRODUCT = "torch.aten.mul.Tensor"
+_MAY_TRANSPOSE = re.compile(r"torch\.aten\.(permute|transpose|t)\b")
 
 _LONGEST_ROW = 12288
 """Elements of a row of which two lie on the stack, of 128 KiB."""
@@ -41,6 +43,8 @@ def with_own_functions(text: str) -> str:
     A loop that changes nothing stands between products and their sum. IREE would make one contraction of them, which it
     unrolls; it should only where a factor lacks a dimension, as in products of matrices.
     """
+    if not any(name in text for name in (*FUNCTIONS, _PRODUCT)) and _MAY_TRANSPOSE.search(text) is None:
+        return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
     context.allow_unregistered_dialects = True
