@@ -52,8 +52,13 @@ def _overlapping(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor
 
 
 def _write_no_grad(ref: torch.Tensor, value: torch.Tensor) -> None:
-    with torch.no_grad():
+    # As `torch.no_grad()`, which takes three times as long as the copy of a number.
+    was_enabled = torch.is_grad_enabled()
+    torch._C._set_grad_enabled(False)
+    try:
         ref.copy_(value)
+    finally:
+        torch._C._set_grad_enabled(was_enabled)
 
 
 def _write_hidden(ref: torch.Tensor, value: torch.Tensor) -> None:

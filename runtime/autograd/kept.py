@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 
 from dovetail.runtime.autograd.border import Border
-from dovetail.runtime.autograd.version_checks import changed, counters, expected
+from dovetail.runtime.autograd.version_checks import Moved, changed, counters, expected
 
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
@@ -90,7 +90,8 @@ class Kept:
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         """Saves what is left; returns what autograd does not hold."""
-        self._counters = counters(self._slots.border.watches, arguments, results)
+        self._moved = Moved(self._slots.border.moves, arguments)
+        self._counters = counters(self._slots.border.watches, self._moved, arguments, results)
         ctx.save_for_backward(*left[: self._slots.checked])
         return left[self._slots.checked :]
 
@@ -153,7 +154,7 @@ class KeptForSeveral(Kept):
         others = super()._save(ctx, left, results, arguments)
         shared = [each.detach() for each in left[: self._slots.checked]]
         pairs = zip(self._slots.border.checks or (), shared, strict=True)
-        self._expected = [expected(watch, each, arguments) for watch, each in pairs]
+        self._expected = [expected(watch, self._moved, each, arguments) for watch, each in pairs]
         return [*shared, *others]
 
     def _modified(self, gradients: Sequence) -> str | None:

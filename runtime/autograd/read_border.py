@@ -39,9 +39,9 @@ def read_border(
     owns = {index: op.opview for index, op in made if op is not None}
     inputs = list(backward.type.inputs)
     tangents = tuple(_tangent(backward, index) for index in range(len(saved), len(inputs)))
-    stated, moves = _watches(border, owns), _moves(border)
-    checks = [_check(each, moves) for each in saved if each.is_checked]
-    checks += [Watch(False, index, tuple(results), {}) for index, results in watched.items()]
+    stated = _watches(border, owns)
+    checks = [_check(each) for each in saved if each.is_checked]
+    checks += [Watch(False, index, tuple(results)) for index, results in watched.items()]
     known = tuple(each for each in checks if each is not None)
     covered = {(each.is_argument, each.place) for each in known}
     return Border(
@@ -51,6 +51,7 @@ def read_border(
         places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
         watched=tuple(watched),
         watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
+        moves=_moves(border),
         tangents=tangents,
         once=_words(border, ONCE),
         written_last=_words(border, WRITTEN_LAST),
@@ -73,14 +74,14 @@ def read_border(
     )
 
 
-def _check(value: SavedValue, moves: Mapping[int, int]) -> Watch | None:
+def _check(value: SavedValue) -> Watch | None:
     """What must be unchanged for a checked saved value; None where that is not said."""
     result = value.in_result if value.result is None else value.result
     if value.checked_for is None:
         return None
     if value.in_argument is not None:
-        return Watch(True, value.in_argument, tuple(value.checked_for), moves)
-    return None if result is None else Watch(False, result, tuple(value.checked_for), {})
+        return Watch(True, value.in_argument, tuple(value.checked_for))
+    return None if result is None else Watch(False, result, tuple(value.checked_for))
 
 
 def _words(border: func.FuncOp, name: str) -> str | None:
@@ -103,9 +104,9 @@ def _tangent(backward: func.FuncOp, index: int) -> Tangent:
 
 def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
     """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
-    facts, moves = argument_facts(border), _moves(border)
-    arguments = [Watch(True, index, numbers(each, WATCHED) or (), moves) for index, each in enumerate(facts)]
-    results = [Watch(False, index, numbers(op.attributes, WATCHED) or (), {}) for index, op in owns.items()]
+    facts = enumerate(argument_facts(border))
+    arguments = [Watch(True, index, numbers(each, WATCHED) or ()) for index, each in facts]
+    results = [Watch(False, index, numbers(op.attributes, WATCHED) or ()) for index, op in owns.items()]
     return [each for each in [*arguments, *results] if each.results]
 
 

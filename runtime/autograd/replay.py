@@ -88,8 +88,10 @@ class Replay:
 
     def start(self, arguments: Sequence) -> "Start":
         """What must be noted before a call runs."""
-        with torch.enable_grad():
-            places = [Place.apply(arguments[index]) for index in self.histories.values()]
+        places: list[torch.Tensor] = []
+        if self.histories:
+            with torch.enable_grad():
+                places = [Place.apply(arguments[index]) for index in self.histories.values()]
         return Start(torch.get_rng_state() if self.draws else None, places)
 
     def __call__(

@@ -12,18 +12,38 @@ _NO_MEMORY = torch.empty(0, device="cpu")
 
 @dataclass(frozen=True)
 class Watch:
-    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient.
-
-    `moves` says of arguments, by number, how far the call itself moves their version counters after the forward.
-    """
+    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient."""
 
     is_argument: bool
     place: int
     results: tuple[int, ...]
-    moves: Mapping[int, int]
 
 
-def counters(watches: Sequence[Watch], arguments: Sequence, results: Sequence) -> list[Counter | None]:
+class Moved:
+    """How far a call itself moves the version counters of its `arguments` after the forward: `moves`, by number.
+
+    Others in the same memory may share a counter, as views of one tensor do even where they don't overlap, or have one
+    of their own, as `.data` has: nothing tells.
+    """
+
+    def __init__(self, moves: Mapping[int, int], arguments: Sequence):
+        self._moves = moves
+        self._by_memory: dict[int, int] = {}
+        for index, count in moves.items():
+            memory = _memory(arguments[index])
+            self._by_memory[memory] = self._by_memory.get(memory, 0) + count
+
+    def unchanged(self, watch: Watch, tensor: torch.Tensor) -> tuple[int, ...]:
+        """What the version of the watched `tensor` may be while nobody else changes it."""
+        version = tensor._version
+        if not watch.is_argument or not self._moves:
+            return (version,)
+        own = self._moves.get(watch.place, 0)
+        others = self._by_memory.get(_memory(tensor), 0) - own
+        return (version + own, version + own + others) if others else (version + own,)
+
+
+def counters(watches: Sequence[Watch], moved: Moved, arguments: Sequence, results: Sequence) -> list[Counter | None]:
     """The version counters of what is watched, without its memory and its history; None where it has no counter."""
     found: list[Counter | None] = []
     for watch in watches:
@@ -33,29 +53,15 @@ def counters(watches: Sequence[Watch], arguments: Sequence, results: Sequence) -
             continue
         counted = tensor.detach()
         counted.data = _NO_MEMORY
-        found.append((counted, _unchanged(watch, tensor, arguments) if watch.moves else (tensor._version,)))
+        found.append((counted, moved.unchanged(watch, tensor)))
     return found
 
 
-def expected(watch: Watch, shared: torch.Tensor, arguments: Sequence) -> Counter | None:
+def expected(watch: Watch, moved: Moved, shared: torch.Tensor, arguments: Sequence) -> Counter | None:
     """Like `counters`, of one tensor, of which `shared` is an alias that is kept anyway."""
     if shared.is_inference():
         return None
-    if not watch.moves:
-        return shared, (shared._version,)
-    return shared, _unchanged(watch, arguments[watch.place], arguments)
-
-
-def _unchanged(watch: Watch, tensor: torch.Tensor, arguments: Sequence) -> tuple[int, ...]:
-    """The version after the call.
-
-    Other arguments in the same memory may share the counter, as views of one tensor do even where they don't overlap,
-    or have one of their own, as `.data` has: nothing tells.
-    """
-    version = tensor._version + watch.moves.get(watch.place, 0)
-    near = (index for index in watch.moves if index != watch.place and _memory(arguments[index]) == _memory(tensor))
-    others = sum(watch.moves[index] for index in near)
-    return (version, version + others) if others else (version,)
+    return shared, moved.unchanged(watch, arguments[watch.place] if watch.is_argument else shared)
 
 
 def changed(
