@@ -15,7 +15,7 @@ pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTor
 from dovetail.tools.op_db.cases import Case, all_cases, nudged, program, widened
 from dovetail.tools.op_db.record import Record
 
-pytestmark = pytest.mark.slow  # PyTorch's table takes ten seconds to import
+pytestmark = pytest.mark.slow  # PyTorch's table takes seconds to import
 
 
 @pytest.mark.parametrize(

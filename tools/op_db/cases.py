@@ -1,12 +1,12 @@
 """Which samples of PyTorch's table are run, and a sample as a function of its tensors."""
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
@@ -19,7 +19,13 @@ WIDER = {
     torch.bool: torch.float64,
 }
 """In which precision a sample is computed once more, to know how far off eager is."""
-_OPS: dict[str, OpInfo] = {op.full_name: op for op in op_db}
+
+
+@functools.cache
+def _ops() -> dict[str, OpInfo]:
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds to import
+
+    return {op.full_name: op for op in op_db}
 
 
 @dataclass(frozen=True)
@@ -52,16 +58,16 @@ def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int) -> Iterat
     Raises:
         KeyError: for an op that the table lacks.
     """
-    for name in ops or _OPS:
+    for name in ops or _ops():
         for dtype in dtypes:
-            if _OPS[name].supports_dtype(getattr(torch, dtype), "cpu"):
+            if _ops()[name].supports_dtype(getattr(torch, dtype), "cpu"):
                 yield from (Case(name, dtype, number) for number in range(samples))
 
 
 def program(case: Case) -> Program | None:
     """The sample as a program; None where the op has fewer samples. The same values at each call."""
     sample = _sample(case, is_differentiable(case))
-    return None if sample is None else _program(_OPS[case.op], sample)
+    return None if sample is None else _program(_ops()[case.op], sample)
 
 
 def widened(case: Case) -> Program | None:
@@ -76,7 +82,7 @@ def widened(case: Case) -> Program | None:
     def wide_dtype(given: torch.dtype) -> torch.dtype:
         return WIDER[dtype] if given == dtype else given
 
-    op, sample = _OPS[case.op], _sample(case, is_differentiable(case))
+    op, sample = _ops()[case.op], _sample(case, is_differentiable(case))
     args, kwargs = tree_map_only(torch.dtype, wide_dtype, (sample.args, sample.kwargs))
     same = _program(op, SampleInput(sample.input, args=args, kwargs=kwargs))
     return Program(same.function, tuple(map(_with_grad_of, map(wide, same.tensors), narrow.tensors)))
@@ -93,7 +99,7 @@ def nudged(case: Case, seed: int) -> Program | None:
 
 def is_differentiable(case: Case) -> bool:
     """Whether the op has gradients in this element type."""
-    op = _OPS[case.op]
+    op = _ops()[case.op]
     return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes("cpu")
 
 
@@ -112,7 +118,7 @@ def _with_grad_of(tensor: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
 def _sample(case: Case, requires_grad: bool) -> Any:
     """PyTorch's sample, None after the last one."""
     torch.manual_seed(0)
-    samples = _OPS[case.op].sample_inputs("cpu", getattr(torch, case.dtype), requires_grad=requires_grad)
+    samples = _ops()[case.op].sample_inputs("cpu", getattr(torch, case.dtype), requires_grad=requires_grad)
     return next(itertools.islice(samples, case.number, None), None)
 
 

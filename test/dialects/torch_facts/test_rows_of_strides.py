@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -75,6 +74,8 @@ def _is_close(first, second) -> bool:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_library_kernels_take_any_strides(name: str):
     """Catches a kernel that takes its operands for contiguous: the program would give it what lies otherwise."""
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds to import
+
     mode = Again()
     for info in (each for each in op_db if each.name == name):
         for number, sample in enumerate(info.sample_inputs("cpu", torch.float64, requires_grad=info.supports_autograd)):
