@@ -20,7 +20,7 @@ def extremum_gradients() -> Iterator[None]:
     """While it is open, tracing differentiates them by selection, but inside of `torch.func`'s transforms."""
     before = {each: each.py_kernels.get(DispatchKey.Autograd) for each in _EXTREMA}
     for overload in _EXTREMA:
-        _set_kernel(overload, _selecting(overload))
+        _set_kernel(overload, selecting(overload))
     try:
         yield
     finally:
@@ -35,7 +35,9 @@ def _set_kernel(overload: torch._ops.OpOverload, kernel: Callable | None) -> Non
     overload._dispatch_cache.clear()
 
 
-def _selecting(overload: torch._ops.OpOverload) -> Callable[[torch.Tensor], torch.Tensor]:
+def selecting(overload: torch._ops.OpOverload) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The function `overload` with a gradient that selects."""
+
     class Extremum(torch.autograd.Function):
         @staticmethod
         def forward(ctx, value: torch.Tensor) -> torch.Tensor:

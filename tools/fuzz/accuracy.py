@@ -9,6 +9,7 @@ Infinities and NaN have no distance: where double precision has one, so may comp
 eager's.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -27,8 +28,9 @@ _FIRST_RUNS = 8  # after which many elements are not waited for
 _MANY = 1000
 _PLAINLY = {
     "from torch import cond": "from dovetail.tools.fuzz.computations.plainly import cond",
-    "from torch.utils.checkpoint import": "from dovetail.tools.fuzz.computations.plainly import",
+    "from torch.utils.checkpoint import": "from dovetail.tools.fuzz.computations.plainly import extremum,",
 }
+_EXTREMUM = re.compile(r"([\w.]+)\.(max|min|median)\(\)")
 _WIDER = {
     "torch.float32": "torch.float64",
     "torch.bfloat16": "torch.float64",
@@ -111,12 +113,14 @@ class Judge:
     ) -> Observed:
         """What eager shows of a call, as far as it is `wanted`; nothing if it raises.
 
-        Without `checkpoint` and `cond`, which don't change numbers. If it `is_node`, what the call adds to the gradient
-        of an argument is summed before other uses add to it, as if the call were one node of autograd's.
+        Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). If it `is_node`,
+        what the call adds to the gradient of an argument is summed before other uses add to it, as if the call were one
+        node of autograd's.
         """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
             source = source.replace(text, other)
+        source = _EXTREMUM.sub(r"extremum('\2', \1)", source)
         has_gradients = any(kind == "gradient" for kind, _ in wanted)
         world = World(source)
         default = torch.get_default_dtype()
