@@ -29,6 +29,7 @@ from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.placement.plan_epilogue import PlanEpiloguePass
+from dovetail.passes.placement.sink_gathers import SinkGathersPass
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.choose_variant import ChooseVariantPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
@@ -70,8 +71,9 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         split,
         VerifyLevelPass("split"),
         VerifyComparisonsPass(),
-        # After the cut, which decides what else uses a result.
+        # After the cut, which decides what else uses a result, or what was gathered from.
         LayOutResultsPass(),
+        SinkGathersPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.

@@ -42,21 +42,29 @@ class Reduced:
 
 def reduced(x: Scalar) -> Reduced:
     """Where exp(x) is no number, the parts are any numbers; of NaN they are NaN."""
-    shifted = x * (1 / math.log(2)) + _ROUNDING
-    k = shifted - _ROUNDING
-    high = x - k * LOG2_HIGH
+    k, k_bits, high = _without_powers(x)
     tail = k * LOG2_LOW
     r = high - tail
-    return Reduced(k, shifted.bits, high, r * r * polynomial(r, _SECOND_ORDER) - tail)
+    return Reduced(k, k_bits, high, r * r * polynomial(r, _SECOND_ORDER) - tail)
+
+
+def _without_powers(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """The whole number k nearest to x / log(2), its bits, and x - k * log(2) but for the low part of log(2)."""
+    shifted = x * (1 / math.log(2)) + _ROUNDING
+    k = shifted - _ROUNDING
+    return k, shifted.bits, x - k * LOG2_HIGH
 
 
 def exp(x: Scalar) -> Scalar:
-    """k is added to the exponent's bits; where the result is subnormal, 64 more, and it is scaled back."""
-    parts = reduced(x)
-    total, error = exact_sum(x.constant(1.0), parts.high)
-    near_one = total + (error + parts.low)
+    """k is added to the exponent's bits; where the result is subnormal, 64 more, and it is scaled back.
+
+    The rounding error of x - k * log(2) is not kept: a quarter of a unit in the last place, for an eighth of the time.
+    """
+    power, k_bits, high = _without_powers(x)
+    r = high - power * LOG2_LOW
+    near_one = 1.0 + (r + r * r * polynomial(r, _SECOND_ORDER))
     is_small = x < -87.0
-    k = parts.k_bits.left(23)
+    k = k_bits.left(23)
     value = near_one.bits.plus(is_small.if_true(k.plus(64 << 23), k)).as_float()
     value = is_small.if_true(value * 2.0**-64, value)
     value = (x < _BOUND).if_true(value, x + math.inf)  # NaN too

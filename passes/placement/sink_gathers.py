@@ -1,0 +1,127 @@
+"""Pass `sink-gathers`: what is gathered is computed of gathered elements, not gathered from what was computed."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.pinned import is_pinned
+from dovetail.dialects.reading import Module, Role, body, is_used, producer, users
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
+from dovetail.dialects.torch_facts.sizes import Sizes
+from dovetail.dialects.torch_facts.types import is_tensor, with_shape
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.constants import integer
+from dovetail.passes.rewriting.rules import create, shape
+
+_GATHER = "torch.aten.gather"
+
+_FEWER = 4
+"""How many times fewer elements a gather must give than there are."""
+
+
+@dataclass(frozen=True)
+class SinkGathersPass(Pass, name="sink-gathers", runs_at="split"):
+    """Gathers few elements from a pointwise op's operand, and computes the op of them alone.
+
+    The loss of a classifier takes one logarithm of each row's; all of them would be computed and written to memory.
+    Only where nobody else needs the op's result, and one tensor has to be gathered from. The other operands are single
+    numbers, or have one element where the gather chooses.
+
+    Before:  `%1 = sub %x, %max; %2 = gather %1, 1, %index`
+    After:   `%1 = gather %x, 1, %index; %2 = sub %1, %max`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
+            for op in body(function_op):
+                if op.name == _GATHER and (gather := _Gather.of(op)) is not None:
+                    gather.sink()
+
+
+@dataclass(frozen=True)
+class _Gather:
+    """A gather that may sink: `op`, along dimension `dim` of a tensor of `sizes`, which gives `chosen` sizes."""
+
+    op: ir.Operation
+    dim: int
+    sizes: Sizes
+    chosen: Sizes
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> "_Gather | None":
+        source, dim, index = op.operands[0], integer(op.operands[1]), op.operands[2]
+        if dim is None or not (is_tensor(source.type) and is_tensor(index.type)) or len(users(source)) != 1:
+            return None
+        gather = cls(op, dim % max(len(shape(source)), 1), shape(source), shape(index))
+        is_whole = gather._without_dim(gather.sizes) == gather._without_dim(gather.chosen)
+        is_fewer = gather.sizes and gather.chosen[gather.dim] * _FEWER <= gather.sizes[gather.dim]
+        return gather if is_whole and is_fewer else None
+
+    def sink(self) -> None:
+        source = self.op.operands[0]
+        leaves = self._leaves(source)
+        if len(leaves) != 1 or source in leaves:
+            return
+        with self.op.location, ir.InsertionPoint(self.op):
+            result = self._gathered(source, {})
+        self.op.results[0].replace_all_uses_with(result)
+        self.op.erase()
+        _drop(source)
+
+    def _leaves(self, value: ir.Value) -> set[ir.Value]:
+        """The tensors that have to be gathered from for `value`."""
+        if not self._computes(value):
+            return {value}
+        return set().union(*(self._leaves(each) for each in value.owner.operands if self._is_whole(each)))
+
+    def _gathered(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+        """Builds the gathered elements of `value`, of all `sizes`."""
+        if value not in known:
+            type_ = with_shape(value.type, self.chosen)
+            if self._computes(value):
+                op = value.owner.operation
+                operands = [self._gathered(each, known) if self._is_whole(each) else each for each in op.operands]
+                named = {each: op.attributes[each] for each in op.attributes}
+                made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=named)
+                known[value] = made.result
+            else:
+                known[value] = create(_GATHER, [value, *list(self.op.operands)[1:]], type_)
+        return known[value]
+
+    def _computes(self, value: ir.Value) -> bool:
+        """Whether a pointwise op computes `value`, of which each operand can be gathered from or is as it should be."""
+        op = producer(value)
+        if op is None or op.name == "torch.operator" or len(op.results) != 1 or is_pinned(op):
+            return False
+        if row(op).kind is not Kind.POINTWISE or row(op).is_by_place:
+            return False
+        return all(self._is_whole(each) or self._is_shared(each) for each in op.operands)
+
+    def _is_whole(self, value: ir.Value) -> bool:
+        return is_tensor(value.type) and shape(value) == self.sizes
+
+    def _is_shared(self, value: ir.Value) -> bool:
+        """Whether each element that is gathered meets one element of `value`, or `value` is a constant."""
+        if not is_tensor(value.type):
+            made = producer(value)
+            return made is not None and is_constant(made)
+        sizes = shape(value)
+        return not sizes or (
+            len(sizes) == len(self.sizes)
+            and sizes[self.dim] == 1
+            and self._without_dim(sizes) == self._without_dim(self.sizes)
+        )
+
+    def _without_dim(self, sizes: Sizes) -> Sizes:
+        return sizes[: self.dim] + sizes[self.dim + 1 :]
+
+
+def _drop(value: ir.Value) -> None:
+    """Erases the pointwise ops that compute `value`, as far as nobody uses them any more."""
+    op = producer(value)
+    if op is None or is_used(value) or row(op).kind is not Kind.POINTWISE:
+        return
+    operands = dict.fromkeys(op.operands)
+    op.erase()
+    for each in operands:
+        _drop(each)

@@ -1,0 +1,55 @@
+// RUN: dovetail-opt %s --sink-gathers | FileCheck %s
+//
+// Catches all logarithms of a softmax computed for one of each row; and two computations of what others use as well, two
+// gathers for one, and a second computation of what is computed once.
+
+!v = !torch.vtensor<[8,64],f32>
+!r = !torch.vtensor<[8,1],f32>
+!i = !torch.vtensor<[8,1],si64>
+!rv = !dovetail.ref<!v, strided<[64, 1]>>
+!rr = !dovetail.ref<!r, strided<[1, 1]>>
+!ri = !dovetail.ref<!i, strided<[1, 1]>>
+module attributes {dovetail.level = "split"} {
+  func.func @call(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv) attributes {dovetail.role = "call"} {
+    %0:5 = call @forward(%x, %y, %m, %i) : (!rv, !rv, !rr, !ri) -> (!rr, !rr, !rr, !rr, !rv)
+    return %0#0, %0#1, %0#2, %0#3, %0#4 : !rr, !rr, !rr, !rr, !rv
+  }
+  // CHECK-LABEL: func.func @forward(
+  // CHECK:         %[[X:.*]] = "dovetail.read"(%arg0)
+  // CHECK:         %[[Y:.*]] = "dovetail.read"(%arg1)
+  // CHECK:         %[[M:.*]] = "dovetail.read"(%arg2)
+  // CHECK:         %[[I:.*]] = "dovetail.read"(%arg3)
+  func.func @forward(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv) attributes {dovetail.role = "forward"} {
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %0 = "dovetail.read"(%x) : (!rv) -> !v
+    %1 = "dovetail.read"(%y) : (!rv) -> !v
+    %2 = "dovetail.read"(%m) : (!rr) -> !r
+    %3 = "dovetail.read"(%i) : (!ri) -> !i
+    // CHECK:         %[[FEW:.*]] = torch.aten.gather %[[X]], %{{.*}}, %[[I]], %{{.*}} -> !torch.vtensor<[8,1],f32>
+    // CHECK-NEXT:    %[[LESS:.*]] = torch.aten.sub.Tensor %[[FEW]], %[[M]], %{{.*}} -> !torch.vtensor<[8,1],f32>
+    // CHECK-NEXT:    %[[PRODUCT:.*]] = torch.aten.mul.Tensor %[[LESS]], %[[FEW]]
+    // CHECK-NEXT:    "dovetail.own"(%[[PRODUCT]])
+    %4 = torch.aten.sub.Tensor %0, %2, %one : !v, !r, !torch.int -> !v
+    %5 = torch.aten.mul.Tensor %4, %0 : !v, !v -> !v
+    %6 = torch.aten.gather %5, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
+    %7 = "dovetail.own"(%6) {requires_grad = false} : (!r) -> !rr
+    // CHECK:         %[[OTHERS:.*]] = torch.aten.exp
+    // CHECK:         torch.aten.gather %[[OTHERS]]
+    %8 = torch.aten.exp %0 : !v -> !v
+    %9 = torch.aten.gather %8, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
+    %10 = "dovetail.own"(%8) {requires_grad = false} : (!v) -> !rv
+    %11 = "dovetail.own"(%9) {requires_grad = false} : (!r) -> !rr
+    // CHECK:         %[[TWO:.*]] = torch.aten.add.Tensor %[[X]], %[[Y]]
+    // CHECK:         torch.aten.gather %[[TWO]]
+    %12 = torch.aten.add.Tensor %0, %1, %one : !v, !v, !torch.int -> !v
+    %13 = torch.aten.gather %12, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
+    %14 = "dovetail.own"(%13) {requires_grad = false} : (!r) -> !rr
+    // CHECK:         %[[PINNED:.*]] = torch.aten.neg %[[X]] {dovetail.pinned}
+    // CHECK:         torch.aten.gather %[[PINNED]]
+    %15 = torch.aten.neg %0 {dovetail.pinned} : !v -> !v
+    %16 = torch.aten.gather %15, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
+    %17 = "dovetail.own"(%16) {requires_grad = false} : (!r) -> !rr
+    return %7, %11, %14, %17, %10 : !rr, !rr, !rr, !rr, !rv
+  }
+}
