@@ -16,7 +16,7 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, require_target
+from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, ForTarget
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.rewriting.constants import constant, integer_list
 
@@ -27,7 +27,7 @@ _HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
-class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
+class BatchLibraryCallsPass(ForTarget, Pass, name="batch-library-calls", runs_at="split"):
     """Joins element-by-element fallbacks that differ in nothing but their tensor, where the calls saved cost more.
 
     An optimizer has such ops for each of its hundreds of parameters: bias corrections, powers of a step count. Only
@@ -37,11 +37,6 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     Before:  `%2 = torch.aten.pow.Scalar %b, %0 {fallback}; %3 = torch.aten.pow.Scalar %b, %1 {fallback}`
     After:   `%4 = torch.aten.cat [%0, %1]; %5 = torch.aten.pow.Scalar %b, %4 {fallback}`, `%2` and `%3` slices of it
     """
-
-    target: str = "llvm-cpu"
-
-    def __post_init__(self):
-        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():

@@ -25,7 +25,7 @@ from dovetail.dialects.reading import (
 )
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, CostModel, require_target
+from dovetail.passes.placement.cost_model import COSTS, CostModel, ForTarget
 from dovetail.passes.placement.library_calls import clone_as_library_call
 
 _MARGIN = 2
@@ -33,7 +33,7 @@ _MARGIN = 2
 
 
 @dataclass(frozen=True)
-class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
+class CallSmallRegionsPass(ForTarget, Pass, name="call-small-regions", runs_at="program"):
     """Replaces a region beside a library call by library calls of its ops, where these cost half of it or less.
 
     Both costs are `target`'s, from `passes/placement/cost_model.py`, and stand in the reason. A region that touches no
@@ -43,11 +43,6 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
     Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0)`
     After:   `%1 = torch.operator "torch.aten.relu"(%0) {dovetail.reason = "small: ..."}`
     """
-
-    target: str = "llvm-cpu"
-
-    def __post_init__(self):
-        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         found, costs = Module(module), COSTS[self.target]

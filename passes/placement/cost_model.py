@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch_mlir import ir
 
@@ -60,8 +61,15 @@ COSTS = {
 }
 
 
-def require_target(pass_name: str, target: str) -> None:
-    """Raises OptionError if the pass's option `target` is none of `COSTS`, naming those."""
-    if target not in COSTS:
-        valid = ", ".join(f"'{each}'" for each in COSTS)
-        raise OptionError(f"pass '{pass_name}': option 'target' expects one of {valid}, got '{target}'")
+@dataclass(frozen=True)
+class ForTarget:
+    """Of passes that decide by costs: the option `target`, one of `COSTS`."""
+
+    name: ClassVar[str]
+
+    target: str = "llvm-cpu"
+
+    def __post_init__(self):
+        if self.target not in COSTS:
+            valid = ", ".join(f"'{each}'" for each in COSTS)
+            raise OptionError(f"pass '{self.name}': option 'target' expects one of {valid}, got '{self.target}'")

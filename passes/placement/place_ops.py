@@ -12,23 +12,18 @@ from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind,
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import MOST_BINDINGS, require_target
+from dovetail.passes.placement.cost_model import MOST_BINDINGS, ForTarget
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.rewriting.constants import integer
 
 
 @dataclass(frozen=True)
-class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
+class PlaceOpsPass(ForTarget, Pass, name="place-ops", runs_at="split"):
     """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at
     all. `fallback`: ATen runs it because nothing else can on `target`; `dovetail.placement_reason` says why.
     """
-
-    target: str = "llvm-cpu"
-
-    def __post_init__(self):
-        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         for function_op in Module(module).of(*COMPUTING).values():

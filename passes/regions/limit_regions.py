@@ -10,7 +10,7 @@ from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, require_target
+from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, ForTarget
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
 
@@ -19,7 +19,7 @@ _OVERLAP = 1.25
 
 
 @dataclass(frozen=True)
-class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
+class LimitRegionsPass(ForTarget, Pass, name="limit-regions", runs_at="regions"):
     """Splits lowered regions until they compile in reasonable time.
 
     The limits are `target`'s, in `passes/placement/cost_model.py`.
@@ -31,11 +31,6 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     Before:  `call @region(%a, %d)`, in which 12 reductions depend on each other
     After:   `call @region_0(%a, %m)` with the first 6, and `call @region_1(%v, %d)` with the others
     """
-
-    target: str = "llvm-cpu"
-
-    def __post_init__(self):
-        require_target(self.name, self.target)
 
     def run(self, module: ir.Module) -> None:
         costs = COSTS[self.target]
