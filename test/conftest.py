@@ -46,6 +46,10 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         # For its log, Dynamo times a graph's guards, after it has flushed the processor's caches: a tenth of a small
         # graph's compilation.
         monkeypatch.setattr("torch._dynamo.guards.profile_guard_manager", lambda *_: 0.0, raising=False)
+        # Its log holds Inductor's options, too.
+        monkeypatch.setattr("torch._dynamo.utils._scrubbed_inductor_config_for_logging", lambda: None, raising=False)
+        # Six states of a generator that counts, as no CPU has: fake tensors, a twentieth of tracing.
+        monkeypatch.setattr("torch._decomp.decompositions_for_rng.PhiloxState.reset", lambda _: None, raising=False)
     if "torch" in sys.modules:
         # pytest listens to every logger that doesn't propagate, and PyTorch writes its trace only where somebody does:
         # each graph, guard and timing as JSON. This logger is none that pytest finds.
