@@ -10,7 +10,7 @@ from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, attribute, body
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
 from dovetail.errors import ModuleError
 
 CHOICE = (VARIANT, DRIVER, MEASURED)
@@ -81,3 +81,8 @@ def merge_region_texts(texts: list[str]) -> str:
             parsed = ir.Module.parse(text)  # in a variable, since its ops don't keep it alive
             parsed.body.operations[0].operation.clone(ip=ir.InsertionPoint(merged.body))
         return str(merged)
+
+
+def destinations(region: func.FuncOp) -> tuple[bool, ...]:
+    """Whether each argument of a lowered region is memory that it writes."""
+    return tuple(map(is_memory, region.arguments))

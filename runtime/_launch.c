@@ -110,7 +110,7 @@ enum { ON_CPU = 1, ALIGNMENT = 64 };
 
 static const Exchange *exchange;
 static PyTypeObject *tensor_type;
-static PyObject *get_num_threads;
+static PyObject *get_num_threads, *is_neg;
 static void (*gomp_parallel)(void (*)(void *), void *, unsigned, unsigned);
 static void (*gomp_barrier)(void);
 static int (*thread_number)(void), (*team_size)(void);
@@ -371,36 +371,33 @@ static int fits(const Argument *expected, const Tensor *given) {
   return !(((uintptr_t)given->data + given->byte_offset) % ALIGNMENT);
 }
 
-// Raises what the plan's `misfit` says of argument `index`.
-static PyObject *refuse(Plan *plan, PyObject *index, PyObject *given) {
-  PyErr_Clear();
-  PyObject *result = index ? PyObject_CallFunctionObjArgs(plan->misfit, index, given, NULL) : NULL;
-  Py_XDECREF(index);
-  if (result) {
-    Py_DECREF(result);
-    PyErr_Format(PyExc_ValueError, "region '%U': an argument does not fit", plan->name);
-  }
-  return NULL;
+// Whether `given` can be argument `index` as it lies, in `memory`; if not, there may be an exception.
+static int locate(const Plan *plan, Py_ssize_t index, PyObject *given, char **memory) {
+  Tensor tensor;
+  if (!PyObject_TypeCheck(given, tensor_type) || exchange->borrow(given, &tensor) ||
+      !fits(&plan->arguments[index], &tensor))
+    return 0;
+  *memory = (char *)tensor.data + tensor.byte_offset;
+  PyObject *negative = PyObject_CallMethodNoArgs(given, is_neg);  // it shows other numbers than its memory holds
+  Py_XDECREF(negative);
+  return negative == Py_False;
 }
 
-static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags, PyObject *keywords) {
-  Plan *plan = (Plan *)self;
-  const Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (count != plan->argument_count || keywords)
-    return PyErr_Format(PyExc_TypeError, "region '%U': expected %d tensors and nothing else, got %zd", plan->name,
-                        plan->argument_count, count);
-  char *buffers[plan->argument_count + 2];  // the last two: transients, constants
-  for (Py_ssize_t i = 0; i < count; i++) {
-    Tensor tensor;
-    if (!PyObject_TypeCheck(given[i], tensor_type) || exchange->borrow(given[i], &tensor) ||
-        !fits(&plan->arguments[i], &tensor))
-      return refuse(plan, PyLong_FromSsize_t(i), given[i]);
-    buffers[i] = (char *)tensor.data + tensor.byte_offset;
-  }
-  buffers[count] = plan->transient_bytes ? scratch(plan->transient_bytes) : NULL;
-  buffers[count + 1] = plan->constants;
+// What the plan's `misfit` gives in place of argument `index`; NULL with what it raises.
+static PyObject *replaced(const Plan *plan, Py_ssize_t index, PyObject *given) {
+  PyErr_Clear();
+  PyObject *number = PyLong_FromSsize_t(index);
+  PyObject *result = number ? PyObject_CallFunctionObjArgs(plan->misfit, number, given, NULL) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
+// Runs the plan on the memory of its arguments.
+static PyObject *launch(const Plan *plan, char **buffers) {
+  buffers[plan->argument_count] = plan->transient_bytes ? scratch(plan->transient_bytes) : NULL;
+  buffers[plan->argument_count + 1] = plan->constants;
   const int threads = choose_threads(plan);
-  if (threads < 0 || (plan->transient_bytes && !buffers[count])) return NULL;
+  if (threads < 0 || (plan->transient_bytes && !buffers[plan->argument_count])) return NULL;
   int failed;
   if (plan->moved_bytes < GIL_BYTES) {
     failed = run(plan, buffers, threads);
@@ -411,6 +408,34 @@ static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags,
   }
   if (failed) return PyErr_Format(PyExc_RuntimeError, "region '%U': its code reports a failure", plan->name);
   Py_RETURN_NONE;
+}
+
+static PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags, PyObject *keywords) {
+  Plan *plan = (Plan *)self;
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (count != plan->argument_count || keywords)
+    return PyErr_Format(PyExc_TypeError, "region '%U': expected %d tensors and nothing else, got %zd", plan->name,
+                        plan->argument_count, count);
+  char *buffers[plan->argument_count + 2];  // the last two: transients, constants
+  PyObject *copies = NULL;                   // what is passed in place of arguments, alive until the call ends
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (locate(plan, i, given[i], &buffers[i])) continue;
+    PyObject *copy = replaced(plan, i, given[i]);
+    if (!copy || !(copies || (copies = PyList_New(0))) || PyList_Append(copies, copy)) {
+      Py_XDECREF(copy);
+      Py_XDECREF(copies);
+      return NULL;
+    }
+    Py_DECREF(copy);
+    if (!locate(plan, i, copy, &buffers[i])) {
+      Py_DECREF(copies);
+      PyErr_Clear();
+      return PyErr_Format(PyExc_ValueError, "region '%U': argument %zd does not fit", plan->name, i);
+    }
+  }
+  PyObject *result = launch(plan, buffers);
+  Py_XDECREF(copies);
+  return result;
 }
 
 // ---- Making a plan: everything that a call relies on is checked here. ----
@@ -588,6 +613,7 @@ static PyObject *attach(PyObject *module, PyObject *given) {
   if (found->major != 1) return PyErr_Format(PyExc_ValueError, "DLPack %u, expected 1", found->major);
   exchange = found;
   tensor_type = (PyTypeObject *)Py_NewRef(type), get_num_threads = Py_NewRef(threads);
+  if (!(is_neg = PyUnicode_InternFromString("is_neg"))) return NULL;
   void *gomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (gomp) {
     gomp_barrier = dlsym(gomp, "GOMP_barrier");

@@ -19,7 +19,7 @@ class Plan:
         transient_bytes: int,
         constants: bytes,
         steps: tuple[tuple, ...],
-        misfit: Callable[[int, object], None],
+        misfit: Callable[[int, object], torch.Tensor],
     ) -> None: ...
     def __call__(self, *tensors: torch.Tensor) -> None: ...
 

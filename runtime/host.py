@@ -1,11 +1,11 @@
 """What the host's functions call beside regions and ATen: copies, counted, and autograd kept out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
-from dovetail.runtime.launch import is_importable, prepare
+from dovetail.runtime.launch import Executable, prepare, ready
 from dovetail.runtime.stats import count_copy
 
 
@@ -36,14 +36,6 @@ def _counted(write: Callable) -> Callable:
         write(ref, value)
 
     return run
-
-
-def _ready(tensor: torch.Tensor) -> torch.Tensor:
-    """`tensor`, or a copy of it that a compiled region can take."""
-    if is_importable(tensor):
-        return tensor
-    count_copy("region input neither contiguous nor aligned")
-    return prepare(tensor)
 
 
 def _destination(argument: torch.Tensor) -> torch.Tensor:
@@ -78,6 +70,20 @@ def _copied(argument: torch.Tensor) -> torch.Tensor:
     return argument.clone(memory_format=torch.contiguous_format)
 
 
+def taking_any(run: Callable, destinations: Sequence[bool]) -> Callable:
+    """`run`, which launches a region, with copies of inputs that lie otherwise than it expects; plans make their own.
+
+    `destinations` says of each argument whether it is one.
+    """
+    if not isinstance(run, Executable):
+        return run
+
+    def launch(*tensors):
+        run(*(each if kept else ready(each) for each, kept in zip(tensors, destinations, strict=True)))
+
+    return launch
+
+
 def unboxed(function: Callable) -> Callable:
     """A region as its callers write it: the arguments themselves, and one result alone."""
 
@@ -98,4 +104,4 @@ HELPERS: Mapping[str, Callable] = {
     "in_rows": _in_rows,
     **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
 }
-HOST_HELPERS: Mapping[str, Callable] = {"ready": _ready, **HELPERS}
+HOST_HELPERS: Mapping[str, Callable] = {"ready": ready, **HELPERS}

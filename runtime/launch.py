@@ -12,6 +12,8 @@ import iree.runtime as iree
 import torch
 from iree.runtime._binding import create_hal_driver
 
+from dovetail.runtime.stats import count_copy
+
 if TYPE_CHECKING:
     from dovetail.backends.iree import CompiledRegion
 
@@ -51,6 +53,14 @@ def prepare(tensor: torch.Tensor) -> torch.Tensor:
     if is_importable(tensor):
         return tensor
     return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device).copy_(tensor.detach())
+
+
+def ready(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, or a copy of it that a compiled region can take, which counts."""
+    if is_importable(tensor):
+        return tensor
+    count_copy("region input neither contiguous nor aligned")
+    return prepare(tensor)
 
 
 def is_importable(tensor: torch.Tensor) -> bool:

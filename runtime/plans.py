@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch_mlir import ir
@@ -23,8 +23,10 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.plans import code_of, digest
 from dovetail.dialects.reading import body, made_by, referred
+from dovetail.dialects.regions import destinations
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 from dovetail.errors import OptionError
+from dovetail.runtime.launch import ready
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -97,8 +99,9 @@ def load_library(code: bytes) -> "_launch.Library":
 def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
     """What runs the region of `plan`, as `run(*inputs, *destinations)`; returns when the destinations are written.
 
-    Every tensor must be as the region declares it and importable (`prepare`), else an error names region and argument
-    before anything is written. Calls may come from several threads at once. The result's `library.code` is `code`.
+    Every tensor must be as the region declares it, destinations importable (`prepare`), else an error names region and
+    argument before anything is written. Inputs that lie otherwise are copied, which counts. Calls may come
+    from several threads at once. The result's `library.code` is `code`.
 
     Raises:
         ValueError: if `code` is not what the plan names, or the plan does not fit it.
@@ -110,7 +113,7 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
         raise ValueError(f"region '{name}': the plan is for code {code_of(plan)}, got {digest(code)}")
     infos = [require_tensor_info(argument.type) for argument in plan.arguments]
     arguments = tuple((info.shape, _type_code(info.dtype), info.itemsize * 8) for info in infos)
-    misfit = functools.partial(_refuse, name, tuple(infos))
+    misfit = functools.partial(_replaced, name, tuple(infos), destinations(plan))
     try:
         reader = _Reader(plan)
         memory = reader.transient_bytes, bytes(reader.constants)
@@ -165,9 +168,18 @@ def _type_code(dtype: str) -> int:
     return _TYPE_CODES[dtype.rstrip("0123456789")]
 
 
-def _refuse(name: str, infos: tuple[TensorInfo, ...], index: int, given: Any) -> NoReturn:
-    """Says how argument `index` differs from what the region was compiled for."""
+def _replaced(
+    name: str, infos: tuple[TensorInfo, ...], written: tuple[bool, ...], index: int, given: Any
+) -> torch.Tensor:
+    """A copy of argument `index`, an input that only lies otherwise than expected.
+
+    Raises:
+        TypeError, ValueError: saying how it differs from what the region was compiled for.
+    """
     info = infos[index]
+    is_input = isinstance(given, torch.Tensor) and not written[index]
+    if is_input and given.is_cpu and given.shape == info.shape and given.dtype is getattr(torch, info.dtype):
+        return ready(given)
     where = f"region '{name}', argument {index}"
     expected = f"expected torch.{info.dtype}, shape {info.shape}, contiguous, on the cpu, aligned to {ALIGNMENT} bytes"
     if not isinstance(given, torch.Tensor):

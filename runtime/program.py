@@ -20,6 +20,7 @@ from dovetail.dialects.dovetail import (
     WriteOp,
 )
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
+from dovetail.dialects.regions import destinations
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border
@@ -29,7 +30,7 @@ from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.replay import Replay
-from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, unboxed
+from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_guard import make_guard
 from dovetail.runtime.subclasses.boundary import with_subclasses
 
@@ -60,8 +61,9 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         return source.load()
 
     bindings |= {name: make_guard(op) for name, op in found.guards.items()}
-    for name in found.regions:
-        bindings[name] = executables[name] if name in executables else unboxed(emit(name, HELPERS))
+    for name, region in found.regions.items():
+        run = executables.get(name)
+        bindings[name] = unboxed(emit(name, HELPERS)) if run is None else taking_any(run, destinations(region))
     for name in subgraphs(module):
         bindings[name] = emit(name)
     for name in found.of(Role.FORWARD, Role.BACKWARD):

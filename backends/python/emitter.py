@@ -72,9 +72,9 @@ class Emitter:
     """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
 
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
-    in for those of `backends.python.aten`, and "ready", where it is there, is what a region's inputs go through unless
-    known to be contiguous and aligned. With `has_layouts` it also takes the strides of what `@layouts` returns, which
-    operands in the backward lie as. `starts` counts the lines before each op's.
+    in for those of `backends.python.aten`, and "ready", where it is there, is what the inputs of updates in place go
+    through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
+    returns, which operands in the backward lie as. `starts` counts the lines before each op's.
     """
 
     function: func.FuncOp

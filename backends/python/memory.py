@@ -91,18 +91,14 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
         for value in passed if any(made_by(each, DestinationOp.OPERATION_NAME) for each in passed) else ():
             if value not in prepared and not is_allocated(value):
                 name = f"ready_{len(prepared)}"
-                emitter.line(f"{name} = {argument(emitter, value)}")
+                emitter.line(f"{name} = {emitter.bind('ready', emitter.helpers['ready'])}({emitter.name(value)})")
                 prepared[value] = name
     return prepared
 
 
 def argument(emitter: Emitter, value: ir.Value) -> str:
-    """What to pass to a region for `value`: contiguous and aligned."""
-    if emitter.prepared and value in emitter.prepared:
-        return emitter.prepared[value]
-    if "ready" not in emitter.helpers or is_allocated(value):
-        return emitter.name(value)
-    return f"{emitter.bind('ready', emitter.helpers['ready'])}({emitter.name(value)})"
+    """What to pass to a region for `value`."""
+    return emitter.prepared[value] if emitter.prepared and value in emitter.prepared else emitter.name(value)
 
 
 def is_allocated(value: ir.Value) -> bool:

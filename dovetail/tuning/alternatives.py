@@ -14,7 +14,7 @@ from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.regions import choice, region_texts
+from dovetail.dialects.regions import choice, destinations, region_texts
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
@@ -23,7 +23,7 @@ from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
-from dovetail.runtime.launch import prepare
+from dovetail.runtime.host import taking_any
 
 LIBRARY, SPLIT = "library", "split"
 
@@ -146,6 +146,7 @@ class _Runs:
                 return None
             made[region] = code
         write_plans(module, made)
-        bindings = launchers(module, made)
-        run = Emitter(Module(module).functions["host"], bindings, {"ready": prepare}).emit().load()
+        found = launchers(module, made)
+        bindings = {name: taking_any(run, destinations(stated[name])) for name, run in found.items()}
+        run = Emitter(Module(module).functions["host"], bindings).emit().load()
         return Alternative(name, lambda: run(list(self.inputs)))

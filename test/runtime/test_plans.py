@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch_mlir import ir
 
+import dovetail
 from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import Target
@@ -142,8 +143,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("index", [0, 2])
-@pytest.mark.parametrize("case", WRONG)
+ELSEWHERE = ("misaligned", "transposed", "expanded")
+"""The right tensors in another place: inputs of these are copied."""
+
+
+@pytest.mark.parametrize(
+    ("case", "index"), [(case, index) for case in WRONG for index in (0, 2) if index or case not in ELSEWHERE]
+)
 def test_a_wrong_argument_is_named_and_nothing_is_written(plan, case: str, index: int):
     """Would catch memory that is read or written beyond its end, or a call that fails half-way."""
     wrong, message = WRONG[case]
@@ -152,6 +158,18 @@ def test_a_wrong_argument_is_named_and_nothing_is_written(plan, case: str, index
     with pytest.raises(ValueError, match=rf"region 'main', argument {index}: .*{message}.*: use prepare\(\)"):
         plan(*arguments)
     assert all(torch.all(each == 7) for place, each in enumerate(arguments) if place >= 2 and place != index)
+
+
+@pytest.mark.parametrize("case", [*ELSEWHERE, "negative"])
+def test_an_input_that_lies_elsewhere_is_copied(plan, case: str):
+    """Would catch a copy that does not count, dies before it is read, or holds what memory holds, not the numbers."""
+    x, *others = tensors()
+    views = {"negative": torch._neg_view(x), "expanded": x[0].expand(SIZE, SIZE)}
+    given = views[case] if case in views else WRONG[case][0].copy_(x)
+    dovetail.stats(reset=True)
+    plan(given, *others)
+    assert dovetail.stats().copies == {"region input neither contiguous nor aligned": 1}
+    assert_right(given, *others)
 
 
 def test_wrong_counts_and_types_are_named(plan):

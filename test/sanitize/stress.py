@@ -183,6 +183,11 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], fine.float(), fine.view(8, 8)]
     for given in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], fine.to("meta"), None, 3):
         must_refuse(ValueError, fill, given)
+    copying = launch.Plan("stress", library, argument, 0, b"", (), lambda index, given: given.contiguous())
+    copying(torch.zeros(128, dtype=torch.int32)[::2])
+    must_refuse(ValueError, copying, fine.float())
+    must_refuse(ValueError, copying, fine.to("meta"))
+    must_refuse(AttributeError, copying, None)
     must_refuse(TypeError, fill)
     must_refuse(TypeError, fill, fine, fine)
     fails = (DISPATCH, False, "fail", (draw.choice([2, 5]), 1, 1), (), (good,), 0, 0)
