@@ -14,6 +14,11 @@ def unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def is_inside_transform() -> bool:
+    """Whether a level is open: what is computed now would belong to it."""
+    return torch._C._functorch.get_dynamic_layer_stack_depth() > 0 or forward_ad._current_level >= 0
+
+
 @contextmanager
 def closing_transforms() -> Iterator[None]:
     """Closes what a graph that failed midway has opened: else every later call finds itself inside of a transform."""

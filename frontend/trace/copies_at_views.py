@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from dovetail.frontend.observe.leaving import OwnedTensor
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, Origin
-from dovetail.frontend.observe.transforms import unwrapped
+from dovetail.frontend.observe.transforms import is_inside_transform, unwrapped
 from dovetail.frontend.observe.wrapped_arguments import differentiable_tensors
 
 
@@ -35,7 +35,12 @@ class CopiesAtViews:
     copies: dict[int, tuple[torch.Tensor, torch.Tensor, int]] = field(default_factory=dict)
 
     def take(self, node: str, values: Mapping[str, object]) -> None:
-        """Copies what is to be copied after `node`; `values` are those of the nodes until there."""
+        """Copies what is to be copied after `node`; `values` are those of the nodes until there.
+
+        Not inside of a transform: its level would own the copy.
+        """
+        if is_inside_transform():
+            return
         for number in self.at.get(node, ()):
             tensor = at_origin(self.owned[number].origin, values)
             copied = independent(tensor, self.owned[number].requires_grad)
