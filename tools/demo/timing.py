@@ -1,6 +1,7 @@
 """Fair times: cold caches, interleaved calls, medians."""
 
 import os
+import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -48,14 +49,13 @@ def interleaved_samples(
 ) -> dict[str, list[float]]:
     """Seconds per call: `rounds` samples of `inner` calls each.
 
-    The candidates take turns, each round beginning with another one, so that a slow moment of the machine and the
+    The candidates take turns, each round in another order drawn at random, so that a slow moment of the machine and the
     caches that the previous candidate left behind fall on all alike.
     """
-    names = list(calls)
-    samples: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
+    order = random.Random(0)
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name in order.sample(list(calls), len(calls)):
             start = perf_counter()
             for _ in range(inner):
                 calls[name]()
