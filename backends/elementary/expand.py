@@ -23,6 +23,9 @@ from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
 _FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}  # what our own code computes
 _UNSIGNED = ("bool", "uint8")
 _PRODUCT = "torch.aten.mul.Tensor"
+_PRODUCTS = (_PRODUCT, "torch.aten.mul.Scalar")
+_DIFFERENCE = "torch.aten.sub.Tensor"
+_EXPONENTIAL = "torch.aten.exp"
 _MAY_TRANSPOSE = re.compile(r"torch\.aten\.(permute|transpose|t)\b")
 
 _LONGEST_ROW = 12288
@@ -42,6 +45,9 @@ def with_own_functions(text: str) -> str:
 
     A loop that changes nothing stands between products and their sum. IREE would make one contraction of them, which it
     unrolls; it should only where a factor lacks a dimension, as in products of matrices.
+
+    A product is rounded before something is subtracted from it for an exponential, as softmax does with the largest of
+    a row: unrounded, a large one less itself would be far from 0.
     """
     if not any(name in text for name in (*FUNCTIONS, _PRODUCT)) and _MAY_TRANSPOSE.search(text) is None:
         return text
@@ -54,6 +60,8 @@ def with_own_functions(text: str) -> str:
             ops = [each.operation for each in function.body.blocks[0].operations]
             for op in [each for each in ops if _adds_products(each)]:
                 _keep_apart(op)
+            for op in [each for each in ops if _takes_from_product(each)]:
+                _round(op)
             for op in [each for each in ops if is_transposition(each)]:
                 _fence(op.results[0])
             for op in [each for each in ops if each.name in FUNCTIONS]:
@@ -66,9 +74,7 @@ def _adds_products(op: ir.Operation) -> bool:
     """Whether `op` reduces floating-point products, or a view of them, of factors that have each dimension."""
     if kind(op) is not Kind.REDUCTION:
         return False
-    made = producer(op.operands[0])
-    while made is not None and kind(made) is Kind.VIEW:
-        made = producer(made.operands[0])
+    made = _behind_views(op.operands[0])
     if made is None or made.name != _PRODUCT:
         return False
     product, *factors = (require_tensor_info(value.type) for value in (made.results[0], *made.operands))
@@ -77,11 +83,38 @@ def _adds_products(op: ir.Operation) -> bool:
 
 def _keep_apart(op: ir.Operation) -> None:
     """Has `op` add up each number with its own sign, which LLVM drops again."""
+    _go_through(op, lambda number: abs(number).with_sign_of(number))
+
+
+def _behind_views(value: ir.Value) -> ir.Operation | None:
+    """The op that computes what `value` is, or is a view of; None for an argument."""
+    made = producer(value)
+    while made is not None and kind(made) is Kind.VIEW:
+        made = producer(made.operands[0])
+    return made
+
+
+def _takes_from_product(op: ir.Operation) -> bool:
+    """Whether `op` subtracts from a product in float32 or float64, for an exponential."""
+    if op.name != _DIFFERENCE or not any(use.owner.name == _EXPONENTIAL for use in op.results[0].uses):
+        return False
+    made = _behind_views(op.operands[0])
+    in_float = require_tensor_info(op.operands[0].type).dtype in ("float32", "float64")
+    return in_float and made is not None and made.name in _PRODUCTS
+
+
+def _round(op: ir.Operation) -> None:
+    """Has `op` subtract from its first operand plus zero: what is rounded may be that product and sum."""
+    _go_through(op, lambda number: number + 0.0)
+
+
+def _go_through(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
+    """Has `op` take `function` of each number of its first operand, which changes none of them."""
     operand = op.operands[0]
     info = require_tensor_info(operand.type)
     with op.location, ir.InsertionPoint(op):
         elements = _converted("to", operand, ir.RankedTensorType.get(info.shape, _element(info)))
-        [same] = _loop(elements, info, _element(info), lambda number: abs(number).with_sign_of(number), None)
+        [same] = _loop(elements, info, _element(info), function, None)
         op.operands[0] = _converted("from", same, operand.type)
 
 
