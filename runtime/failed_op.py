@@ -8,6 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.python.names import made_name
 from dovetail.dialects.reading import Module, body
+from dovetail.runtime.host import HOST_HELPERS
 
 
 def failed_op(module: ir.Module, error: Exception) -> ir.Operation | None:
@@ -20,6 +21,6 @@ def failed_op(module: ir.Module, error: Exception) -> ir.Operation | None:
     named = [op for each, op in found.items() if f"<dovetail {made_name(each)}>" == name and body(op)]
     if len(named) != 1:
         return None
-    emitter = Emitter(named[0], dict.fromkeys(found, lambda *_: None))
+    emitter = Emitter(named[0], dict.fromkeys(found, lambda *_: None), HOST_HELPERS)  # they add statements
     emitter.emit()
     return body(named[0])[bisect_right(emitter.starts, line - 1) - 1]
