@@ -21,8 +21,7 @@ test: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -n auto --dist worksteal
 
-# Eager, inductor and Dovetail side by side: docs/benchmark.md and the README's figures. On an idle machine, about a quarter
-# of an hour; the page shows other machines, too.
+# Eager, inductor and Dovetail side by side: docs/benchmark.md, which shows other machines, too. Of an idle machine.
 bench: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.bench --record tools/bench/measured/host.json
 	$(BIN)/python -m dovetail.tools.regenerate_docs

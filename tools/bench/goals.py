@@ -20,7 +20,6 @@ class Goal:
         mean: the geometric mean of the ratios must reach this, `worst` the worst of them, if it is asked.
         figure: the field of `Figures` that is compared.
         is_share: the ratio is Dovetail's part of the other's time or bytes, and less is better; else a speed.
-        needs: a word that names of its cases hold.
     """
 
     what: str
@@ -30,14 +29,13 @@ class Goal:
     worst: float | None = None
     figure: str = "step"
     is_share: bool = False
-    needs: str = ""
 
     def ratios(self, results: Sequence[Figures]) -> dict[str, float]:
         """By name of the case, of those that were measured."""
         return {
             each.case: self._ratio(getattr(each, self.figure))
             for each in results
-            if each.group == self.group and self.needs in each.case and OURS in getattr(each, self.figure)
+            if each.group == self.group and OURS in getattr(each, self.figure)
         }
 
     def _ratio(self, samples: dict[str, list[float]]) -> float:

@@ -18,7 +18,7 @@ _TABLES = (
 
 
 def sections() -> dict[str, str]:
-    """The generated sections of README.md and docs/benchmark.md."""
+    """The generated sections of docs/benchmark.md."""
     found = recorded()
     return {
         "bench:goals": goals(found),
@@ -34,7 +34,7 @@ def goals(found: Sequence[tuple[Machine, Sequence[Figures]]]) -> str:
 
 
 def figures(machine: Machine, results: Sequence[Figures]) -> str:
-    """Medians of every case, and Dovetail's speed as ratios to eager and inductor."""
+    """Medians of every case, and Dovetail's as shares of eager's and inductor's: less is better."""
     versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
     lines = [f"## {machine.title}", "", f"{versions}; {machine.cores} cores.", ""]
     for figure, title, factor in _TABLES:
