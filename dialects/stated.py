@@ -23,5 +23,7 @@ def stated_by(place: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping,
     """Like `stated`, of `attributes` that the message says to stand at `place`."""
     found = attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
     if not isinstance(found, kind):
-        raise ModuleError(f"{place} expects {_KINDS[kind]} as attribute '{name}', got {found or 'none'}")
+        raise ModuleError(
+            f"{place} expects {_KINDS[kind]} as attribute '{name}', got {'none' if found is None else found}"
+        )
     return found.value

@@ -147,8 +147,8 @@ def arguments(target: torch._ops.OpOverload, operands: list[str]) -> str:
     """The call's argument list: positional, then by name; numbered types by their names; defaults left out."""
     schema = target._schema.arguments
     if len(schema) != len(operands):
-        names = ", ".join(argument.name for argument in schema) or "none"
-        raise ModuleError(f"{target} takes {len(schema)} arguments, got {len(operands)}; they are {names}")
+        valid = ", ".join(argument.name for argument in schema) or "none"
+        raise ModuleError(f"{target} takes {len(schema)} arguments, got {len(operands)}; they are {valid}")
     positional, named = [], []
     for argument, operand in zip(schema, operands, strict=True):
         text = _numbered(str(argument.real_type), operand)

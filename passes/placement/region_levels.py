@@ -25,7 +25,7 @@ def region_levels(graph: PlacedGraph, *, is_backward: bool) -> list[Level]:
         if not crossed:
             return levels
         for number in crossed:
-            assert not graph.is_pinned[number], graph.ops[number]
+            assert not graph.is_pinned[number], graph.ops[number]  # else this would not end
             graph.is_pinned[number] = True
 
 

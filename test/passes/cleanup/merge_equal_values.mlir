@@ -89,7 +89,6 @@ module attributes {dovetail.level = "joint"} {
     return %4, %10, %13 : !v, !v, !c
   }
 
-  // COM: Complex constants, whose elements the bindings can't read.
   // COM: ATen rounds a scalar tensor of another type on the left, and multiplies by the bits that it has on the right.
   // CHECK-LABEL: func.func @mixed(
   // CHECK: torch.aten.mul.Tensor
@@ -100,6 +99,7 @@ module attributes {dovetail.level = "joint"} {
     return %0, %1 : !h, !h
   }
 
+  // COM: Complex constants, whose elements the bindings can't read.
   // CHECK-LABEL: func.func @complex_constants(
   // CHECK: %[[I:.*]] = torch.vtensor.literal(dense<(0.000000e+00,1.000000e+00)>
   // CHECK-NEXT: %[[ONE:.*]] = torch.vtensor.literal(dense<(1.000000e+00,0.000000e+00)>
