@@ -1,0 +1,56 @@
+"""Sums of rows that are computed in the loop that computes the rows."""
+
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+
+_LONGEST_ROW = 12288
+"""Elements of a row of which two lie on the stack, of 128 KiB."""
+
+_TILE = 64
+"""Elements of float32 that IREE computes at once."""
+
+_MOST_ROWS = 32
+"""Rows of one tile; of others, their largest divisor below it."""
+
+
+def row_sum(value: ir.Value) -> ir.Value | None:
+    """The sum of each row of `value`, of float32, where something else uses `value` too and the code is good.
+
+    The loop over `value` then computes both: IREE would compute each of its elements once for either.
+    """
+    info, users = require_tensor_info(value.type), [use.owner.operation for use in value.uses]
+    if info.dtype != "float32" or len(info.shape) < 2:
+        return None
+    sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
+    return sums[0] if _keeps_rows_near(info) and len(sums) == 1 < len(users) else None
+
+
+def _keeps_rows_near(info: TensorInfo) -> bool:
+    """Whether IREE makes good code of a loop over `info`'s elements that sums rows: two of them lie on the stack.
+
+    It takes rows by twos, and tiles of an odd number of rows apart again where vectors don't fill a row. Then it finds
+    each row's largest number once for each vector, not once.
+    """
+    count, length = prod(info.shape[:-1]), info.shape[-1]
+    has_even_tiles = count <= _MOST_ROWS or count % _MOST_ROWS == 0
+    return length <= _LONGEST_ROW and (length % _TILE == 0 or count % 2 == 1 or has_even_tiles)
+
+
+def _adds_rows(op: ir.Operation, info: TensorInfo) -> bool:
+    """Whether `op` adds up the last dimension of `info`'s alone, which it may keep as one of size 1."""
+    rows, result = info.shape[:-1], require_tensor_info(op.results[0].type)
+    if not rows or info.shape[-1] == 1 or result.dtype not in ("float32", "float64"):
+        return False
+    return _dims(op.operands[1]) in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))
+
+
+def _dims(value: ir.Value) -> list[int]:
+    """The dimensions that a list names."""
+    named = made_by(value, LIST)
+    numbers = [] if named is None else [made_by(each, "torch.constant.int") for each in named.operands]
+    return [ir.IntegerAttr(op.attributes["value"]).value for op in numbers if op is not None]
