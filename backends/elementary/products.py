@@ -49,7 +49,7 @@ def takes_from_product(op: ir.Operation) -> bool:
 
 
 def round_product(op: ir.Operation) -> None:
-    """Has `op` subtract from its first operand plus zero: what is rounded may be that product and sum."""
+    """Has `op` subtract from its first operand plus zero: LLVM may round the product after this sum, but no later."""
     _go_through(op, lambda number: number + 0.0)
 
 
@@ -62,7 +62,7 @@ def _behind_views(value: ir.Value) -> ir.Operation | None:
 
 
 def _go_through(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
-    """Has `op` take `function` of each number of its first operand, which changes none of them."""
+    """Has `op` take `function` of each number of its first operand, which is the same number."""
     operand = op.operands[0]
     info = require_tensor_info(operand.type)
     with op.location, ir.InsertionPoint(op):

@@ -1,4 +1,5 @@
-// RUN: dovetail-opt %s --lay-out-results | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='lay-out-results' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='lay-out-results' --run-check -o %t
 //
 // Catches a result that is computed row by row and copied into eager's order; one whose operands all would have to be
 // permuted; and values that others use too, computed twice.

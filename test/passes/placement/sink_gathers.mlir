@@ -1,4 +1,5 @@
-// RUN: dovetail-opt %s --sink-gathers | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='sink-gathers' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='sink-gathers' --run-check -o %t
 //
 // Catches all logarithms of a softmax computed for one of each row; and two computations of what others use as well, two
 // gathers for one, and a second computation of what is computed once.
