@@ -1,0 +1,101 @@
+"""Activation functions and their gradients, where eager's kernels differ from what IREE or PyTorch makes of them."""
+
+from collections.abc import Callable
+
+import torch
+
+aten = torch.ops.aten
+
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _hardtanh(value: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.Tensor:
+    return torch.clamp(value, min_val, max_val) if value.is_floating_point() else NotImplemented
+
+
+def _hardtanh_backward(gradient: torch.Tensor, value: torch.Tensor, min_val: float, max_val: float) -> torch.Tensor:
+    """Eager gives NaN no gradient; PyTorch's decomposition does."""
+    wide = _unrounded(value)
+    return torch.where((wide > min_val) & (wide < max_val), gradient, 0.0)
+
+
+def _threshold(value: torch.Tensor, threshold: float, fill: float) -> torch.Tensor:
+    """IREE rounds whole numbers to floating-point ones, and drops NaN."""
+    return torch.where(_up_to(value, threshold), fill if value.is_floating_point() else int(fill), value)
+
+
+def _threshold_backward(gradient: torch.Tensor, value: torch.Tensor, threshold: float) -> torch.Tensor:
+    return torch.where(_up_to(value, threshold), 0, gradient)
+
+
+def _up_to(value: torch.Tensor, threshold: float) -> torch.Tensor:
+    return _unrounded(value) <= threshold if value.is_floating_point() else value <= int(threshold)
+
+
+def _leaky_relu(value: torch.Tensor, slope: float = 0.01) -> torch.Tensor:
+    """IREE multiplies what is not negative by the slope, too: an infinite one makes NaN of it."""
+    return torch.where(value > 0, value, value * slope)
+
+
+def _elu(value: torch.Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> torch.Tensor:
+    """IREE computes exp(x) - 1, which rounds small numbers away."""
+    if not value.is_floating_point():
+        return NotImplemented
+    wide = _unrounded(value)
+    negative = torch.expm1(wide * input_scale) * (alpha * scale)
+    return torch.where(wide < 0, negative, wide * scale).to(value.dtype)
+
+
+def _celu(value: torch.Tensor, alpha: float = 1) -> torch.Tensor:
+    """As in eager, which multiplies by the reciprocal."""
+    return aten.elu(value, alpha, 1, 1 / alpha)
+
+
+def _softshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
+    """A zero without a sign, as the vectors of eager's kernel give it."""
+    if not value.is_floating_point():
+        return NotImplemented
+    wide = _unrounded(value)
+    moved = torch.where(wide > lambd, wide - lambd, torch.where(wide < -lambd, wide + lambd, 0.0))
+    return torch.where(wide.isnan(), wide, moved).to(value.dtype)
+
+
+def _hardshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
+    """PyTorch's form, whose gradient would be taken of its parts; here it is that of the op."""
+    return torch.where(value.abs() <= lambd, 0, value)
+
+
+def _shrink_backward(gradient: torch.Tensor, value: torch.Tensor, lambd: float) -> torch.Tensor:
+    """0 for NaN, as the vectors of eager's kernel give it."""
+    return torch.where((value > lambd) | (value < -lambd), gradient, 0.0)
+
+
+def _hardsigmoid_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Eager's sixth is a float32 number in float64 too, where ATen computes it."""
+    if value.dtype is torch.float64:
+        return NotImplemented
+    return torch.where((value > -3) & (value < 3), gradient * (1 / 6), 0.0)
+
+
+def _unrounded(value: torch.Tensor) -> torch.Tensor:
+    """`value`, half precision as float32, in which eager's kernels compute with numbers and compare with them.
+
+    The operators that compare, such as `>`, round the number to half precision first.
+    """
+    return value.to(torch.float32) if value.dtype in _HALVES else value
+
+
+ACTIVATIONS: dict[torch._ops.OpOverload, Callable] = {
+    aten.hardtanh.default: _hardtanh,
+    aten.hardtanh_backward.default: _hardtanh_backward,
+    aten.threshold.default: _threshold,
+    aten.threshold_backward.default: _threshold_backward,
+    aten.leaky_relu.default: _leaky_relu,
+    aten.elu.default: _elu,
+    aten.celu.default: _celu,
+    aten.softshrink.default: _softshrink,
+    aten.hardshrink.default: _hardshrink,
+    aten.softshrink_backward.default: _shrink_backward,
+    aten.hardshrink_backward.default: _shrink_backward,
+    aten.hardsigmoid_backward.default: _hardsigmoid_backward,
+}
