@@ -15,6 +15,7 @@ from dovetail.backends.elementary.products import (
     round_product,
     takes_from_product,
 )
+from dovetail.backends.elementary.rounded_bfloat16 import BFLOAT16, round_bfloat16
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
@@ -29,8 +30,9 @@ def with_own_functions(text: str) -> str:
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Sums are
     kept apart from their products, exponentials from unrounded ones, and large transpositions from what reads them.
+    Numbers of bfloat16 are rounded before another type is made of them.
     """
-    if not any(name in text for name in (*FUNCTIONS, PRODUCT)) and _MAY_TRANSPOSE.search(text) is None:
+    if not any(name in text for name in (*FUNCTIONS, PRODUCT, BFLOAT16)) and _MAY_TRANSPOSE.search(text) is None:
         return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -43,6 +45,8 @@ def with_own_functions(text: str) -> str:
                 keep_apart(op)
             for op in [each for each in ops if takes_from_product(each)]:
                 round_product(op)
+            for op in ops:
+                round_bfloat16(op)
             for op in [each for each in ops if is_transposition(each)]:
                 fence(op.results[0])
             for op in [each for each in ops if each.name in FUNCTIONS]:

@@ -4,13 +4,10 @@ IREE would make one contraction of products and their sum, and unroll it; it sho
 dimension, as in products of matrices. LLVM would subtract from a product before it is rounded.
 """
 
-from collections.abc import Callable
-
 from torch_mlir import ir
 
-from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
-from dovetail.backends.elementary.scalar import Scalar
-from dovetail.dialects.reading import producer
+from dovetail.backends.elementary.go_through import behind_views, go_through
+from dovetail.backends.elementary.loop import FLOATS
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
@@ -24,7 +21,7 @@ def adds_products(op: ir.Operation) -> bool:
     """Whether `op` reduces floating-point products, or a view of them, of factors that have each dimension."""
     if kind(op) is not Kind.REDUCTION:
         return False
-    made = _behind_views(op.operands[0])
+    made = behind_views(op.operands[0])
     if made is None or made.name != PRODUCT:
         return False
     product, *factors = (require_tensor_info(value.type) for value in (made.results[0], *made.operands))
@@ -33,7 +30,7 @@ def adds_products(op: ir.Operation) -> bool:
 
 def keep_apart(op: ir.Operation) -> None:
     """Has `op` add up each number with its own sign, which LLVM drops again."""
-    _go_through(op, lambda number: abs(number).with_sign_of(number))
+    go_through(op, lambda number: abs(number).with_sign_of(number))
 
 
 def takes_from_product(op: ir.Operation) -> bool:
@@ -43,28 +40,11 @@ def takes_from_product(op: ir.Operation) -> bool:
     """
     if op.name != _DIFFERENCE or not any(use.owner.name == _EXPONENTIAL for use in op.results[0].uses):
         return False
-    made = _behind_views(op.operands[0])
+    made = behind_views(op.operands[0])
     in_float = require_tensor_info(op.operands[0].type).dtype in ("float32", "float64")
     return in_float and made is not None and made.name in _PRODUCTS
 
 
 def round_product(op: ir.Operation) -> None:
     """Has `op` subtract from its first operand plus zero: LLVM may round the product after this sum, but no later."""
-    _go_through(op, lambda number: number + 0.0)
-
-
-def _behind_views(value: ir.Value) -> ir.Operation | None:
-    """The op that computes what `value` is, or is a view of; None for an argument."""
-    made = producer(value)
-    while made is not None and kind(made) is Kind.VIEW:
-        made = producer(made.operands[0])
-    return made
-
-
-def _go_through(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
-    """Has `op` take `function` of each number of its first operand, which is the same number."""
-    operand = op.operands[0]
-    info = require_tensor_info(operand.type)
-    with op.location, ir.InsertionPoint(op):
-        [same] = loop(to_builtin(operand), info, element_type(info), function)
-        op.operands[0] = from_builtin(same, operand.type)
+    go_through(op, lambda number: number + 0.0)
