@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp
-from dovetail.dialects.reading import Module, body, is_used, of_class, producer, users
+from dovetail.dialects.reading import Module, body, of_class, producer, users
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list
+from dovetail.passes.rewriting.erase_unused import erase_unused
 from dovetail.passes.rewriting.rules import create, shape
 
 _PERMUTE = "torch.aten.permute"
@@ -59,7 +60,7 @@ def _lay_out(op: ir.Operation, order: Sizes) -> None:
         turned = _turned(value, order)
         inverse = [order.index(dim) for dim in range(len(order))]
         op.operands[0] = create(_PERMUTE, [turned, integer_list(inverse)], value.type)
-    _drop(value)
+    erase_unused(value, (Kind.POINTWISE, Kind.VIEW))
 
 
 def _permutations(value: ir.Value, order: Sizes) -> tuple[int, int]:
@@ -118,14 +119,3 @@ def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
     """The operands of a pointwise op that have its result's sizes."""
     infos = [(each, tensor_info(each.type)) for each in value.owner.operands]
     return [each for each, info in infos if info is not None and info.shape]
-
-
-def _drop(value: ir.Value) -> None:
-    """Erases what computes `value`, as far as nobody else uses it."""
-    op = producer(value)
-    if op is None or is_used(value) or row(op).kind not in (Kind.POINTWISE, Kind.VIEW):
-        return
-    operands = dict.fromkeys(op.operands)
-    op.erase()
-    for each in operands:
-        _drop(each)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.reading import Module, Role, body, is_used, producer, users
+from dovetail.dialects.reading import Module, Role, body, producer, users
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
+from dovetail.passes.rewriting.erase_unused import erase_unused
 from dovetail.passes.rewriting.rules import create, shape
 
 _GATHER = "torch.aten.gather"
@@ -66,7 +67,7 @@ class _Gather:
             result = self._gathered(source, {})
         self.op.results[0].replace_all_uses_with(result)
         self.op.erase()
-        _drop(source)
+        erase_unused(source, (Kind.POINTWISE,))
 
     def _leaves(self, value: ir.Value) -> set[ir.Value]:
         """The tensors that have to be gathered from for `value`."""
@@ -114,14 +115,3 @@ class _Gather:
 
     def _without_dim(self, sizes: Sizes) -> Sizes:
         return sizes[: self.dim] + sizes[self.dim + 1 :]
-
-
-def _drop(value: ir.Value) -> None:
-    """Erases the pointwise ops that compute `value`, as far as nobody uses them any more."""
-    op = producer(value)
-    if op is None or is_used(value) or row(op).kind is not Kind.POINTWISE:
-        return
-    operands = dict.fromkeys(op.operands)
-    op.erase()
-    for each in operands:
-        _drop(each)
