@@ -4,8 +4,11 @@ from functools import partial
 
 from dovetail.dialects.torch_facts.row import FLOATS, Kind, Recompute, Refused, creation
 
+UNWRITTEN = "memory that nothing has written"
+"""What the rows of ops whose results hold no values say of their kernels."""
+
 # Memory as it comes: computed again it would hold something else, and a region has nothing to write to it.
-_unwritten = partial(creation, kind=Kind.LIBRARY, kernel="memory that nothing has written", recompute=Recompute.WORK)
+_unwritten = partial(creation, kind=Kind.LIBRARY, kernel=UNWRITTEN, recompute=Recompute.WORK)
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
