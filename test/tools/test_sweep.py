@@ -2,8 +2,12 @@
 
 import re
 
+import torch
+
 from dovetail.tools.sweep import __main__ as command
 from dovetail.tools.sweep import record, report
+from dovetail.tools.sweep.cases import all_cases
+from dovetail.tools.sweep.check import check
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.findings import Finding
 
@@ -25,6 +29,14 @@ def test_command_tells_right_from_left_to_aten(monkeypatch, capsys):
         re.fullmatch(r"relu, as a graph has it: [1-9]\d* right, \d+ left to ATen, 0 wrong", line) for line in lines
     )
     assert any(re.match(r"  \d+ left to ATen: aten.sin.default: ", line) for line in lines)
+
+
+def test_op_imported_as_a_library_call_is_left_to_aten():
+    """A slice_scatter with a step never enters a region, and counted as one that does not compile."""
+    cases = [each for each in all_cases(["slice_backward"]) if each.dtype is torch.float32]
+    (outcome,) = check(cases, decompose=True)
+    assert outcome.refused == "aten.slice_scatter.default: slice_scatter with step 2"
+    assert not outcome.wrong
 
 
 def test_unknown_cpu_is_refused(monkeypatch, capsys):

@@ -13,6 +13,7 @@ from torch_mlir.extras.fx_importer import FxImporter
 from dovetail.backends.iree import CompileFailure
 from dovetail.backends.target import Target, target_for_device
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
+from dovetail.dialects.calls import is_extern, reason
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reading import Module, Role, set_role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind_of_name
@@ -131,7 +132,7 @@ def check(cases: list[Case], decompose: bool, target: Target | None = None) -> l
         PlaceOpsPass().run(module)
         refusals, layout = keep_compiled(module, counts)
         lower(module)
-    outcomes = [Outcome(case, refused=reason) for case, reason in zip(cases, refusals, strict=True)]
+    outcomes = [Outcome(case, refused=each) for case, each in zip(cases, refusals, strict=True)]
     if all(refusals):
         return outcomes
     region = launched(module, target)
@@ -174,7 +175,7 @@ def keep_compiled(module: ir.Module, counts: list[int]) -> tuple[list[str], list
     refusals, kept = [], []
     for count in counts:
         results = [next(values) for _ in range(count)]
-        reasons = [reason for value in results for reason in _reasons(value)]
+        reasons = [each for value in results for each in _reasons(value)]
         refusals.append(reasons[0] if reasons else "")
         kept += [] if reasons else results
     with ir.InsertionPoint(terminator):
@@ -200,7 +201,9 @@ def _reasons(value: ir.Value) -> list[str]:
     if isinstance(value.owner, ir.Block):
         return []
     op = value.owner.operation
-    found = [reason for operand in op.operands for reason in _reasons(operand)]
+    found = [each for operand in op.operands for each in _reasons(operand)]
+    if is_extern(op):  # a library call as imported, which is never placed
+        found.append(f"{aten_name(op)}: {reason(op)}")
     if PLACEMENT in op.attributes and ir.StringAttr(op.attributes[PLACEMENT]).value in ("fallback", "library"):
         name = aten_name(op)
         found.append(f"{name}: {ir.StringAttr(op.attributes[PLACEMENT_REASON]).value}")
