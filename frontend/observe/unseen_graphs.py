@@ -100,7 +100,8 @@ class _Interpreter(torch.fx.Interpreter):
         super().__init__(graph, garbage_collect_values=False)
         self.log, self.operands = DispatchLog(), OperandLayouts()
         with torch.no_grad():
-            operands = tree_map_only(torch.Tensor, torch.Tensor.detach, operands)
+            # `detach` shares the version counter, which the run's own write in place moves again.
+            operands = tree_map_only(torch.Tensor, lambda each: each.data, operands)
             with self.log:
                 self.results = tree_leaves(self.run(*operands))
 

@@ -224,3 +224,34 @@ def test_base_of_a_view():
             followed.add_(1)
         plain.add_(1)
         torch.testing.assert_close(plain._base.view(-1), plain)
+
+
+class AddOne(torch.autograd.Function):
+    """Writes its input in place."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 3 * gradient
+
+
+@pytest.mark.parametrize("is_returned", [True, False])
+def test_version_of_a_written_input(is_returned: bool):
+    """Catches a version counter that a look into the function moved, besides its run."""
+
+    def fn(x):
+        result = AddOne.apply(x)
+        return result if is_returned else ()
+
+    moved = []
+    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        x = leaf(2, 2) * 1
+        before = x._version
+        each(x)
+        moved.append(x._version - before)
+    assert moved == [2, 2]
