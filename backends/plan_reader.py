@@ -12,7 +12,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
-_SCRIPT = Path(__file__).with_name("read_plans.py")
+SCRIPT = Path(__file__).with_name("read_plans.py")
 
 
 class PlanReader:
@@ -68,7 +68,7 @@ class _Worker:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
             # Isolated from the working directory and this folder, whose names would hide IREE's.
-            command = [sys.executable, "-P", str(_SCRIPT), str(theirs.fileno())]
+            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno())]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

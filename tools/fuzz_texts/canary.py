@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail.backends import bounded
 from dovetail.backends.compiler_runs import compiler_executable
+from dovetail.backends.plan_reader import SCRIPT
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
 _STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn", "pickle.find_class", "socket.connect")
@@ -17,11 +18,16 @@ def watch(report: Callable[[str], None]) -> None:
     """Has `report` called with what the process does, before it does it, that no module may make it do.
 
     That is: running code that has the canary's name for a name or is its file's, importing it, opening it or any file
-    outside of the folder for temporary files for writing, and starting any process but IREE's compiler.
+    outside of the folder for temporary files for writing, and starting any process but IREE's compiler and the reader
+    of its plans.
     """
     starts = [sys.executable, "-I", "-S", bounded.__file__]  # of the compiler's command line
+    reader = [sys.executable, "-P", str(SCRIPT)]  # which asks the compiler's bindings
     compiler = str(compiler_executable())
     writable = (os.environ["TMPDIR"], os.environ["DOVETAIL_CACHE_DIR"], os.devnull)
+
+    def is_ours(command: list) -> bool:
+        return command[:3] == reader or (command[:4] == starts and command[6] == compiler)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "exec" and isinstance(arguments[0], CodeType) and _names_canary(arguments[0]):
@@ -30,7 +36,7 @@ def watch(report: Callable[[str], None]) -> None:
             report(f"imported {arguments[0]!r}")
         elif event == "open" and _writes(arguments) and not str(arguments[0]).startswith(writable):
             report(f"opened {arguments[0]!r} for writing")
-        elif event == "subprocess.Popen" and not (arguments[1][:4] == starts and arguments[1][6] == compiler):
+        elif event == "subprocess.Popen" and not is_ours(arguments[1]):
             report(f"started {arguments[1]!r}")
         elif event in _STARTS:
             report(f"did {event} {arguments!r}")
