@@ -7,13 +7,14 @@ import torch
 
 from dovetail.tools.op_db import check as check_module
 from dovetail.tools.op_db import record as record_module
-from dovetail.tools.op_db.check import NO_SAMPLE, RIGHT, WRONG, Outcome, check
+from dovetail.tools.op_db.check import EAGER, NO_SAMPLE, RIGHT, WRONG, Outcome, check
 from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
 
 pytest.importorskip("expecttest", reason="a part of the extra 'dev', which PyTorch's table of operators imports")
 from dovetail.tools.op_db.cases import Case, all_cases, nudged, program, widened
 from dovetail.tools.op_db.record import Record
+from dovetail.tools.op_db.report import report
 
 pytestmark = pytest.mark.slow  # PyTorch's table takes seconds to import
 
@@ -127,3 +128,12 @@ def test_a_record_of_other_sources_settles_nothing(tmp_path: Path, monkeypatch: 
         earlier.setattr(record_module, "sources", lambda: "earlier")
         Record(path).add(case, Outcome(RIGHT))
     assert not Record(path).settled(case)
+
+
+def test_page_counts_reasons_wherever_the_code_lies():
+    """The paths of the machine that ran the samples on the page, and one reason as many."""
+    outcomes = {
+        Case("sgn", "complex64", 0): Outcome(EAGER, "/a/cases.py:134: a complex number is not supported"),
+        Case("norm", "complex64", 1): Outcome(EAGER, "/b/functional.py:7: a complex number is not supported"),
+    }
+    assert "| 2 | a complex number is not supported | norm, sgn |" in report(outcomes, 3)

@@ -1,6 +1,7 @@
 """Outcomes as docs/op-db.md."""
 
 import platform
+import re
 from collections import Counter, defaultdict
 from importlib.metadata import version
 
@@ -9,6 +10,8 @@ from dovetail.tools.op_db.cases import Case
 from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN, RIGHT, WRONG, Outcome
 
 _KINDS = (RIGHT, EAGER, NO_GRAPH, NOT_REPEATABLE, WRONG, NOT_RUN)
+
+_SOURCE_LINE = re.compile(r"^/\S+:\d+: ")  # of the sample's own code or PyTorch's, wherever that is installed
 
 _HEAD = """# PyTorch's own samples of every operator
 
@@ -55,7 +58,7 @@ def _listed(title: str, outcomes: dict[Case, Outcome]) -> list[str]:
 def _reasons(outcomes: dict[Case, Outcome]) -> list[str]:
     by_reason: dict[str, list[Case]] = defaultdict(list)
     for case, outcome in outcomes.items():
-        by_reason[outcome.why.partition(" (")[0][:150]].append(case)
+        by_reason[_SOURCE_LINE.sub("", outcome.why).partition(" (")[0][:150]].append(case)
     rows = [
         f"| {len(cases)} | {_cell(reason)} | {', '.join(sorted({case.op for case in cases})[:6])} |"
         for reason, cases in sorted(by_reason.items(), key=lambda item: -len(item[1]))
