@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import torch
 
-aten = torch.ops.aten
+from dovetail.frontend.decompose.precision import HALVES
 
-_HALVES = (torch.float16, torch.bfloat16)
+aten = torch.ops.aten
 
 
 def _hardtanh(value: torch.Tensor, min_val: float = -1, max_val: float = 1) -> torch.Tensor:
@@ -82,7 +82,7 @@ def _unrounded(value: torch.Tensor) -> torch.Tensor:
 
     The operators that compare, such as `>`, round the number to half precision first.
     """
-    return value.to(torch.float32) if value.dtype in _HALVES else value
+    return value.to(torch.float32) if value.dtype in HALVES else value
 
 
 ACTIVATIONS: dict[torch._ops.OpOverload, Callable] = {

@@ -5,6 +5,8 @@ import math
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.frontend.decompose.precision import HALVES
+
 _native_layer_norm = torch.ops.aten.native_layer_norm.default
 _by_pytorch = get_decompositions([_native_layer_norm])[_native_layer_norm]
 _native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
@@ -59,6 +61,6 @@ def layer_norm_backward(
     PyTorch's decomposition divides the reciprocal deviation by the count in the type that it is saved in. Neither the
     quotient nor the count need be numbers of half precision; of float32 they are.
     """
-    if reciprocal.dtype in (torch.float16, torch.bfloat16):
+    if reciprocal.dtype in HALVES:
         mean, reciprocal = mean.to(torch.float32), reciprocal.to(torch.float32)
     return _backward_by_pytorch(gradient, value, normalized_shape, mean, reciprocal, weight, bias, wanted)

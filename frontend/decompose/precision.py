@@ -6,7 +6,7 @@ import torch
 from torch._decomp import get_decompositions
 
 _FULL = (torch.float32, torch.float64)
-_HALVES = (torch.float16, torch.bfloat16)
+HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_full_precision(table: dict[torch._ops.OpOverload, Callable]) -> dict[torch._ops.OpOverload, Callable]:
@@ -35,7 +35,7 @@ def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callab
 
     def decomposed(*given):
         dtype = _dtype(given)
-        if dtype in _HALVES:
+        if dtype in HALVES:
             wide = (each.to(torch.float32) if isinstance(each, torch.Tensor) else each for each in given)
             return ours(*wide).to(dtype)
         return ours(*given) if dtype in _FULL else by_pytorch(*given)

@@ -14,11 +14,10 @@ from dovetail.frontend.decompose.activations import ACTIVATIONS
 from dovetail.frontend.decompose.comparisons import COMPARISONS
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
+from dovetail.frontend.decompose.precision import HALVES
 from dovetail.frontend.decompose.variance import VARIANCES
 
 aten = torch.ops.aten
-
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 def _squeeze_dims(value: torch.Tensor, dims: list[int]) -> torch.Tensor:
@@ -179,9 +178,9 @@ def _wide(reduction: torch._ops.OpOverload) -> Callable:
 
     def reduce(value: torch.Tensor, *args, dtype: torch.dtype | None = None, **kwargs) -> torch.Tensor:
         result = value.dtype if dtype is None else dtype
-        if result in _HALVES:
+        if result in HALVES:
             return reduction(value.to(result).to(torch.float32), *args, **kwargs).to(result)
-        return reduction(value.to(result), *args, **kwargs) if value.dtype in _HALVES else NotImplemented
+        return reduction(value.to(result), *args, **kwargs) if value.dtype in HALVES else NotImplemented
 
     return reduce
 
@@ -205,7 +204,7 @@ def _vector_norm(
         return size if keepdim else size.squeeze(dims)
     if ord not in (1, 2):
         return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
-    wide = value.to(torch.float32 if result in _HALVES else result)
+    wide = value.to(torch.float32 if result in HALVES else result)
     total = (wide * wide if ord == 2 else wide.abs()).sum(dims, keepdim)
     return (total.sqrt() if ord == 2 else total).to(result)
 
@@ -265,7 +264,7 @@ def _between(before: torch.dtype, after: torch.dtype | None) -> torch.dtype | No
     """
     if after in _NARROW and before.is_floating_point:
         return torch.int64 if (before, after) == (torch.float64, torch.uint8) else torch.int32
-    return torch.float32 if after in _HALVES and not before.is_floating_point and not before.is_complex else None
+    return torch.float32 if after in HALVES and not before.is_floating_point and not before.is_complex else None
 
 
 REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
