@@ -88,7 +88,8 @@ def _import_step(step: Mapping[str, Any], buffers: list[ir.Value]) -> None:
     match step["op"]:
         case "dispatch":
             bindings = [span(*each) for each in step["bindings"]]
-            dispatch(step["entry"], step["workgroups"], step["constants"], bindings)
+            threads, shared = step.get("workgroup_size", ()), step.get("shared_memory", 0)
+            dispatch(step["entry"], step["workgroups"], step["constants"], bindings, threads, shared)
         case "copy":
             copy_buffer(span(*step["source"]), span(*step["target"]))
         case "fill":

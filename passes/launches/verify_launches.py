@@ -17,6 +17,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
+from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
@@ -31,12 +32,14 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
-    transient that nothing has touched yet; it touches each of the region's results. That every binding lies inside of
-    its buffer, `dovetail.subspan` verifies itself.
+    transient that nothing has touched yet; it touches each of the region's results; on a GPU, and there alone, its
+    launches say how many threads a workgroup has. That every binding lies inside of its buffer, `dovetail.subspan`
+    verifies itself.
     """
 
     def run(self, module: ir.Module) -> None:
         found = Module(module).regions
+        is_gpu = device_of(module) != "cpu"
         seen: set[str] = set()
         for plan in Module(module).of(Role.PLAN).values():
             name = referred(plan, PLAN)
@@ -47,7 +50,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                 raise fail(plan, self.name, f"'@{symbol(plan)}' is a second plan for '@{name}'")
             seen.add(name)
             self._check_signature(plan, found[name])
-            self._check_steps(plan)
+            self._check_steps(plan, is_gpu)
 
     def _check_signature(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         if plan.type != region.type:
@@ -56,15 +59,18 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         if CODE not in plan.attributes or not isinstance(plan.attributes[CODE], ir.StringAttr):
             raise fail(plan, self.name, f"'@{symbol(plan)}' expects '{CODE}' to be the digest of its code")
 
-    def _check_steps(self, plan: func.FuncOp) -> None:
+    def _check_steps(self, plan: func.FuncOp, is_gpu: bool) -> None:
         touched: set[ir.Value] = set()
         for op in body(plan):
             if not isinstance(op.opview, (*_KNOWN,)):
                 expected = ", ".join(f"'{each.OPERATION_NAME}'" for each in _KNOWN)
                 raise fail(op, self.name, f"has no place in a plan, expected one of {expected}")
             match op.opview:
-                case DispatchOp():
+                case DispatchOp() as launch:
                     self._check_bindings(op)
+                    if bool(launch.threads) != is_gpu:
+                        expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
+                        raise fail(op, self.name, expected)
                     touched |= {_memory(value) for value in op.operands}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)

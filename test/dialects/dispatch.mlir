@@ -15,3 +15,10 @@ func.func @round_trip(%a: !dovetail.buffer, %b: !dovetail.buffer) {
   "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
   return
 }
+
+// CHECK-LABEL: func.func @on_a_gpu(
+// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}) {constants = [], entry = "exp", shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+func.func @on_a_gpu(%a: !dovetail.buffer) {
+  "dovetail.dispatch"(%a) {constants = [], entry = "exp", shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+  return
+}

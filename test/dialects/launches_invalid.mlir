@@ -51,8 +51,40 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 // -----
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups' or 'constants'}}
+  // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size' or 'shared_memory'}}
   "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' to count x, y and z, got [128]}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = 0 : i64, workgroup_size = [128], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' to hold integers from 0 up, got -1 : i64}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = 0 : i64, workgroup_size = [-1, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' and 'shared_memory' together}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.dispatch' op expects 'shared_memory' to be an integer from 0 up, got -1}}
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = -1 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 

@@ -280,3 +280,60 @@ module attributes {dovetail.level = "launches"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    // expected-error @+1 {{has a 'workgroup_size' on a CPU}}
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    // expected-error @+1 {{expects 'workgroup_size' on a GPU}}
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+// A sound one on a GPU.
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
+    %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
