@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.backends.python.control_flow import run_while_loop
 from dovetail.tools.fuzz_texts import trial
 from dovetail.tools.fuzz_texts.mutant import INPUT, Mutant
 from dovetail.tools.fuzz_texts.payloads import CANARY
@@ -71,6 +72,11 @@ def _hung() -> int:
     return 0
 
 
+def _looped() -> int:
+    run_while_loop(lambda values: (True,), list, [], [])
+    return 0
+
+
 def _cleared_the_screen() -> int:
     print("dovetail-opt: \x1b[2J", file=sys.stderr)
     return 1
@@ -99,6 +105,7 @@ def _gave_a_result() -> int:
         (_raised, "traceback"),
         (_crashed, trial.CONTAINED),
         (_hung, "hang"),
+        (_looped, trial.LOOP),
         (_cleared_the_screen, "no clear error"),
         (_said_nothing, "no clear error"),
         (_said_what_is_wrong, "error"),
@@ -107,7 +114,17 @@ def _gave_a_result() -> int:
 )
 def test_judge_sees_it(work: Callable[[], int], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Catches a judge that finds nothing because it looks at nothing."""
-    monkeypatch.setattr(trial, "SECONDS", 1 if work is _hung else 30)
+    monkeypatch.setattr(trial, "SECONDS", 1 if work in (_hung, _looped) else 30)
     monkeypatch.setattr(trial, "_main", lambda command: lambda arguments: work())
     outcome = trial.try_out(Mutant(0, "text", ("opt", INPUT), b""), tmp_path / "trial")
     assert outcome.kind == kind, outcome.message
+
+
+def test_hang_shows_the_process_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches the stacks of two processes in one another, in which the judge found no loop and a reader no cause."""
+    monkeypatch.setattr(trial, "SECONDS", 1)
+    monkeypatch.setattr(trial, "_main", lambda command: lambda arguments: _hung())
+    outcome = trial.try_out(Mutant(0, "text", ("opt", INPUT), b""), tmp_path / "trial")
+    assert outcome.message.splitlines()[-1].endswith("in _hung")
+    told = (tmp_path / "trial" / "stderr").read_text(encoding="utf-8")
+    assert told.count("most recent call first") == 1

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +25,9 @@ from dovetail.tools.fuzz_texts.mutant import INPUT, Mutant
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
 SECONDS, COMPILER_SECONDS = 30, 200
+_TELLING_SECONDS = 10
+"""For a process that is stopped to write its stack."""
+
 MEMORY_BYTES = 6 << 30
 """Beyond what the process has when it starts, of addresses."""
 
@@ -76,7 +78,7 @@ def _wait(child: int, seconds: float) -> bool:
         if wait([handle], seconds):
             return True
         os.killpg(child, signal.SIGUSR1)
-        time.sleep(1)  # to tell where they are
+        wait([handle], _TELLING_SECONDS)
         os.killpg(child, signal.SIGKILL)
         return False
     finally:
@@ -94,13 +96,13 @@ def _work(mutant: Mutant, folder: Path) -> None:
         os.environ["DOVETAIL_CACHE_DIR"] = str(folder / "cache")
         _redirect(folder)
         faulthandler.disable()  # what a signal prints is not the command's
-        faulthandler.register(signal.SIGUSR1, sys.stderr, all_threads=False)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # where it waits for the process that works is nothing to tell
         sys.path.insert(0, str(folder / "modules"))
         _limit()
         seen = os.open(folder / "seen", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         watch(partial(_tell, seen))
         command, *arguments = (str(folder / "input") if each == INPUT else each for each in mutant.command)
-        status = contained(f"dovetail-{command}", lambda: _main(command)(arguments))
+        status = contained(f"dovetail-{command}", partial(_worked, _main(command), arguments))
     except BaseException as error:
         traceback.print_exc()
         status = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else _UNFORESEEN
@@ -108,6 +110,13 @@ def _work(mutant: Mutant, folder: Path) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _worked(main: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """The status of the command; the signal that says that it takes too long shows this process' stack and ends it."""
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    faulthandler.register(signal.SIGUSR1, sys.stderr, all_threads=False, chain=True)
+    return main(arguments)
 
 
 def _tell(file: int, what: str) -> None:
@@ -142,7 +151,8 @@ def _judged(ended: bool, status: int, folder: Path) -> Outcome:
     if seen or made:
         return Outcome("ran code", seen.strip() or f"made {', '.join(made)}")
     if not ended:
-        return Outcome(LOOP if "in run_while_loop" in told else "hang", told[-500:])
+        stack = _innermost_last(told)
+        return Outcome(LOOP if "in run_while_loop" in stack else "hang", stack)
     if os.WIFSIGNALED(status):
         return Outcome("signal", signal.Signals(os.WTERMSIG(status)).name)
     code = os.waitstatus_to_exitcode(status)
@@ -158,6 +168,12 @@ def _judged(ended: bool, status: int, folder: Path) -> Outcome:
     if code == 1 and re.search(r"^dovetail-(opt|run): \S", told, re.MULTILINE):
         return Outcome("error", told[told.index("dovetail-") :].strip())
     return Outcome("no clear error", f"status {code}: {told[-300:]}")
+
+
+def _innermost_last(told: str) -> str:
+    """The frames that `faulthandler` wrote to the end of `told`, the one that was running last."""
+    frames = told.rpartition("Stack (most recent call first):\n")[2].splitlines()
+    return "\n".join(frame for frame in reversed(frames) if frame.startswith("  File "))
 
 
 def warm_up() -> None:
