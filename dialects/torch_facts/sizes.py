@@ -10,14 +10,18 @@ Size = int
 Sizes = tuple[Size, ...]
 
 
-def parse_sizes(text: str) -> Sizes | None:
-    """The sizes that "2,3" says; None where a "?" leaves one open."""
-    return None if "?" in text else tuple(int(size) for size in text.split(",") if size)
+OpenSize = Size | None
+"""A size, or None where it is known only when the program runs."""
 
 
-def print_sizes(sizes: Iterable[Size]) -> str:
+def parse_sizes(text: str) -> tuple[OpenSize, ...]:
+    """The sizes that "2,?" says."""
+    return tuple(None if size == "?" else int(size) for size in text.split(",") if size)
+
+
+def print_sizes(sizes: Iterable[OpenSize]) -> str:
     """The text that `parse_sizes` reads."""
-    return ",".join(map(str, sizes))
+    return ",".join("?" if size is None else str(size) for size in sizes)
 
 
 def static(sizes: Iterable[Size]) -> tuple[int, ...]:

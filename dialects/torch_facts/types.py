@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.sizes import Size, Sizes, numel, parse_sizes, print_sizes, row_major
+from dovetail.dialects.torch_facts.sizes import OpenSize, Sizes, numel, parse_sizes, print_sizes, row_major
 
 _VALUE, _MEMORY = "vtensor", "tensor"
 _TENSOR = re.compile(r"!torch\.v?tensor<\[(?P<shape>[0-9,?]*)\],(?P<element>[A-Za-z0-9<>]+)>")
@@ -74,6 +74,19 @@ class TensorInfo:
         return self.dtype.startswith("complex")
 
 
+@dataclass(frozen=True)
+class ShapedInfo:
+    """What `TensorInfo` says, of a tensor some of whose sizes may be known only when the program runs: None."""
+
+    shape: tuple[OpenSize, ...]
+    dtype: str
+    itemsize: int
+
+    @property
+    def is_static(self) -> bool:
+        return None not in self.shape
+
+
 T = TypeVar("T")
 _known: ContextVar[dict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_known", default=None)
 
@@ -110,9 +123,10 @@ def read_once(read: Callable[[Any], T]) -> Callable[[Any], T]:
 
 @dataclass(frozen=True)
 class _Said:
-    """What a type's text says: `info` of a ranked, static torch tensor, None for any other type."""
+    """What a type's text says: `shaped` of a ranked torch tensor, `info` if it is static, None for any other type."""
 
     text: str
+    shaped: ShapedInfo | None
     info: TensorInfo | None
     is_value: bool
     is_memory: bool
@@ -122,12 +136,14 @@ class _Said:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> _Said:
-    match, info = _TENSOR.fullmatch(text), None
+    match, shaped, info = _TENSOR.fullmatch(text), None, None
     if match is not None and match["element"] in _DTYPES:
-        shape = parse_sizes(match["shape"])
-        info = None if shape is None else TensorInfo(shape, *_DTYPES[match["element"]])
+        shaped = ShapedInfo(parse_sizes(match["shape"]), *_DTYPES[match["element"]])
+        known = tuple(size for size in shaped.shape if size is not None)
+        info = TensorInfo(known, shaped.dtype, shaped.itemsize) if shaped.is_static else None
     return _Said(
         text,
+        shaped,
         info,
         is_value=text.startswith(f"!torch.{_VALUE}"),
         is_memory=text.startswith(f"!torch.{_MEMORY}"),
@@ -146,6 +162,11 @@ def tensor_info(type_: ir.Type) -> TensorInfo | None:
     return _said(type_).info
 
 
+def shaped_info(type_: ir.Type) -> ShapedInfo | None:
+    """What a ranked `!torch.vtensor` or `!torch.tensor` type says, static or not; None for any other type."""
+    return _said(type_).shaped
+
+
 def is_tensor(type_: ir.Type) -> bool:
     """Whether `type_` is a ranked, static torch tensor type."""
     return _said(type_).info is not None
@@ -160,6 +181,18 @@ def require_tensor_info(type_: ir.Type) -> TensorInfo:
     info = _said(type_).info
     if info is None:
         raise ValueError(f"expected a ranked torch tensor type with static sizes, got '{type_}'")
+    return info
+
+
+def require_shaped_info(type_: ir.Type) -> ShapedInfo:
+    """Like `shaped_info`, for places where only a ranked tensor can stand.
+
+    Raises:
+        ValueError: for any other type, naming it.
+    """
+    info = _said(type_).shaped
+    if info is None:
+        raise ValueError(f"expected a ranked torch tensor type, got '{type_}'")
     return info
 
 
@@ -208,7 +241,7 @@ def value_type(type_: ir.Type) -> ir.Type:
     return _of_kind(type_, _VALUE)
 
 
-def with_shape(type_: ir.Type, sizes: Iterable[Size]) -> ir.Type:
+def with_shape(type_: ir.Type, sizes: Iterable[OpenSize]) -> ir.Type:
     """The tensor type that differs from `type_` in its sizes only."""
     return _build(type_, sizes=sizes)
 
@@ -224,8 +257,8 @@ def _of_kind(type_: ir.Type, kind: str) -> ir.Type:
     return torch_type(f"{kind}{bracket}{of}", type_.context)
 
 
-def _build(type_: ir.Type, sizes: Iterable[Size] | None = None, dtype: str = "") -> ir.Type:
+def _build(type_: ir.Type, sizes: Iterable[OpenSize] | None = None, dtype: str = "") -> ir.Type:
     """The tensor type that differs from `type_` in what is given."""
-    info, kind = require_tensor_info(type_), _MEMORY if is_memory_type(type_) else _VALUE
+    info, kind = require_shaped_info(type_), _MEMORY if is_memory_type(type_) else _VALUE
     shape = print_sizes(info.shape if sizes is None else sizes)
     return torch_type(f"{kind}<[{shape}],{_ELEMENTS[dtype or info.dtype]}>", type_.context)

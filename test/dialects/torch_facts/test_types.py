@@ -15,6 +15,7 @@ from dovetail.dialects.torch_facts.types import (
     is_torch_type,
     is_value_type,
     memory_type,
+    require_shaped_info,
     require_tensor_info,
     tensor_info,
     torch_type,
@@ -53,7 +54,12 @@ def test_sizes_that_are_not_known_are_said(context: ir.Context):
     assert tensor_info(unknown) is None
     assert not is_tensor(unknown)
     with pytest.raises(ValueError, match=r"static sizes, got '!torch\.vtensor<\[\?,3\],f32>'"):
-        with_shape(unknown, [1])
+        require_tensor_info(unknown)
+    assert require_shaped_info(unknown).shape == (None, 3)
+    assert not require_shaped_info(unknown).is_static
+    assert with_shape(with_shape(unknown, [1, 2]), [None, 3]) == unknown
+    with pytest.raises(ValueError, match=r"a ranked torch tensor type, got '!torch\.none'"):
+        require_shaped_info(torch_type("none", context))
 
 
 @pytest.mark.parametrize(
