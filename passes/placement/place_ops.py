@@ -1,13 +1,15 @@
 """Pass `place-ops`: where each op runs, and why."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, body
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -16,13 +18,16 @@ from dovetail.passes.placement.cost_model import MOST_BINDINGS, ForTarget
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.rewriting.constants import integer
 
+_NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
+
 
 @dataclass(frozen=True)
 class PlaceOpsPass(ForTarget, Pass, name="place-ops", runs_at="split"):
     """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
-    `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code. `view`: no work at
-    all. `fallback`: ATen runs it because nothing else can on `target`; `dovetail.placement_reason` says why.
+    `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code, or a tensor has no
+    elements, so that there is nothing to compile. `view`: no work at all. `fallback`: ATen runs it because nothing else
+    can on `target`; `dovetail.placement_reason` says why.
     """
 
     def run(self, module: ir.Module) -> None:
@@ -44,6 +49,8 @@ def _is_placed(op: ir.Operation) -> bool:
 
 def _place(op: ir.Operation, target: str) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
+        if _has_no_elements(op):
+            return "library", _NO_ELEMENTS
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], target)
         return ("fallback", reason) if reason else ("region", "")
@@ -54,6 +61,8 @@ def _place(op: ir.Operation, target: str) -> tuple[str, str]:
         return "library", f"library kernel: {facts.kernel}"
     if facts.kind is Kind.UNKNOWN:
         return "fallback", _unknown(facts, name)
+    if _has_no_elements(op):
+        return "library", _NO_ELEMENTS
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
     if op.name in ("torch.aten.cat", "torch.aten.stack"):
@@ -66,6 +75,13 @@ def _place(op: ir.Operation, target: str) -> tuple[str, str]:
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, target)
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _has_no_elements(op: ir.Operation) -> bool:
+    """Whether an operand or a result is a tensor with a size of 0, on which IREE's compiler may crash or give up."""
+    lists = [made.operands for operand in op.operands if (made := made_by(operand, LIST))]
+    tensors = [tensor_info(value.type) for value in (*op.operands, *chain(*lists), *op.results)]
+    return any(info is not None and info.numel == 0 for info in tensors)
 
 
 def _joins_rows(op: ir.Operation) -> bool:

@@ -33,6 +33,20 @@ def test_layout(name):
     assert_same(doubled, tensor, prepare=lambda x: (x.requires_grad_(),))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.softmax(-1),
+        lambda x: x.softmax(0),
+        lambda x: torch.nn.functional.gelu(x).sum(0) + 1,
+        lambda x: torch.cat([x * 2, torch.ones(3, 4)]) * 2,
+    ],
+)
+def test_no_elements_leave_nothing_to_compile(function):
+    """Catches a region with a size of 0, on which IREE's compiler crashes or gives up."""
+    assert_same(function, torch.empty(0, 4), prepare=lambda x: (x.requires_grad_(),), options={"strict": True})
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_mutated_layout(name):
     """Catches a write that lands beside the elements of a strided tensor (I18)."""

@@ -7,6 +7,7 @@
 !i = !torch.vtensor<[2],si64>
 !ri = !dovetail.ref<!i, strided<[1]>>
 !m = !torch.vtensor<[2,2],f32>
+!e = !torch.vtensor<[0,2],f32>
 !d = !torch.vtensor<[2,2],f64>
 !c = !torch.vtensor<[2,2],complex<f32>>
 !rm = !dovetail.ref<!m, strided<[2, 1]>>
@@ -62,16 +63,31 @@ module attributes {dovetail.level = "split"} {
     %at = torch.prim.ListConstruct %mask : (!torch.vtensor<[2],i1>) -> !torch.list<optional<vtensor>>
     %rows = torch.aten.index.Tensor %9, %at : !m, !torch.list<optional<vtensor>> -> !torch.vtensor<[?,2],f32>
     %negated = torch.aten.neg %rows : !torch.vtensor<[?,2],f32> -> !torch.vtensor<[?,2],f32>
+    // COM: Without elements: an operand, a result, a part of a list, a copy. IREE's compiler crashes on some.
+    // CHECK: torch.aten.slice.Tensor {{.*}} {dovetail.placement = "view"} :
+    %end = torch.constant.int 0
+    %nothing = torch.aten.slice.Tensor %9, %zero, %zero, %end, %one
+        : !m, !torch.int, !torch.int, !torch.int, !torch.int -> !e
+    // CHECK: torch.aten.neg {{.*}} {dovetail.placement = "library", dovetail.placement_reason = "a tensor without elements leaves nothing to compile"} :
+    %10 = torch.aten.neg %nothing : !e -> !e
+    // CHECK: torch.aten.amax {{.*}} {dovetail.placement = "library", dovetail.placement_reason = "a tensor without elements leaves nothing to compile"} :
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %11 = torch.aten.amax %10, %last, %false : !e, !torch.list<int>, !torch.bool -> !torch.vtensor<[0],f32>
+    // CHECK: torch.aten.cat {{.*}} {dovetail.placement = "library", dovetail.placement_reason = "a tensor without elements leaves nothing to compile"} :
+    %parts = torch.prim.ListConstruct %10, %9 : (!e, !m) -> !torch.list<vtensor>
+    %12 = torch.aten.cat %parts, %zero : !torch.list<vtensor>, !torch.int -> !m
+    // CHECK: "dovetail.copy"(%{{.*}}) {dovetail.placement = "library", dovetail.placement_reason = "a tensor without elements leaves nothing to compile"} :
+    %13 = "dovetail.copy"(%nothing) : (!e) -> !e
     // COM: An ATen op that the torch dialect and our table do not know.
     // CHECK: torch.operator "torch.aten.special_i0e"
     // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "no row in dialects/torch_facts/rows"} :
     %rare = torch.operator "torch.aten.special_i0e"(%9) : (!m) -> !m
     // CHECK: torch.operator "torch.aten.bernoulli.p"
     // CHECK-SAME: {dovetail.reason = "has an effect"} :
-    %10 = torch.operator "torch.aten.bernoulli.p"(%rare, %half, %none) {dovetail.reason = "has an effect"}
+    %14 = torch.operator "torch.aten.bernoulli.p"(%rare, %half, %none) {dovetail.reason = "has an effect"}
         : (!m, !torch.float, !torch.none) -> !m
     // CHECK: "dovetail.own"(%{{.*}}) {requires_grad = false} :
-    %o = "dovetail.own"(%10) {requires_grad = false} : (!m) -> !rm
+    %o = "dovetail.own"(%14) {requires_grad = false} : (!m) -> !rm
     return %o : !rm
   }
 }
