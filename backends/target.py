@@ -92,6 +92,10 @@ IREE_DRIVERS = ("local-sync", "local-task")
 DRIVERS = ("plan", *IREE_DRIVERS)
 """What launches a region: its plan, or a driver of IREE's."""
 
+ALIGNMENT = 64
+"""Bytes. IREE's CPU code assumes it of each binding, and faults on less; torch allocates to it, but views may start
+anywhere."""
+
 LOCAL_TASK_BYTES = 2 << 20
 """Bytes read and written by a region from which the thread pool ("local-task") beats the calling thread.
 
@@ -106,11 +110,19 @@ def choose_driver(work_bytes: int) -> str:
     return "local-task" if work_bytes >= LOCAL_TASK_BYTES else "local-sync"
 
 
+# LLVM's names of all x86 CPUs of 64 bits that lack AVX2. No more are to come.
+_NARROW = frozenset(
+    "x86-64 x86-64-v2 nocona core2 penryn nehalem corei7 westmere sandybridge corei7-avx ivybridge core-avx-i"
+    " atom bonnell silvermont slm goldmont goldmont-plus tremont k8 athlon64 athlon-fx opteron k8-sse3 athlon64-sse3"
+    " opteron-sse3 amdfam10 barcelona btver1 btver2 bdver1 bdver2 bdver3".split()
+)
+
+
 def _has_wide_vectors(cpu: str) -> bool:
     """Whether LLVM's `cpu` has vectors of 32 bytes; for shorter ones, transposing 64 x 64 takes a minute to compile."""
     if cpu == "host":
         return platform.machine() != "x86_64" or "avx2" in host_cpu().split()
-    return cpu not in ("x86-64", "x86-64-v2")
+    return cpu not in _NARROW
 
 
 def host_cpu() -> str:

@@ -1,12 +1,14 @@
 """Targets: what decides code is in the fingerprint, and a wrong device is refused by name."""
 
 import dataclasses
+import platform
 
 import pytest
 
 from dovetail.backends import target as target_module
 from dovetail.backends.target import LOCAL_TASK_BYTES, VARIANTS, Target, choose_driver, target_for_device
 from dovetail.errors import OptionError
+from dovetail.tools.sweep.cpu import describe, target_for_cpu
 
 
 def test_every_field_decides_the_fingerprint():
@@ -49,3 +51,16 @@ def test_small_work_stays_on_the_calling_thread():
     """Waking the pool costs more than a small region takes."""
     assert choose_driver(LOCAL_TASK_BYTES - 1) == "local-sync"
     assert choose_driver(LOCAL_TASK_BYTES) == "local-task"
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="the compiler's default target is the machine's architecture"
+)
+@pytest.mark.parametrize(
+    "cpu", ["x86-64-v2", "ivybridge", "tremont", "bdver3", "x86-64-v3", "haswell", "gracemont", "bdver4", "host"]
+)
+def test_width_of_vectors_is_the_cpus(cpu):
+    """A CPU without AVX2 that has another name than x86-64 was given four wide vectors: a minute to compile."""
+    has_wide = "avx2" in describe(cpu).features.split()
+    (flag,) = [flag for flag in target_for_cpu(cpu).compile_flags() if "vector-width" in flag]
+    assert flag.endswith("=256" if has_wide else "=64")
