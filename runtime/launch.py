@@ -12,14 +12,12 @@ import iree.runtime as iree
 import torch
 from iree.runtime._binding import create_hal_driver
 
+from dovetail.backends.target import ALIGNMENT
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:
     from dovetail.backends.iree import CompiledRegion
 
-
-ALIGNMENT = 64
-"""Bytes. IREE's CPU code assumes it, and faults on less; torch allocates to it, but views may start anywhere."""
 
 MAX_BINDINGS = 64
 """Sets of addresses that an executable remembers. Then it forgets all, so that fresh addresses can't fill memory."""

@@ -11,6 +11,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import PLAN
 from dovetail.dialects.dovetail import (
     BarrierOp,
@@ -35,9 +36,6 @@ log = logging.getLogger("dovetail")
 
 WAYS = ("plans", "iree.runtime")
 """What `DOVETAIL_LAUNCH` may say: plans where there are any, the default, or none."""
-
-ALIGNMENT = 64
-"""Bytes between transients and between constants, and before each argument."""
 
 # DLPack's numbers of kinds of element, by the start of PyTorch's names.
 _TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import (
     BarrierOp,
@@ -20,9 +21,6 @@ from dovetail.dialects.reading import Module, Role, body, made_by, referred, sym
 from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
-
-ALIGNMENT = 64
-"""Bytes. What IREE's code assumes of each binding."""
 
 _KNOWN = (BarrierOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp, func.ReturnOp)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import Target
+from dovetail.backends.target import ALIGNMENT, Target
 from dovetail.runtime import launch
 from dovetail.runtime.launch import Executable, prepare
 
@@ -102,7 +102,7 @@ def test_arguments_die_with_the_caller(compiled):
     executable = Executable(compiled, "local-sync", "region")
     memory = np.empty(48, np.float32)
     memory_alive = weakref.ref(memory)
-    aligned = -memory.ctypes.data % launch.ALIGNMENT // memory.itemsize
+    aligned = -memory.ctypes.data % ALIGNMENT // memory.itemsize
     tensors = [torch.from_numpy(memory[aligned : aligned + 32].reshape(4, 8)), torch.empty(4, 8), torch.empty(4, 8)]
     executable(*tensors)
     executable(*tensors)
@@ -207,6 +207,6 @@ def test_prepare_copies_only_what_iree_cannot_import():
         assert prepared is not tensor
         assert torch.equal(prepared, tensor)
         assert prepared.is_contiguous()
-        assert prepared.data_ptr() % launch.ALIGNMENT == 0
+        assert prepared.data_ptr() % ALIGNMENT == 0
         assert not prepared.is_neg()
         assert not prepared.requires_grad
