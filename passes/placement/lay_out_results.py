@@ -7,13 +7,14 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.reading import Module, body, of_class, producer, users
-from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
+from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list
 from dovetail.passes.rewriting.erase_unused import erase_unused
+from dovetail.passes.rewriting.pointwise import is_same_for_all, of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape
 
 _PERMUTE = "torch.aten.permute"
@@ -79,9 +80,7 @@ def _turned(value: ir.Value, order: Sizes) -> ir.Value:
         op = value.owner.operation
         whole = _whole_operands(value)
         operands = [_turned(each, order) if each in whole else each for each in op.operands]
-        named = {each: op.attributes[each] for each in op.attributes}
-        with op.location:
-            return ir.Operation.create(op.name, results=[type_], operands=operands, attributes=named).result
+        return of_others(op, operands, type_)
     found = _permuted(value)
     if found is None:
         return create(_PERMUTE, [value, integer_list(order)], type_)
@@ -103,16 +102,13 @@ def _permuted(value: ir.Value) -> Sizes | None:
 
 def _is_pointwise(value: ir.Value) -> bool:
     """Whether one op alone uses `value`, and another computes it of tensors of its sizes and of single numbers."""
-    op = producer(value)
-    if op is None or op.name == "torch.operator" or len(op.results) != 1 or len(users(value)) != 1:
-        return False
-    if row(op).kind is not Kind.POINTWISE or row(op).is_by_place:
+    op = pointwise_op(value)
+    if op is None or len(users(value)) != 1:
         return False
     tensors = [info for each in op.operands if (info := tensor_info(each.type)) is not None]
-    others = [each for each in op.operands if tensor_info(each.type) is None]
     if not all(info.shape == shape(value) or not info.shape for info in tensors):
         return False
-    return all((made := producer(each)) is not None and is_constant(made) for each in others)
+    return all(is_same_for_all(each) for each in op.operands if tensor_info(each.type) is None)
 
 
 def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.pinned import is_pinned
-from dovetail.dialects.reading import Module, Role, body, producer, users
-from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
+from dovetail.dialects.reading import Module, Role, body, users
+from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.erase_unused import erase_unused
+from dovetail.passes.rewriting.pointwise import is_same_for_all, of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape
 
 _GATHER = "torch.aten.gather"
@@ -82,19 +83,15 @@ class _Gather:
             if self._computes(value):
                 op = value.owner.operation
                 operands = [self._gathered(each, known) if self._is_whole(each) else each for each in op.operands]
-                named = {each: op.attributes[each] for each in op.attributes}
-                made = ir.Operation.create(op.name, results=[type_], operands=operands, attributes=named)
-                known[value] = made.result
+                known[value] = of_others(op, operands, type_)
             else:
                 known[value] = create(_GATHER, [value, *list(self.op.operands)[1:]], type_)
         return known[value]
 
     def _computes(self, value: ir.Value) -> bool:
         """Whether a pointwise op computes `value`, of which each operand can be gathered from or is as it should be."""
-        op = producer(value)
-        if op is None or op.name == "torch.operator" or len(op.results) != 1 or is_pinned(op):
-            return False
-        if row(op).kind is not Kind.POINTWISE or row(op).is_by_place:
+        op = pointwise_op(value)
+        if op is None or is_pinned(op):
             return False
         return all(self._is_whole(each) or self._is_shared(each) for each in op.operands)
 
@@ -104,8 +101,7 @@ class _Gather:
     def _is_shared(self, value: ir.Value) -> bool:
         """Whether each element that is gathered meets one element of `value`, or `value` is a constant."""
         if not is_tensor(value.type):
-            made = producer(value)
-            return made is not None and is_constant(made)
+            return is_same_for_all(value)
         sizes = shape(value)
         return not sizes or (
             len(sizes) == len(self.sizes)
