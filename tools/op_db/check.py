@@ -9,6 +9,8 @@ from functools import partial
 
 import torch
 
+from dovetail.dialects.torch_facts.ops import row_of_name
+from dovetail.dialects.torch_facts.rows.creation import UNWRITTEN
 from dovetail.runtime.stats import stats
 from dovetail.tools.fuzz.stochastic import RandomRounding
 from dovetail.tools.op_db.cases import Case, Program, nudged, program, widened
@@ -29,16 +31,6 @@ _NUDGES = 8  # what one shows may cancel by luck
 
 # What eager says of a sample that it doesn't take; the last one where an op is for another device.
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AssertionError)
-
-# Their results are memory that nothing has written.
-_UNWRITTEN = (
-    "empty",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "new_empty",
-    "new_empty_strided",
-)
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ def check(case: Case) -> Outcome:
         again = run(given, given.function)
     except _REFUSALS:
         return Outcome(NO_SAMPLE)
-    has_values = case.op not in _UNWRITTEN
+    has_values = row_of_name(f"aten.{case.op}").kernel != UNWRITTEN
     if has_values and difference(eager, again, Bounds()):
         return Outcome(NOT_REPEATABLE)
     return _compiled(case, given, eager, has_values)

@@ -15,6 +15,7 @@ CREATION = (
     creation("arange", refused=(Refused("does not compile", FLOATS),)),
     _unwritten("empty"),
     _unwritten("empty_like"),
+    _unwritten("empty_permuted"),
     _unwritten("empty_strided"),
     creation("eye"),
     creation("fill", fills_at=1),
