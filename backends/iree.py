@@ -12,7 +12,6 @@ import torch
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.elementary.expand import with_own_functions
 from dovetail.backends.launch_plans import LaunchPlan, read_plans, unreadable_compiler
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.target import Target
@@ -160,7 +159,7 @@ def _compile_batch(
     # Named by their contents, so that no other region can be taken for one of them.
     entries = {key: f"region_{key[:16]}" for key in batch}
     texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
-    source = with_own_functions(texts[0] if len(texts) == 1 else merge_region_texts(texts))
+    source = target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
     compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
     if not isinstance(compiled, Run):
         return {key: compiled[entry] for key, entry in entries.items()}

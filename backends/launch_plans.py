@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from dovetail.backends import plan_reader
-from dovetail.backends.target import COMPILER_PACKAGE
+from dovetail.backends.flags import COMPILER_PACKAGE
 
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `read_plans.py` was written for and tested with."""

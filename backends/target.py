@@ -1,4 +1,4 @@
-"""Compilation targets: frozen, hashable, and the only place where compiler flags are chosen."""
+"""Compilation targets: frozen, hashable, and beside their parts the only place where compiler flags are chosen."""
 
 import functools
 import hashlib
@@ -7,17 +7,47 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from dovetail.backends import elementary
+from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
+from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
 from dovetail.errors import OptionError
 
-COMPILER_PACKAGE = "iree-base-compiler"
+
+class Target(Protocol):
+    """What a region is compiled for: a frozen dataclass whose every field decides code."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def device(self) -> str:
+        """The type of device, in torch's words."""
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """Drivers of IREE's runtime that run a region without a plan; none where nothing does."""
+
+    @property
+    def variants(self) -> Mapping[str, Mapping[str, Any]]:
+        """The ways to compile a region that tuning compares, by name."""
+
+    def variant(self, name: str) -> "Target":
+        """This target, compiled for in the way that `variants` knows as `name`."""
+
+    def compile_flags(self) -> tuple[str, ...]:
+        """Flags of `iree-compile` for regions in the torch dialect."""
+
+    def prepared(self, text: str) -> str:
+        """What the compiler is given for `text`, a module of regions in the torch dialect."""
+
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, over all that decides code."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """What a region is compiled for. Every field decides code, so every field is part of the fingerprint.
+class CpuTarget:
+    """A CPU. Every field decides code, so every field is part of the fingerprint.
 
     Attributes:
         name: IREE's target backend.
@@ -36,21 +66,23 @@ class Target:
     opt_level: str = "O2"
     distribution: bool = True
     aggressive_fusion: bool = False
+    device = "cpu"
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """`IREE_DRIVERS`."""
+        return IREE_DRIVERS
 
     def compile_flags(self) -> tuple[str, ...]:
         """Flags of `iree-compile` for one region in the torch dialect."""
         return (
-            "--iree-input-type=torch",
-            # Otherwise float64 regions would silently compute in float32.
-            "--iree-input-demote-f64-to-f32=false",
+            *COMMON,
             "--iree-hal-target-device=local",
             f"--iree-hal-local-target-device-backends={self.name}",
             f"--iree-llvmcpu-target-cpu={self.cpu}",
             f"--iree-opt-level={self.opt_level}",
             f"--iree-opt-data-tiling={str(self.data_tiling).lower()}",
             "--iree-llvmcpu-debug-symbols=false",
-            "--iree-opt-const-expr-hoisting=false",
-            "--iree-opt-outer-dim-concat=false",
             # Sums of products come out as scalars, which LLVM packs again.
             "--iree-llvmcpu-slp-vectorization=true",
             # Four vectors at a time: each hides the others' latency.
@@ -59,13 +91,22 @@ class Target:
             "--iree-llvmcpu-vector-pproc-strategy=peel",
             # A loop with two results keeps a tile of one of them there: 41,152 bytes with IREE's largest tiles.
             "--iree-llvmcpu-stack-allocation-limit=131072",
-            # One process per region fills the cores; threads inside each only add switches.
-            "--mlir-disable-threading",
             *(() if self.distribution else ("--iree-llvmcpu-disable-distribution",)),
             *(("--iree-dispatch-creation-enable-aggressive-fusion",) if self.aggressive_fusion else ()),
         )
 
-    def variant(self, name: str) -> "Target":
+    def prepared(self, text: str) -> str:
+        """`text` with our own elementary functions in place of IREE's."""
+        from dovetail.backends.elementary.expand import with_own_functions  # needs MLIR, which what only runs has not
+
+        return with_own_functions(text)
+
+    @property
+    def variants(self) -> Mapping[str, Mapping[str, Any]]:
+        """`VARIANTS`, as changes of the default target."""
+        return VARIANTS
+
+    def variant(self, name: str) -> "CpuTarget":
         """This target, compiled for in the way that `VARIANTS` knows as `name`."""
         return replace(self, **VARIANTS[name])
 
@@ -136,12 +177,15 @@ def host_cpu() -> str:
     return f"{platform.machine()}\n" + "\n".join(lines)
 
 
-# By torch's device type. Keys are what `target_for_device` accepts.
-TARGETS: dict[str, Callable[[], Target]] = {"cpu": Target}
+# By what `dovetail.target` of a module says: torch's device type, and of a GPU the architecture.
+TARGETS: dict[str, Callable[[], Target]] = {
+    "cpu": CpuTarget,
+    **{f"cuda:{each}": functools.partial(CudaTarget, each) for each in ARCHITECTURES},
+}
 
 
-def target_for_device(device_type: str) -> Target:
-    """The default target of a torch device type, e.g. `"cpu"`. Raises OptionError, naming the valid ones."""
-    if device_type not in TARGETS:
-        raise OptionError(f"unsupported device '{device_type}'; expected one of: {', '.join(sorted(TARGETS))}")
-    return TARGETS[device_type]()
+def target_for_device(device: str) -> Target:
+    """The default target of a device, `"cpu"` or `"cuda:sm_90"`. Raises OptionError, naming the valid ones."""
+    if device not in TARGETS:
+        raise OptionError(f"unsupported device '{device}'; expected one of: {', '.join(sorted(TARGETS))}")
+    return TARGETS[device]()

@@ -33,6 +33,15 @@ def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: 
     return stated.value
 
 
+def driver_of(region: func.FuncOp, drivers: Collection[str]) -> str:
+    """Which of `drivers`, those of IREE's runtime for a device, runs `region` without a plan; "" where there are none.
+
+    Raises:
+        ModuleError: if it says none of them.
+    """
+    return choice(region, DRIVER, None if drivers else "", drivers)
+
+
 def is_copy(op: ir.Operation) -> bool:
     """Whether `op` is a `dovetail.copy`, or the `clone` that stands for one in a region."""
     return op.name in (CopyOp.OPERATION_NAME, "torch.aten.clone")

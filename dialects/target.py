@@ -8,12 +8,16 @@ from dovetail.errors import ModuleError
 DEFAULT = "cpu"
 """Of a module that does not say."""
 
-REACHED_BY: dict[str, tuple[str, ...]] = {"cpu": ()}
+REACHED_BY: dict[str, tuple[str, ...]] = {"cpu": (), "cuda": ("cpu",)}
 """By device type of a target: the other devices on which its programs may have memory; only such a one is named."""
 
 
 def device_of(module: ir.Module) -> str:
-    """The device type that `module` states, in torch's words; raises ModuleError if that is no string."""
+    """What `module` is for: "cpu", or a GPU's kind with its architecture, "cuda:sm_90".
+
+    Raises:
+        ModuleError: if it states no string.
+    """
     attributes = module.operation.attributes
     if TARGET not in attributes:
         return DEFAULT
@@ -21,3 +25,8 @@ def device_of(module: ir.Module) -> str:
     if not isinstance(stated, ir.StringAttr):
         raise ModuleError(f"{module.operation.location}: expects '{TARGET}' to be a string, got {stated}")
     return stated.value
+
+
+def device_type(module: ir.Module) -> str:
+    """The type of the device that `module` is for, in torch's words: "cpu" or "cuda"."""
+    return device_of(module).partition(":")[0]

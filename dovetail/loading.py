@@ -9,11 +9,12 @@ from torch_mlir import ir
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, Outcome, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.target import IREE_DRIVERS, VARIANTS, Target
-from dovetail.dialects.attributes import DRIVER, VARIANT
+from dovetail.backends.target import Target, target_for_device
+from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.plans import code_of, digest, import_plans, plans
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import choice, region_texts
+from dovetail.dialects.regions import choice, driver_of, region_texts
+from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
 from dovetail.runtime.launch import Executable
@@ -46,7 +47,7 @@ def load(
 ) -> dict[str, Loaded | CompileFailure]:
     """What each region compiled and loaded to; `known` remembers it, so that equal regions share one."""
     found = made(module)
-    for variant in VARIANTS:
+    for variant in target.variants:
         missing = {name: each[0] for name, each in found.items() if each[1] == variant and each not in known}
         if not missing:
             continue
@@ -79,12 +80,12 @@ def launchable(
 
 def made(module: ir.Module) -> dict[str, Made]:
     """What decides each region's executable: its text, the variant that tuning chose, and what runs it."""
-    texts = region_texts(module)
+    texts, target = region_texts(module), target_for_device(device_of(module))
     return {
         name: (
             texts[name],
-            choice(region, VARIANT, "default", VARIANTS),
-            choice(region, DRIVER, valid=IREE_DRIVERS),
+            choice(region, VARIANT, "default", target.variants),
+            driver_of(region, target.drivers),
         )
         for name, region in Module(module).regions.items()
     }

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
+from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.iree import CompiledRegion
-from dovetail.backends.target import COMPILER_PACKAGE, IREE_DRIVERS, Target, host_cpu
-from dovetail.dialects.attributes import DRIVER
+from dovetail.backends.target import Target, host_cpu, target_for_device
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
 from dovetail.dialects.reading import Module
-from dovetail.dialects.regions import choice
-from dovetail.errors import ArtifactError
+from dovetail.dialects.regions import driver_of
+from dovetail.dialects.target import device_of
+from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable
@@ -93,7 +94,8 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launc
         codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
         _check_digests(codes, {*planned.values(), *(each["file"] for each in made.values())})
         module = parse_module(files[MODULE].decode(), make_context())
-        drivers = {name: choice(region, DRIVER, valid=IREE_DRIVERS) for name, region in Module(module).regions.items()}
+        known = target_for_device(device_of(module)).drivers
+        drivers = {name: driver_of(region, known) for name, region in Module(module).regions.items()}
         stated = {name: _plan_file(code_of(plan)) for name, plan in plans(module).items()}
     differing = {name for name, _ in stated.items() ^ planned.items()}
     differing |= made.keys() ^ (drivers.keys() - stated.keys())
@@ -119,7 +121,7 @@ def _refusing(path: Path) -> Iterator[None]:
     """Around what reads the files of an artifact: whatever they hold, there is one error."""
     try:
         yield
-    except (ArchiveError, KeyError, ValueError, RecursionError, ir.MLIRError) as error:
+    except (ArchiveError, OptionError, KeyError, ValueError, RecursionError, ir.MLIRError) as error:
         raise ArtifactError(f"{path}: damaged, or no artifact of dovetail-compile: {error}") from error
 
 
@@ -142,7 +144,7 @@ def _check_code(path: Path, manifest: Mapping[str, Any]) -> None:
     runtime = version(RUNTIME_PACKAGE)
     if manifest["iree"] != runtime:
         raise ArtifactError(f"{path}: was compiled by IREE {manifest['iree']}, but the runtime is of IREE {runtime}")
-    if _object(manifest["target"], "its target")["cpu"] == "host" and manifest["machine"] != _machine():
+    if _object(manifest["target"], "its target").get("cpu") == "host" and manifest["machine"] != _machine():
         raise ArtifactError(f"{path}: was compiled for another CPU than this machine's")
 
 

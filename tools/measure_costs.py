@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.passes.placement.cost_model import CostModel
 from dovetail.runtime.launch import Executable, prepare
 
@@ -84,7 +84,7 @@ def _region_call(count: int, numel: int) -> Callable[[], object]:
 
 def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Executable:
     text = "\n".join([f"func.func @main({', '.join([*inputs, *outputs])}) {{", *ops, "return", "}"])
-    outcome = compile_regions({"measured": text}, Target(), timeout=600)["measured"]
+    outcome = compile_regions({"measured": text}, CpuTarget(), timeout=600)["measured"]
     if not isinstance(outcome, CompiledRegion):
         raise RuntimeError(f"a region to measure did not compile: {outcome}")
     return Executable(outcome, driver="local-sync", name="measured")

@@ -116,7 +116,7 @@ class Refused:
         overloads: the overloads of which; () of all.
         decided_by: whose element types.
         of_constants: only of values that are computed from constants, which IREE folds while it compiles.
-        target: IREE's target backend for which it was measured.
+        devices: the types of device on which. What was found on one is taken to hold on the others until measured.
     """
 
     reason: str
@@ -124,7 +124,7 @@ class Refused:
     overloads: tuple[str, ...] = ()
     decided_by: DecidedBy = DecidedBy.ANY
     of_constants: bool = False
-    target: str = "llvm-cpu"
+    devices: tuple[str, ...] = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dovetail.passes.base import fail
 
 
 def check_devices(module: Module, target: str, pass_name: str) -> None:
-    """Raises PassError for memory on a device whose tensors no program for the device type `target` can use.
+    """Raises PassError for memory on a device whose tensors no program for `target` can use.
 
     Views and what is read lie where their operand does; of `target` itself nothing is said, so that there is one text.
     """
-    reached = REACHED_BY[target]
+    reached = REACHED_BY[target.partition(":")[0]]
     for op, device in _stated(module):
         if device not in reached:
             expected = " or ".join(f'"{each}"' for each in reached) or "none"

@@ -111,9 +111,13 @@ def _check_tangent(backward: func.FuncOp, index: int, owned: int, pass_name: str
         raise fail(backward, pass_name, f"{expected}, got {tied or 'none'}")
 
 
-def check_driver(region: func.FuncOp, pass_name: str) -> None:
-    """Raises PassError for a region without a driver of IREE's, which runs it where it has no launch plan."""
+def check_driver(region: func.FuncOp, device: str, pass_name: str) -> None:
+    """Raises PassError for a region of a CPU without a driver of IREE's, which runs it where it has no launch plan."""
     stated = attribute(region, DRIVER)
+    if device != "cpu" and stated is None:
+        return
+    if device != "cpu":
+        raise fail(region, pass_name, f"expects no '{DRIVER}' on a GPU, got {stated}")
     if not isinstance(stated, ir.StringAttr) or stated.value not in IREE_DRIVERS:
         expected = f"expects '{DRIVER}' to be one of {', '.join(IREE_DRIVERS)}"
         raise fail(region, pass_name, f"{expected}, got {stated or 'none'}")

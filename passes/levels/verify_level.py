@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.reading import Module, Role, role
-from dovetail.dialects.target import DEFAULT, device_of
+from dovetail.dialects.target import DEFAULT, device_of, device_type
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.in_place.verify_in_place import broken_proofs
@@ -71,7 +71,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
                 case Role.REGION:
                     check_region_ops(found.bodies[name], self.name)
                     if allowed is _LOWERED:
-                        check_driver(function_op, self.name)
+                        check_driver(function_op, device_type(module), self.name)
                 case Role.SUBGRAPH:
                     self._check_host(name, found.bodies[name], _IN_SUBGRAPHS.get(self.level, ""))
                 case stated if stated in allowed:

@@ -12,11 +12,12 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import is_view
 from dovetail.dialects.reading import Module, Role, body, operand_ops, producer, users
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, CostModel, ForTarget
+from dovetail.passes.placement.cost_model import MOST_BINDINGS, CostModel, costs_of
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.rewriting.constants import constant, integer_list
 
@@ -27,7 +28,7 @@ _HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
 
 
 @dataclass(frozen=True)
-class BatchLibraryCallsPass(ForTarget, Pass, name="batch-library-calls", runs_at="split"):
+class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     """Joins element-by-element fallbacks that differ in nothing but their tensor, where the calls saved cost more.
 
     An optimizer has such ops for each of its hundreds of parameters: bias corrections, powers of a step count. Only
@@ -39,18 +40,19 @@ class BatchLibraryCallsPass(ForTarget, Pass, name="batch-library-calls", runs_at
     """
 
     def run(self, module: ir.Module) -> None:
+        device, costs = device_type(module), costs_of(module)
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
-            for group in _groups(function_op, self.target):
-                if _pays(group, COSTS[self.target]):
+            for group in _groups(function_op, device):
+                if _pays(group, costs):
                     _join(function_op, _in_order(function_op, group))
 
 
-def _groups(function_op: func.FuncOp, target: str) -> list[list[ir.Operation]]:
+def _groups(function_op: func.FuncOp, device: str) -> list[list[ir.Operation]]:
     """Candidates with equal names, types and constants, none of which depends on another."""
     groups: dict[Hashable, list[ir.Operation]] = {}
     depths: dict[ir.Operation, int] = {}
     for op in body(function_op):
-        key = _key(op, target)
+        key = _key(op, device)
         depth = max((depths[producer] for producer in operand_ops(op)), default=0) + (key is not None)
         depths[op] = depth
         if key is not None:
@@ -65,7 +67,7 @@ def _in_parts(group: list[ir.Operation]) -> list[list[ir.Operation]]:
     return [group[start:end] for start, end in pairwise(bounds)]
 
 
-def _key(op: ir.Operation, target: str) -> Hashable | None:
+def _key(op: ir.Operation, device: str) -> Hashable | None:
     """What candidates of one group have in common; None for what is none."""
     if PLACEMENT not in op.attributes or ir.StringAttr(op.attributes[PLACEMENT]).value != "fallback":
         return None
@@ -77,7 +79,7 @@ def _key(op: ir.Operation, target: str) -> Hashable | None:
     if len(constants) != len(others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
-    if made is None or made.shape != info.shape or not _can_be_put_together(info, target) or _is_handed_out(op):
+    if made is None or made.shape != info.shape or not _can_be_put_together(info, device) or _is_handed_out(op):
         return None
     numbers = tuple(each.get_asm(assume_verified=True).partition("=")[2] for each in constants)
     return aten_name(op), tensors[0].type, op.results[0].type, numbers
@@ -87,8 +89,8 @@ def _is_by_element(op: ir.Operation) -> bool:
     return row(op).kind is Kind.POINTWISE and not row(op).is_by_place
 
 
-def _can_be_put_together(info: TensorInfo, target: str) -> bool:
-    return info.numel > 0 and not refusal("aten.cat.default", [info, info], target)
+def _can_be_put_together(info: TensorInfo, device: str) -> bool:
+    return info.numel > 0 and not refusal("aten.cat.default", [info, info], device)
 
 
 def _is_handed_out(op: ir.Operation) -> bool:

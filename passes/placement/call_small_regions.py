@@ -25,7 +25,7 @@ from dovetail.dialects.reading import (
 )
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, CostModel, ForTarget
+from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
 
 _MARGIN = 2
@@ -33,11 +33,11 @@ _MARGIN = 2
 
 
 @dataclass(frozen=True)
-class CallSmallRegionsPass(ForTarget, Pass, name="call-small-regions", runs_at="program"):
+class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
     """Replaces a region beside a library call by library calls of its ops, where these cost half of it or less.
 
-    Both costs are `target`'s, from `passes/placement/cost_model.py`, and stand in the reason. A region that touches no
-    library call stays: it sees the same memory in every call, which makes its launch cheaper than the model says. So
+    Both costs are the target's, from `passes/placement/cost_model.py`; they stand in the reason. A region that touches
+    no library call stays: it sees the same memory in every call, which makes its launch cheaper than the model says. So
     does one that computes an argument's new value, which only a region can put in place.
 
     Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0)`
@@ -45,7 +45,7 @@ class CallSmallRegionsPass(ForTarget, Pass, name="call-small-regions", runs_at="
     """
 
     def run(self, module: ir.Module) -> None:
-        found, costs = Module(module), COSTS[self.target]
+        found, costs = Module(module), costs_of(module)
         written = set(_written(found))
         for host in found.of(Role.FORWARD, Role.BACKWARD).values():
             for op in of_class(body(host), func.CallOp):

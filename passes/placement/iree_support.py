@@ -19,36 +19,36 @@ _NARROW = ("int8", "uint8", "int16")
 Tensors = Sequence[TensorInfo | None]
 
 
-def refusal(name: str, tensors: Tensors, target: str) -> str:
-    """Why IREE can't compile the ATen overload `name` for `target` on tensors like these; "" if it can.
+def refusal(name: str, tensors: Tensors, device: str) -> str:
+    """Why IREE can't compile the ATen overload `name` for a `device` on tensors like these; "" if it can.
 
     `tensors` are its operands and results, None for what is no tensor.
     """
-    return _refusal(row_of_name(name), name, tensors, target)
+    return _refusal(row_of_name(name), name, tensors, device)
 
 
-def refusal_of(op: ir.Operation, target: str) -> str:
-    """Why IREE can't compile `op` for `target`; "" if it can."""
+def refusal_of(op: ir.Operation, device: str) -> str:
+    """Why IREE can't compile `op` for a type of `device`; "" if it can."""
     facts, name = row(op), aten_name(op) or op.name
     if any(is_value_type(value.type) and not is_tensor(value.type) for value in (*op.operands, *op.results)):
         return "a size is known only when it runs"
     tensors = [tensor_info(value.type) for value in (*op.operands, *op.results)]
-    reason = _refusal(facts, name, tensors, target)
+    reason = _refusal(facts, name, tensors, device)
     if reason:
         return reason
     for refused in facts.refused:
-        if refused.of_constants and _holds(refused, name, tensors, target) and _is_known(op.operands[0]):
+        if refused.of_constants and _holds(refused, name, tensors, device) and _is_known(op.operands[0]):
             return refused.reason
     return ""
 
 
-def _refusal(op: Op, name: str, tensors: Tensors, target: str) -> str:
+def _refusal(op: Op, name: str, tensors: Tensors, device: str) -> str:
     dtypes = _dtypes(tensors)
     unknown = sorted(dtypes.difference(FLOATS, INTEGERS))
     if unknown:
         return f"element type {unknown[0]} can't be imported"
     for refused in op.refused:
-        if not refused.of_constants and _holds(refused, name, tensors, target):
+        if not refused.of_constants and _holds(refused, name, tensors, device):
             return refused.reason
     value = tensors[0] if tensors else None
     if op.kind is Kind.REDUCTION and value is not None and value.shape == ():
@@ -60,8 +60,8 @@ def _refusal(op: Op, name: str, tensors: Tensors, target: str) -> str:
     return "saturates where the machine's packing does" if _narrows(value, tensors[-1]) else ""
 
 
-def _holds(refused: Refused, name: str, tensors: Tensors, target: str) -> bool:
-    if refused.target != target or (refused.overloads and name.rpartition(".")[2] not in refused.overloads):
+def _holds(refused: Refused, name: str, tensors: Tensors, device: str) -> bool:
+    if device not in refused.devices or (refused.overloads and name.rpartition(".")[2] not in refused.overloads):
         return False
     deciding = {DecidedBy.ANY: tensors, DecidedBy.FIRST: tensors[:1], DecidedBy.RESULT: tensors[-1:]}
     return not _dtypes(deciding[refused.decided_by]).isdisjoint(refused.dtypes)

@@ -9,12 +9,13 @@ from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, made_by
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import MOST_BINDINGS, ForTarget
+from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.rewriting.constants import integer
 
@@ -22,20 +23,21 @@ _NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 
 
 @dataclass(frozen=True)
-class PlaceOpsPass(ForTarget, Pass, name="place-ops", runs_at="split"):
+class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
     """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code, or a tensor has no
     elements, so that there is nothing to compile. `view`: no work at all. `fallback`: ATen runs it because nothing else
-    can on `target`; `dovetail.placement_reason` says why.
+    can on the module's target; `dovetail.placement_reason` says why.
     """
 
     def run(self, module: ir.Module) -> None:
+        device = device_type(module)
         for function_op in Module(module).of(*COMPUTING).values():
             for op in body(function_op):
                 if not _is_placed(op):
                     continue
-                placement, reason = _place(op, self.target)
+                placement, reason = _place(op, device)
                 op.attributes[PLACEMENT] = ir.StringAttr.get(placement, module.context)
                 if reason:
                     op.attributes[PLACEMENT_REASON] = ir.StringAttr.get(reason, module.context)
@@ -47,12 +49,12 @@ def _is_placed(op: ir.Operation) -> bool:
     return op.name.startswith("torch.") and kind(op) is not Kind.CONSTANT and not is_extern(op)
 
 
-def _place(op: ir.Operation, target: str) -> tuple[str, str]:
+def _place(op: ir.Operation, device: str) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", _NO_ELEMENTS
         # A region's result is in memory of its own, whatever value it is.
-        reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], target)
+        reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], device)
         return ("fallback", reason) if reason else ("region", "")
     facts, name = row(op), aten_name(op)
     if facts.kind is Kind.VIEW:
@@ -73,7 +75,7 @@ def _place(op: ir.Operation, target: str) -> tuple[str, str]:
             )
         if _joins_rows(op):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
-    reason = refusal_of(op, target)
+    reason = refusal_of(op, device)
     return ("fallback", reason) if reason else ("region", "")
 
 

@@ -8,12 +8,13 @@ from dovetail.backends.target import choose_driver
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import region_bytes
+from dovetail.dialects.target import device_type
 from dovetail.passes.base import Pass
 
 
 @dataclass(frozen=True)
 class ChooseDriversPass(Pass, name="choose-drivers", runs_at="regions"):
-    """Says of each region that does not yet which driver of IREE's runs it: its size decides.
+    """Says of each region that does not yet which driver of IREE's runs it on a CPU: its size decides.
 
     Waking a pool of threads ("local-task") pays from some bytes a call; below, the calling thread does it all.
 
@@ -22,6 +23,8 @@ class ChooseDriversPass(Pass, name="choose-drivers", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> None:
+        if device_type(module) != "cpu":
+            return  # what has no plan there is no region
         moved = region_bytes(module)
         for name, region in Module(module).regions.items():
             if DRIVER not in region.attributes:

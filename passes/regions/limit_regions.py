@@ -10,7 +10,7 @@ from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS, ForTarget
+from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
 
@@ -19,10 +19,10 @@ _OVERLAP = 1.25
 
 
 @dataclass(frozen=True)
-class LimitRegionsPass(ForTarget, Pass, name="limit-regions", runs_at="regions"):
+class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     """Splits lowered regions until they compile in reasonable time.
 
-    The limits are `target`'s, in `passes/placement/cost_model.py`.
+    The limits are the target's, in `passes/placement/cost_model.py`.
 
     IREE computes what a reduction reads once more for what uses both, so its compile time doubles with each reduction
     of what an earlier one gave. Such a chain is cut. What makes very many results is halved, if the halves have little
@@ -33,7 +33,7 @@ class LimitRegionsPass(ForTarget, Pass, name="limit-regions", runs_at="regions")
     """
 
     def run(self, module: ir.Module) -> None:
-        costs = COSTS[self.target]
+        costs = costs_of(module)
         pending = list(Module(module).regions.items())
         while pending:
             name, region = pending.pop()

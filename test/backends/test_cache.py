@@ -6,7 +6,7 @@ import os
 import pytest
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 
 COMPILED = bytes(range(256)) * 8
 
@@ -69,7 +69,7 @@ def test_the_environment_variable_moves_the_cache(tmp_path, monkeypatch):
 
 def test_key_depends_on_text_and_target():
     """Two regions, or one region for two targets, would share an entry."""
-    keys = {region_key("a", Target()), region_key("b", Target()), region_key("a", Target(data_tiling=True))}
+    keys = {region_key("a", CpuTarget()), region_key("b", CpuTarget()), region_key("a", CpuTarget(data_tiling=True))}
     assert len(keys) == 3
 
 

@@ -8,7 +8,7 @@ import torch
 
 from dovetail.backends.compiler_runs import compiler_executable
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.passes.in_place.plan import MAX_INPUTS
 from dovetail.runtime.launch import Executable
 
@@ -50,7 +50,7 @@ def test_in_place_is_bit_for_bit_the_same(driver):
         for shape, element in cases
         for in_place in (True, False)
     }
-    compiled = compile_regions(sources, Target(), timeout=120)
+    compiled = compile_regions(sources, CpuTarget(), timeout=120)
     for shape, element in cases:
         codes = [compiled[f"{shape}:{element}:{in_place}"] for in_place in (True, False)]
         assert all(isinstance(code, CompiledRegion) for code in codes), codes
@@ -67,7 +67,7 @@ def test_in_place_is_bit_for_bit_the_same(driver):
 @pytest.mark.parametrize("updated", [1, 5])
 def test_each_update_is_one_dispatch(updated):
     """With two, the second one reads what the first one overwrote; tried with as many tensors as are allowed."""
-    command = [str(compiler_executable()), "-", *Target().compile_flags(), "--compile-to=flow"]
+    command = [str(compiler_executable()), "-", *CpuTarget().compile_flags(), "--compile-to=flow"]
     source = region("1003", "f32", MAX_INPUTS - 1, updated)
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     main = text[text.index("util.func public @main$async") :]

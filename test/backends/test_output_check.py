@@ -4,7 +4,7 @@ import pytest
 
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.output_check import wrong_output
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 
 REGION = """
 func.func @copies(%a: !torch.vtensor<[4],f32>, %out: !torch.tensor<[4],f32>) {
@@ -16,7 +16,7 @@ func.func @copies(%a: !torch.vtensor<[4],f32>, %out: !torch.tensor<[4],f32>) {
 
 @pytest.fixture(scope="module")
 def compiled() -> bytes:
-    run = CompilerRuns().run(Target().compile_flags(), REGION, 60)
+    run = CompilerRuns().run(CpuTarget().compile_flags(), REGION, 60)
     assert run.failure is None, run.diagnostics
     return run.output
 

@@ -6,7 +6,7 @@ import platform
 import pytest
 
 from dovetail.backends import target as target_module
-from dovetail.backends.target import LOCAL_TASK_BYTES, VARIANTS, Target, choose_driver, target_for_device
+from dovetail.backends.target import LOCAL_TASK_BYTES, VARIANTS, CpuTarget, choose_driver, target_for_device
 from dovetail.errors import OptionError
 from dovetail.tools.sweep.cpu import describe, target_for_cpu
 
@@ -15,35 +15,37 @@ def test_every_field_decides_the_fingerprint():
     """A field left out of the fingerprint would load code from the cache that was compiled for something else."""
     changed = {"name": "vmvx", "cpu": "generic", "data_tiling": True, "opt_level": "O1"}
     changed |= {"distribution": False, "aggressive_fusion": True}
-    assert set(changed) == {field.name for field in dataclasses.fields(Target)}
-    fingerprints = {Target().fingerprint(), *(Target(**{k: v}).fingerprint() for k, v in changed.items())}
+    assert set(changed) == {field.name for field in dataclasses.fields(CpuTarget)}
+    fingerprints = {CpuTarget().fingerprint(), *(CpuTarget(**{k: v}).fingerprint() for k, v in changed.items())}
     assert len(fingerprints) == 1 + len(changed)
 
 
 def test_every_variant_is_a_target_of_its_own():
     """Two variants with equal flags would be measured, and remembered, as two."""
-    assert len({Target().variant(name).fingerprint() for name in VARIANTS}) == len(VARIANTS)
-    assert Target().variant("default") == Target()
+    assert len({CpuTarget().variant(name).fingerprint() for name in VARIANTS}) == len(VARIANTS)
+    assert CpuTarget().variant("default") == CpuTarget()
 
 
 def test_host_features_decide_the_fingerprint(monkeypatch):
     """A cache folder shared by two machines would hand one of them instructions that it does not have."""
-    here = Target.fingerprint.__wrapped__(Target())
-    generic = Target.fingerprint.__wrapped__(Target(cpu="generic"))
+    here = CpuTarget.fingerprint.__wrapped__(CpuTarget())
+    generic = CpuTarget.fingerprint.__wrapped__(CpuTarget(cpu="generic"))
     monkeypatch.setattr(target_module, "host_cpu", lambda: "another machine")
-    assert Target.fingerprint.__wrapped__(Target()) != here
-    assert Target.fingerprint.__wrapped__(Target(cpu="generic")) == generic
+    assert CpuTarget.fingerprint.__wrapped__(CpuTarget()) != here
+    assert CpuTarget.fingerprint.__wrapped__(CpuTarget(cpu="generic")) == generic
 
 
 def test_float64_is_not_demoted():
     """IREE's own default computes float64 regions in float32, silently."""
-    assert "--iree-input-demote-f64-to-f32=false" in Target().compile_flags()
+    assert "--iree-input-demote-f64-to-f32=false" in CpuTarget().compile_flags()
 
 
 def test_unsupported_device_is_named_with_the_valid_ones():
     """A KeyError would say neither what was asked for nor what exists."""
-    assert target_for_device("cpu") == Target()
-    with pytest.raises(OptionError, match=r"^unsupported device 'tpu'; expected one of: cpu$"):
+    assert target_for_device("cpu") == CpuTarget()
+    with pytest.raises(
+        OptionError, match=r"^unsupported device 'tpu'; expected one of: cpu, cuda:sm_80, .*, cuda:sm_90$"
+    ):
         target_for_device("tpu")
 
 
@@ -64,3 +66,19 @@ def test_width_of_vectors_is_the_cpus(cpu):
     has_wide = "avx2" in describe(cpu).features.split()
     (flag,) = [flag for flag in target_for_cpu(cpu).compile_flags() if "vector-width" in flag]
     assert flag.endswith("=256" if has_wide else "=64")
+
+
+def test_every_gpu_is_a_target_of_its_own():
+    """Code for one generation would be loaded on another, or be looked for on CPUs."""
+    names = ["cpu", "cuda:sm_80", "cuda:sm_89", "cuda:sm_90"]
+    assert len({target_for_device(name).fingerprint() for name in names}) == len(names)
+    with pytest.raises(OptionError, match=r"^unsupported device 'cuda:sm_70'; expected one of: cpu, cuda:sm_80"):
+        target_for_device("cuda:sm_70")
+
+
+def test_a_gpu_stands_in_the_text():
+    """A text that does not say what it is for is compiled for the CPU that the compiler runs on."""
+    text = target_for_device("cuda:sm_90").prepared("module {\n}\n")
+    assert 'arch = "sm_90"' in text
+    with pytest.raises(ValueError, match="expected a module without attributes"):
+        target_for_device("cuda:sm_90").prepared("func.func @main() {\n}\n")

@@ -12,7 +12,7 @@ from failing import X, call, program
 
 from dovetail.backends import compiler_runs
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning, StartError
 from dovetail.torch_backend import dovetail as backend
 
@@ -80,7 +80,7 @@ def test_it_fails(script: str, reason: str, use_compiler: Callable, cache: Path)
 
 def test_it_returns_another_region(use_compiler: Callable, tmp_path: Path, cache: Path):
     """Would catch the numbers of another region: this one has the right types and compiles."""
-    other = compile_regions({"other": OTHER}, Target(), timeout=60)["other"]
+    other = compile_regions({"other": OTHER}, CpuTarget(), timeout=60)["other"]
     assert isinstance(other, CompiledRegion)
     (tmp_path / "other").write_bytes(other.module)
     use_compiler(f"cat > /dev/null; cat {tmp_path / 'other'}")
@@ -99,7 +99,7 @@ def test_it_takes_too_long(script: str, use_compiler: Callable):
     """Would catch a call that waits for the compiler, or for what holds its pipes open, past the time limit."""
     use_compiler(script)
     started = time.monotonic()
-    outcome = compile_regions({"region": OTHER}, Target(), timeout=0.3)["region"]
+    outcome = compile_regions({"region": OTHER}, CpuTarget(), timeout=0.3)["region"]
     assert not isinstance(outcome, CompiledRegion)
     assert outcome.reason == "time-out after 0.3 s"
     assert time.monotonic() - started < 10
@@ -121,6 +121,6 @@ def test_ctrl_c_ends_it(use_compiler: Callable):
     interrupt.start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        compile_regions({"a": "1", "b": "2"}, Target(), timeout=60, jobs=2)
+        compile_regions({"a": "1", "b": "2"}, CpuTarget(), timeout=60, jobs=2)
     interrupt.join()
     assert time.monotonic() - started < 10

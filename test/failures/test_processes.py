@@ -13,7 +13,7 @@ from failing import call, fork, has_ended, wait
 
 from dovetail.backends import compiler_runs
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning
 
 
@@ -44,14 +44,14 @@ def test_some_processes_can_be_started(use_compiler: Callable, monkeypatch: pyte
     monkeypatch.setattr(compiler_runs.subprocess, "Popen", second_fails)
     before = time.monotonic()
     with pytest.raises(compiler_runs.StartError):
-        compile_regions({"a": "1", "b": "2"}, Target(), timeout=60, jobs=2)
+        compile_regions({"a": "1", "b": "2"}, CpuTarget(), timeout=60, jobs=2)
     assert time.monotonic() - before < 10
 
 
 def test_a_killed_process_takes_its_compiler_along(use_compiler: Callable, tmp_path: Path):
     """Would catch compilers that fill the machine after a job was killed; then the cache must serve the next one."""
     use_compiler(f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; exec sleep 60")
-    pid = fork(lambda: compile_regions({"a": "text"}, Target(), timeout=60) and None)
+    pid = fork(lambda: compile_regions({"a": "text"}, CpuTarget(), timeout=60) and None)
     while not (tmp_path / "pid").exists():
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
@@ -87,7 +87,7 @@ def test_limits_of_the_user_stay(use_compiler: Callable):
 
     def limited():
         resource.setrlimit(resource.RLIMIT_CPU, (500, 500))
-        outcome = compile_regions({"a": "text"}, Target(), timeout=10_000)["a"]
+        outcome = compile_regions({"a": "text"}, CpuTarget(), timeout=10_000)["a"]
         assert not isinstance(outcome, CompiledRegion)
         assert outcome.diagnostics == "500\n"
 

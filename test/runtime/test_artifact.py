@@ -19,7 +19,7 @@ import torch
 from modules import TRAINED
 
 import dovetail
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.build import build
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ArtifactError
@@ -54,7 +54,7 @@ def _saved(folder: Path) -> Path:
     executables = build(module, Options(), runner)
     assert executables
     path = folder / "trained.dovetail"
-    save_artifact(path, module, executables, Target())
+    save_artifact(path, module, executables, CpuTarget())
     return path
 
 
@@ -105,7 +105,7 @@ def test_same_program_is_the_same_artifact(saved: Path, tmp_path: Path):
     """Would catch a date or an order in the file, by which nobody could compare two."""
     module, executables = load_artifact(saved)
     for name in ("one", "other"):
-        save_artifact(tmp_path / name, module, executables, Target())
+        save_artifact(tmp_path / name, module, executables, CpuTarget())
         with zipfile.ZipFile(tmp_path / name) as opened:
             assert {each.date_time[0] for each in opened.infolist()} == {1980}
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import ALIGNMENT, Target
+from dovetail.backends.target import ALIGNMENT, CpuTarget
 from dovetail.runtime import launch
 from dovetail.runtime.launch import Executable, prepare
 
@@ -51,7 +51,7 @@ module @region {{
 
 def build(sources: dict[str, str]) -> dict[str, CompiledRegion]:
     compiled = {}
-    for name, outcome in compile_regions(sources, Target(), timeout=120).items():
+    for name, outcome in compile_regions(sources, CpuTarget(), timeout=120).items():
         assert isinstance(outcome, CompiledRegion), outcome
         compiled[name] = outcome
     return compiled

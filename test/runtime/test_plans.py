@@ -11,7 +11,7 @@ from torch_mlir import ir
 import dovetail
 from dovetail.backends.iree import CompiledRegion, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
@@ -61,7 +61,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def compiled() -> LaunchPlan:
-    outcome = compile_regions({"main": REGION_TEXT}, Target(), timeout=120, plans=True)["main"]
+    outcome = compile_regions({"main": REGION_TEXT}, CpuTarget(), timeout=120, plans=True)["main"]
     assert isinstance(outcome, LaunchPlan), outcome
     return outcome
 
@@ -119,7 +119,7 @@ def test_what_a_plan_says(planned: ir.Module):
 
 def test_same_bits_as_through_the_runtime(plan, two_threads):
     """Would catch a binding, an order or a workgroup that is another one: the code is the same, so are the results."""
-    compiled = compile_regions({"main": REGION_TEXT}, Target(), timeout=120)["main"]
+    compiled = compile_regions({"main": REGION_TEXT}, CpuTarget(), timeout=120)["main"]
     assert isinstance(compiled, CompiledRegion)
     ours, theirs = tensors(), tensors()
     theirs[:2] = ours[:2]

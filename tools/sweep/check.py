@@ -11,7 +11,7 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.backends.iree import CompileFailure
-from dovetail.backends.target import Target, target_for_device
+from dovetail.backends.target import CpuTarget, Target
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern, reason
 from dovetail.dialects.context import make_context
@@ -126,7 +126,7 @@ def runs_in_eager(case: Case) -> bool:
 
 def check(cases: list[Case], decompose: bool, target: Target | None = None) -> list[Outcome]:
     """The outcome of each case; one compilation unless something does not compile, then smaller ones."""
-    target = target_for_device("cpu") if target is None else target
+    target = CpuTarget() if target is None else target
     module, places, counts, flat = _module(cases, decompose)
     with module.context, ir.Location.unknown():
         PlaceOpsPass().run(module)

@@ -2,10 +2,10 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dovetail.backends.compiler_runs import CompilerRuns
-from dovetail.backends.target import Target, target_for_device
+from dovetail.backends.target import CpuTarget
 from dovetail.errors import DovetailError
 from dovetail.tools.machine import processor
 
@@ -43,9 +43,9 @@ class Cpu:
         return f"{self.machine} ({self.name})" if self.asked == "host" else f"{self.machine} as {self.name}"
 
 
-def target_for_cpu(asked: str) -> Target:
+def target_for_cpu(asked: str) -> CpuTarget:
     """The default target, for the CPU that LLVM calls `asked`; "host" is this machine's."""
-    return replace(target_for_device("cpu"), cpu=asked)
+    return CpuTarget(cpu=asked)
 
 
 def describe(asked: str) -> Cpu:

@@ -4,7 +4,7 @@ import pytest
 
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.target import Target
+from dovetail.backends.target import CpuTarget
 
 LONG = 10_000
 """Bytes: a loop of vectors takes 2,700, what IREE unrolled took 43,000 to 206,000."""
@@ -30,6 +30,6 @@ module @region {{
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
 def test_code_is_short(dtype: str):
     """Each of 8192 numbers was loaded by an instruction of its own: 20 seconds to compile, slow to run."""
-    [outcome] = compile_regions({"sum": TEXT.format(dtype=dtype)}, Target(), timeout=60, plans=True).values()
+    [outcome] = compile_regions({"sum": TEXT.format(dtype=dtype)}, CpuTarget(), timeout=60, plans=True).values()
     assert isinstance(outcome, LaunchPlan)
     assert len(outcome.code) < LONG

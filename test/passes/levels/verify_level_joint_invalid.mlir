@@ -97,8 +97,8 @@ module attributes {dovetail.level = "joint"} {
 
 // -----
 
-// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu", got "cuda:sm_90"}}
-module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
+// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu" or "cuda:sm_80" or "cuda:sm_89" or "cuda:sm_90", got "cuda:sm_12"}}
+module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_12"} {
   func.func @joint() attributes {dovetail.role = "joint"} {
     return
   }
@@ -106,7 +106,7 @@ module attributes {dovetail.level = "joint", dovetail.target = "cuda:sm_90"} {
 
 // -----
 
-// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu", got 1 : i64}}
+// expected-error @below {{'builtin.module' op expects 'dovetail.target' to be "cpu" or "cuda:sm_80" or "cuda:sm_89" or "cuda:sm_90", got 1 : i64}}
 module attributes {dovetail.level = "joint", dovetail.target = 1} {
   func.func @joint() attributes {dovetail.role = "joint"} {
     return

@@ -77,7 +77,7 @@ def test_conversions_are_right_on_an_older_cpu():
 )
 def test_refused(name, tensors, reason):
     """Each of these was compiled to wrong numbers, to a crash, or not at all."""
-    assert reason in refusal(name, tensors, "llvm-cpu")
+    assert reason in refusal(name, tensors, "cpu")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_refused(name, tensors, reason):
 )
 def test_not_refused(name, tensors):
     """A rule that matches too much takes frequent ops out of the regions: a comparison's result is always bool."""
-    assert refusal(name, tensors, "llvm-cpu") == ""
+    assert refusal(name, tensors, "cpu") == ""
 
 
 # Enough elements for a region to be worth while, by the cost model.

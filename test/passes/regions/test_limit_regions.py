@@ -7,7 +7,7 @@ from dovetail.dialects.reading import Module, body
 from dovetail.passes.placement.cost_model import COSTS, MOST_BINDINGS
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 
-COUNT = COSTS["llvm-cpu"].results + 2
+COUNT = COSTS["cpu"].results + 2
 
 
 def _limited(ops: list[str], shape: str = "[4]") -> ir.Module:

@@ -138,10 +138,6 @@ def test_nothing_is_an_empty_pipeline():
             "pass 'verify-level': option 'level' expects one of 'joint', 'split', 'program', 'regions', 'launches', "
             "got 'last'",
         ),
-        *(
-            (f"{name}{{target=cuda}}", f"pass '{name}': option 'target' expects one of 'llvm-cpu', got 'cuda'")
-            for name in ("batch-library-calls", "call-small-regions", "limit-regions")
-        ),
         ("partition{algorithm=default", "missing closing bracket in pipeline 'partition{algorithm=default'"),
         ("cse,partition}", "unbalanced '}' at column 14 of pipeline 'cse,partition}'"),
         ("cse(", "missing closing bracket in pipeline 'cse('"),

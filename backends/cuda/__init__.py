@@ -1,0 +1,1 @@
+"""What is special of regions for NVIDIA's GPUs: what they are compiled for, and by what assembler."""

@@ -1,0 +1,82 @@
+"""GPUs that regions are compiled for, as IREE's code generation knows them."""
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, ClassVar
+
+from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A generation of GPUs.
+
+    Attributes:
+        processors: of the chip that is common; how many workgroups run at the same time follows from it.
+        shared_bytes: memory that the threads of one workgroup may share.
+    """
+
+    processors: int
+    shared_bytes: int
+
+
+ARCHITECTURES = {
+    "sm_80": Architecture(processors=108, shared_bytes=166_912),  # A100
+    "sm_89": Architecture(processors=128, shared_bytes=101_376),  # RTX 4090, L40
+    "sm_90": Architecture(processors=132, shared_bytes=232_448),  # H100, H200
+}
+"""By the name that LLVM and PTX have for them. The numbers are NVIDIA's, from the CUDA programming guide."""
+
+
+@dataclass(frozen=True)
+class CudaTarget:
+    """A GPU that a region is compiled for, on any machine. Every field decides code.
+
+    Attributes:
+        architecture: one of `ARCHITECTURES`.
+    """
+
+    architecture: str
+    device = "cuda"
+    drivers = ()
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+
+    def compile_flags(self) -> tuple[str, ...]:
+        """Flags of `iree-compile`; the GPU is not among them, whose table of names ends before sm_90."""
+        return (*COMMON, "--iree-opt-level=O2", "--iree-opt-data-tiling=false")
+
+    def prepared(self, text: str) -> str:
+        """The text of regions, a module of torch's dialect, that says what it is compiled for."""
+        start = "module {"
+        if not text.startswith(start):
+            raise ValueError(f"expected a module without attributes, got {text.partition(chr(10))[0]!r}")
+        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text.removeprefix('module ')}"
+
+    def attribute(self) -> str:
+        """IREE's attribute for one such GPU."""
+        known = ARCHITECTURES[self.architecture]
+        return f"""#hal.device.target<"cuda", [#hal.executable.target<"cuda", "cuda-nvptx-fb", {{
+            iree_codegen.target_info = #iree_gpu.target<
+                arch = "{self.architecture}", features = "+ptx84",
+                wgp = <
+                    compute = fp64|fp32|fp16|int64|int32|int16|int8, storage = b64|b32|b16|b8,
+                    subgroup = shuffle|arithmetic, dot = dp4xi8toi32, mma = [], subgroup_size_choices = [32],
+                    max_load_instruction_bits = 128, simds_per_wgp = 4, max_workgroup_sizes = [1024, 1024, 1024],
+                    max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = {known.shared_bytes},
+                    max_workgroup_counts = [2147483647, 65535, 65535]>,
+                chip = <wgp_count = {known.processors}>>}}>]>"""
+
+    def variant(self, name: str) -> "CudaTarget":
+        """This target, compiled for in the way `name`; there is one, "default"."""
+        if name not in self.variants:
+            raise KeyError(name)
+        return self
+
+    @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
+    def fingerprint(self) -> str:
+        """SHA-256 over all that decides code."""
+        parts = [*self.compile_flags(), self.attribute(), version(COMPILER_PACKAGE)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
