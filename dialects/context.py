@@ -8,6 +8,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
+from dovetail.dialects.nesting import check_nesting
 from dovetail.errors import ModuleError
 
 # Where the bindings find the module of dialect `dovetail`. Not finding it, they would look again for every op that they
@@ -45,8 +46,11 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
 
     Raises:
         ir.MLIRError: with line and column.
-        ModuleError: where what MLIR says of it is no text: it quotes names, which in bytecode may be any bytes.
+        ModuleError: for text that is nested too deep, and where what MLIR says of it is no text: it quotes names, which
+            in bytecode may be any bytes.
     """
+    if isinstance(text, str):
+        check_nesting(text)
     try:
         with context:
             module = ir.Module.parse(text)

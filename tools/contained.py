@@ -1,7 +1,7 @@
 """The commands, each in a child process: what ends the child is one error of the command's, like any other.
 
-MLIR's parser and passes are C++, where text that nobody expected may end in a signal: brackets nested 100,000 deep are
-a stack overflow.
+MLIR's parser and passes are C++, where what nobody expected may end in a signal: 400,000 signs before a number are a
+stack overflow, and so may bytecode be.
 """
 
 import ctypes

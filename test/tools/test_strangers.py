@@ -178,7 +178,7 @@ def _write(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(("tool", "arguments"), [("opt", []), ("run", ["--reference"]), ("compile", ["-o", "out"])])
 def test_signal_is_one_error(tmp_path: Path, tool: str, arguments: list[str]):
     """Catches a command that ends with "Segmentation fault" where MLIR's parser has no stack left."""
-    path = _write(tmp_path, f"module attributes {{a = {'[' * 200_000}{']' * 200_000}}} {{}}")
+    path = _write(tmp_path, f"module attributes {{a = affine_map<(d0) -> ({'-' * 400_000}d0)>}} {{}}")
     done = subprocess.run(
         [sys.executable, "-m", f"dovetail.tools.{tool}", path, *arguments],
         capture_output=True,
@@ -189,6 +189,38 @@ def test_signal_is_one_error(tmp_path: Path, tool: str, arguments: list[str]):
     message = "the input could not be processed, SIGSEGV ended the process that did"
     assert (done.returncode, done.stderr) == (1, f"dovetail-{tool}: {message}\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["module.mlir"]
+
+
+DEEP = 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"module attributes {{a = {'tuple<' * DEEP}i1{'>' * DEEP}}} {{}}",
+        f"module attributes {{a = {'[' * DEEP}{']' * DEEP}}} {{}}",
+        "module {\n" * DEEP + "}\n" * DEEP,
+        f"module {{}} loc({'callsite(' * DEEP}unknown{' at unknown)' * DEEP})",
+    ],
+    ids=["types", "attributes", "regions", "locations"],
+)
+def test_nesting_is_bounded(written, text: str, capsys: pytest.CaptureFixture[str]):
+    """Catches types that MLIR takes a minute to read, and what leaves its parser no stack."""
+    assert opt([written(text)]) == 1
+    assert re.fullmatch(
+        r"dovetail-opt: brackets are nested 2000\d deep, expected at most 500\n", capsys.readouterr().err
+    )
+
+
+def test_nesting_is_of_brackets(written, capsys: pytest.CaptureFixture[str]):
+    """Catches what looks like a bracket counted as one: in strings, in comments, arrows and comparisons."""
+    strings = ", ".join(['"({[<\\""'] * 600)
+    sets = "affine_set<(d0) : (d0 >= 0, d0 - 1 <= 0)>, " * 600
+    text = f"module attributes {{dovetail.a = [{strings}], dovetail.b = [{sets}1]}} {{\n{'// ((((' * 600}\n}}"
+    assert opt([written(text)]) == 0, capsys.readouterr().err
+    below = "func.func private @f() -> i1\n" * 5 + f"module attributes {{a = {'[' * 501}{']' * 501}}} {{}}"
+    assert opt([written(below)]) == 1
+    assert "nested 502 deep" in capsys.readouterr().err
 
 
 def test_one_element_may_have_any_stride(written, capsys: pytest.CaptureFixture[str]):
