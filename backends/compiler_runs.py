@@ -68,13 +68,20 @@ class CompilerRuns:
         Raises:
             StartError: if the compiler can't be started, or `stop` was called.
         """
-        compiler = str(compiler_executable())
+        return self.execute([str(compiler_executable()), "-", *flags], source.encode(), timeout)
+
+    def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
+        """Runs `command`, its executable's path first, on `data` as its input, in at most `timeout` seconds.
+
+        Raises:
+            StartError: if it can't be started, or `stop` was called.
+        """
         # What all cores could spend on it; nobody is left to time out the compiler of a process that was killed.
         seconds = ceil(timeout * (os.cpu_count() or 1)) + 1
         bound = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(seconds)]
-        with self._started([*bound, compiler, "-", *flags]) as process:
+        with self._started([*bound, *command]) as process:
             try:
-                output, stderr = process.communicate(source.encode(), timeout)
+                output, stderr = process.communicate(data, timeout)
             except subprocess.TimeoutExpired:
                 return Run(b"", _ended(process), f"time-out after {timeout:g} s", Cause.TIME_OUT)
             except BaseException:

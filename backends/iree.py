@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ import torch
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.launch_plans import LaunchPlan, read_plans, unreadable_compiler
+from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
@@ -162,7 +162,7 @@ def _compile_batch(
     source = target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
     compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
     if not isinstance(compiled, Run):
-        return {key: compiled[entry] for key, entry in entries.items()}
+        return {key: _outcome(key, source, target, compiled[entry]) for key, entry in entries.items()}
     if len(batch) == 1:
         (key,) = batch
         return {key: _failed(key, source, target, compiled)}
@@ -176,25 +176,32 @@ def _compile_batch(
 
 def _compiled(
     source: str, entries: Sequence[str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
-) -> dict[str, LaunchPlan | CompiledRegion] | Run:
-    """What runs each of `entries`, functions of `source`; or the run that failed."""
+) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
+    """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
     why_not = unreadable_compiler() if plans else ""
     if not plans or why_not:
-        return _modules(runs.run(target.compile_flags(), source, timeout), dict.fromkeys(entries, why_not))
-    host = runs.run((*target.compile_flags(), "--compile-to=hal"), source, timeout)
+        unplanned = dict.fromkeys(entries, why_not)
+        return _modules(lambda: runs.run(target.compile_flags(), source, timeout), target, unplanned)
+    host = lowered(source, target, timeout, runs)
     if host.failure:
         return host
-    text = host.output.decode(errors="replace")
+
+    def go_on() -> Run:
+        return _continued(host.output.decode(errors="replace"), target, timeout, runs)
+
     try:
         found = read_plans(host.output, entries, timeout)
     except OSError as error:
-        unread = dict.fromkeys(entries, f"reading the plan failed: {error}")
-        return _modules(_continued(text, target, timeout, runs), unread, is_kept=False)
-    planned = {entry: plan for entry, plan in found.items() if isinstance(plan, LaunchPlan)}
+        return _modules(go_on, target, dict.fromkeys(entries, f"reading the plan failed: {error}"), is_kept=False)
+    planned = assembled(
+        {name: plan for name, plan in found.items() if isinstance(plan, LaunchPlan)}, target, timeout, runs
+    )
+    if isinstance(planned, Run):
+        return planned
     reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
     if not reasons:
         return {**planned}
-    others = _modules(_continued(text, target, timeout, runs), reasons)
+    others = _modules(go_on, target, reasons)
     return others if isinstance(others, Run) else {**planned, **others}
 
 
@@ -204,13 +211,23 @@ def _continued(text: str, target: Target, timeout: float, runs: CompilerRuns) ->
 
 
 def _modules(
-    run: Run, reasons: Mapping[str, str], is_kept: bool = True
-) -> dict[str, LaunchPlan | CompiledRegion] | Run:
-    """What `run` made for IREE's runtime, by entry, with why it has no plan; the run where it failed."""
+    compile_: Callable[[], Run], target: Target, reasons: Mapping[str, str], is_kept: bool = True
+) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
+    """What `compile_` makes for IREE's runtime, by entry, with why it has no plan; the run where it failed.
+
+    Where IREE's runtime has no driver for `target`, what has no plan has failed.
+    """
+    if not target.drivers:
+        return {entry: Run(b"", reason, f"error: no plan: {reason}", Cause.ERROR) for entry, reason in reasons.items()}
+    run = compile_()
     failure = run.failure or wrong_output(run.output, list(reasons))
     if failure:
         return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
     return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
+
+
+def _outcome(key: str, source: str, target: Target, each: LaunchPlan | CompiledRegion | Run) -> Outcome:
+    return _failed(key, source, target, each) if isinstance(each, Run) else each
 
 
 def _failed(key: str, source: str, target: Target, run: Run) -> CompileFailure:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from dovetail.backends import elementary
+from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.cuda.assembler import Assembled
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
 from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
 from dovetail.errors import OptionError
@@ -41,6 +43,13 @@ class Target(Protocol):
     def prepared(self, text: str) -> str:
         """What the compiler is given for `text`, a module of regions in the torch dialect."""
 
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """Phases of IREE's at which its text is edited, in order, and what the worker is asked to do there."""
+
+    def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
+        """What the device runs of the `code` that IREE made, in at most `timeout` seconds; the run if it failed."""
+
     def fingerprint(self) -> str:
         """SHA-256, in hex, over all that decides code."""
 
@@ -67,6 +76,7 @@ class CpuTarget:
     distribution: bool = True
     aggressive_fusion: bool = False
     device = "cpu"
+    edits = ()
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -100,6 +110,10 @@ class CpuTarget:
         from dovetail.backends.elementary.expand import with_own_functions  # needs MLIR, which what only runs has not
 
         return with_own_functions(text)
+
+    def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled:
+        """`code`, which IREE linked."""
+        return Assembled(code)
 
     @property
     def variants(self) -> Mapping[str, Mapping[str, Any]]:

@@ -48,8 +48,8 @@ def digest(code: bytes) -> str:
 def import_plans(module: ir.Module, found: Mapping[str, tuple[Mapping[str, Any], str]]) -> None:
     """Takes a module from level `regions` to `launches`.
 
-    `found` has, by symbol, the regions that have a plan: a record of `backends/read_plans.py` and the digest of its
-    code. The others run through IREE's runtime.
+    `found` has, by symbol, the regions that have a plan: what `backends/worker/host_program.py` read, and the digest
+    of its code. The others run through IREE's runtime.
     """
     with module.context:
         for name, region in Module(module).regions.items():

@@ -62,6 +62,8 @@ def launchable(
     sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
 ) -> dict[str, Outcome]:
     """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime."""
+    if not target.drivers:
+        return compile_regions(sources, target, timeout=timeout, cache=cache, plans=True)
     outcomes = compile_regions(sources, target, timeout=timeout, cache=cache, plans=not unavailable())
     refused = {
         name: reason

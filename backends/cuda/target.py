@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, ClassVar
 
+from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
 
 
@@ -42,6 +44,7 @@ class CudaTarget:
     architecture: str
     device = "cuda"
     drivers = ()
+    edits = ()
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def compile_flags(self) -> tuple[str, ...]:
@@ -75,8 +78,12 @@ class CudaTarget:
             raise KeyError(name)
         return self
 
+    def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
+        """A cubin of the PTX `code`, or that itself where there is no assembler; the run if it failed."""
+        return assemble(code, self.architecture, timeout, runs)
+
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
     def fingerprint(self) -> str:
         """SHA-256 over all that decides code."""
-        parts = [*self.compile_flags(), self.attribute(), version(COMPILER_PACKAGE)]
+        parts = [*self.compile_flags(), self.attribute(), version(COMPILER_PACKAGE), assembler_version()]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()

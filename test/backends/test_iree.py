@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dovetail.backends import compiler_runs, iree, plan_reader
+from dovetail.backends import compiler_runs, iree, iree_worker
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
@@ -111,12 +111,12 @@ def test_the_cache_saves_the_second_compilation(monkeypatch, tmp_path):
 def test_a_plan_that_could_not_be_read_is_read_the_next_time(monkeypatch, tmp_path):
     """Would catch a region that has no plan for ever, since the machine was busy when it was compiled."""
 
-    def ended(text, entries, timeout):
+    def ended(asked, text, timeout):
         raise OSError("exit status -9, no message")
 
     cache = RegionCache(tmp_path / "regions")
     with monkeypatch.context() as broken:
-        broken.setattr(plan_reader.reader, "read", ended)
+        broken.setattr(iree_worker.worker, "ask", ended)
         first = compile_regions({"a": region("relu")}, CpuTarget(), timeout=60, cache=cache, plans=True)["a"]
     assert isinstance(first, CompiledRegion)
     assert first.why_unplanned == "reading the plan failed: exit status -9, no message"

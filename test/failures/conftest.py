@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dovetail.backends import compiler_runs, iree, plan_reader
+from dovetail.backends import compiler_runs, iree, iree_worker
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def no_leftovers() -> Iterator[None]:
     """Fails where a test leaves a process or a zombie behind."""
     before = {each.pid for each in psutil.Process().children(recursive=True)}
     yield
-    plan_reader.reader.end()  # it waits for the next text, for a while
+    iree_worker.worker.end()  # it waits for the next text, for a while
     left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
     assert not left
 

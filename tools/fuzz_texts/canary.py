@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.backends import bounded
 from dovetail.backends.compiler_runs import compiler_executable
-from dovetail.backends.plan_reader import SCRIPT
+from dovetail.backends.iree_worker import SCRIPT
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
 _STARTS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn", "pickle.find_class", "socket.connect")

@@ -1,4 +1,4 @@
-"""The worker process that reads launch plans: started when first needed, asked again while it lives."""
+"""The worker process that uses IREE's bindings: started when first needed, asked again while it lives."""
 
 import atexit
 import json
@@ -7,16 +7,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
-SCRIPT = Path(__file__).with_name("read_plans.py")
+SCRIPT = Path(__file__).parent / "worker" / "main.py"
 
 
-class PlanReader:
-    """Asks `read_plans.py`, one text after the other: starting it takes longer than reading what a region needs.
+class IreeWorker:
+    """Asks `worker/main.py`, one text after the other: starting it takes longer than most answers.
 
     The worker ends with the process that started it, and by itself when nobody has asked for a while.
     """
@@ -25,28 +25,28 @@ class PlanReader:
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
 
-    def read(self, text: bytes, entries: Sequence[str], timeout: float) -> tuple[dict[str, Any], bytes]:
-        """The worker's answer: its facts, and the bytes of the code.
+    def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
+        """The answer to what is `asked` about `text` (`worker/answers.py`): facts, and bytes.
 
         Raises:
             OSError: if the worker can't be started, or ends before it answers; it ends after `timeout` seconds.
         """
         with self._lock:
             try:
-                return self._asked(text, entries, timeout)
+                return self._answer(asked, text, timeout)
             except _Idle:
-                return self._asked(text, entries, timeout)
+                return self._answer(asked, text, timeout)
 
     def end(self) -> None:
         """Ends the worker; the next text starts another one."""
         with self._lock:
             self._drop()
 
-    def _asked(self, text: bytes, entries: Sequence[str], timeout: float) -> tuple[dict[str, Any], bytes]:
+    def _answer(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         if self._worker is None:
             self._worker = _Worker()
         try:
-            return self._worker.ask(text, entries, timeout)
+            return self._worker.ask(asked, text, timeout)
         except BaseException:  # half of an answer must not be taken for the next one's
             self._drop()
             raise
@@ -67,7 +67,7 @@ class _Worker:
         # A file, since a pipe that nobody reads fills.
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
-            # Isolated from the working directory and this folder, whose names would hide IREE's.
+            # Isolated from the working directory and the script's folder, whose names could hide others.
             command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno())]
             self._process = subprocess.Popen(
                 command,
@@ -77,11 +77,11 @@ class _Worker:
                 start_new_session=True,  # Ctrl-C is for whoever asks
             )
 
-    def ask(self, text: bytes, entries: Sequence[str], timeout: float) -> tuple[dict[str, Any], bytes]:
+    def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         bound = threading.Timer(timeout, self._process.kill)
         bound.start()
         try:
-            self._connection.send_bytes(json.dumps(list(entries)).encode())
+            self._connection.send_bytes(json.dumps(asked).encode())
             self._connection.send_bytes(text)
             return json.loads(self._connection.recv_bytes()), self._connection.recv_bytes()
         except (OSError, EOFError) as error:
@@ -102,12 +102,12 @@ class _Worker:
 
 
 def _start_anew_in_forked_child() -> None:
-    global reader
-    _abandoned.append(reader)  # to destroy it would end the parent's worker
-    reader = PlanReader()
+    global worker
+    _abandoned.append(worker)  # to destroy it would end the parent's worker
+    worker = IreeWorker()
 
 
-reader = PlanReader()
-_abandoned: list[PlanReader] = []
+worker = IreeWorker()
+_abandoned: list[IreeWorker] = []
 os.register_at_fork(after_in_child=_start_anew_in_forked_child)
-atexit.register(lambda: reader.end())
+atexit.register(lambda: worker.end())

@@ -1,24 +1,15 @@
-"""Reads launch plans from the text of `iree-compile --compile-to=hal`, with IREE's own bindings.
-
-A program of its own, run in a worker process, so that nothing that goes wrong in IREE's library ends the user's. It
-imports nothing of ours, which would bring torch along. Its argument is the number of a connection, through which come
-a JSON list of names of functions and then the text; the answer is JSON, which docs/launch-plans.md describes, and then
-the bytes of the code. It ends with whoever holds the other end, or when nobody asks for `IDLE_SECONDS`.
+"""Reads launch plans from the text of `iree-compile --compile-to=hal`, in the form that docs/launch-plans.md describes.
 
 Whatever stands on none of the lists below makes the function one for IREE's runtime: `Unreadable` says why.
 """
 
-import json
 import re
-import sys
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from typing import Any
 
 from iree.compiler import ir
 
-FORMAT = "embedded-elf-x86_64"
-IDLE_SECONDS = 30
+from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
 
 # What a function holds beside its launches: numbers, types, checks of arguments and the order of its command buffers.
 _ASIDE = frozenset(
@@ -49,32 +40,18 @@ class Unreadable(Exception):
     """Why a function has no plan."""
 
 
-def main() -> None:
-    connection = Connection(int(sys.argv[1]))
-    while connection.poll(IDLE_SECONDS):
-        try:
-            names, text = json.loads(connection.recv_bytes()), connection.recv_bytes()
-        except EOFError:
-            return
-        facts, code = _answer(text, names)
-        connection.send_bytes(json.dumps(facts).encode())
-        connection.send_bytes(code)
-
-
-def _answer(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
+def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
+    """The plan of each of `names`, functions of `text`, or why it has none; and then the code that plans need."""
     with ir.Context():
         module = ir.Module.parse(text)
         host = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in _named(module)}
-        codes = {name: code for name, op in host.items() if (code := _code(op)) is not None}
+        codes = {name: made for name, op in host.items() if (made := executable(op)) is not None}
         used: dict[str, bytes] = {}
         found: dict[str, Any] = {}
         for name in names:
             try:
-                found[name] = _Reader(module, host, name).plan()
-                executable = found[name]["executable"]
-                if executable not in codes:
-                    raise Unreadable(f"its code is not one binary of format {FORMAT}")
-                used[executable] = codes[executable]
+                found[name] = _Reader(module, host, codes, name).plan()
+                used[found[name]["executable"]] = codes[found[name]["executable"]].code
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
     return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
@@ -84,23 +61,11 @@ def _named(module: ir.Module) -> Iterator[ir.Operation]:
     return (op.operation for op in module.body.operations if "sym_name" in op.attributes)
 
 
-def _code(op: ir.Operation) -> bytes | None:
-    """The one binary of an executable; None for anything else."""
-    if op.name != "hal.executable":
-        return None
-    inside = [each.operation for each in op.regions[0].blocks[0].operations]
-    if [each.name for each in inside] != ["hal.executable.binary", "hal.executable_end"]:
-        return None
-    if ir.StringAttr(inside[0].attributes["format"]).value != FORMAT:
-        return None
-    return bytes(memoryview(inside[0].attributes["data"]))
-
-
 class _Reader:
     """Reads the plan of one function. Buffers are numbered: its arguments in order, its transients, its constants."""
 
-    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], name: str):
-        self.module, self.host = module, host
+    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], codes: dict[str, Executable], name: str):
+        self.module, self.host, self.codes = module, host, codes
         if f"{name}$async" not in host:
             raise Unreadable("there is no such function")
         function = host[f"{name}$async"]
@@ -209,11 +174,19 @@ class _Reader:
             raise Unreadable("a dispatch has another form than expected")
         (function,), constants, slots, offsets, lengths = parts[2], *parts[6:]
         looked_up = _made_by(function, "hal.executable.lookup.function")
-        executable, _, entry = _path(looked_up.attributes["entry_point"])
-        self.executables.add(executable)
+        place, _, entry = _path(looked_up.attributes["entry_point"])
+        self.executables.add(place)
+        if place not in self.codes:
+            raise Unreadable(f"its code is not one binary of a known format: {', '.join(FORMATS)}")
+        code = self.codes[place]
+        if code.is_for_gpu:
+            entry = name_in_code(entry)
+            if code.parameters.get(entry) != (len(slots), len(constants)):
+                raise Unreadable(f"its code has no function '{entry}' of {len(slots)} bindings")
         return {
             "op": "dispatch",
             "entry": entry,
+            **code.launches.get(entry, {}),
             "workgroups": [_number(part[0]) for part in parts[3:6]],
             "constants": [_number(value) & 0xFFFFFFFF for value in constants],
             "bindings": [self._range(table, *each) for each in zip(slots, offsets, lengths, strict=True)],
@@ -320,7 +293,3 @@ def _symbol(op: ir.Operation, name: str) -> str:
 
 def _path(attribute: ir.Attribute) -> list[str]:
     return list(ir.SymbolRefAttr(attribute).value)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,20 @@
+"""What the worker can be asked, by name, and what it answers: facts, and bytes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dovetail.backends.worker.host_program import read_plans
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+def answer(asked: Mapping[str, Any], text: bytes) -> Answer:
+    """The answer of one of `_TASKS` to what is asked about `text`."""
+    return _TASKS[asked["task"]](asked, text)
+
+
+def _plans(asked: Mapping[str, Any], text: bytes) -> Answer:
+    return read_plans(text, asked["names"])
+
+
+_TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {"plans": _plans}

@@ -1,0 +1,157 @@
+"""Regions compiled for GPUs, on any machine: what a plan says of its launches, and the code that it names."""
+
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from torch_mlir import ir
+
+from dovetail.backends import iree
+from dovetail.backends.cuda import assembler
+from dovetail.backends.cuda.target import ARCHITECTURES
+from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import target_for_device
+from dovetail.dialects.attributes import ROLE, TARGET
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import digest, import_plans
+from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
+
+V, M = "!torch.vtensor<[64,512],f32>", "!torch.tensor<[64,512],f32>"
+ROW, ROW_M = "!torch.vtensor<[512],f32>", "!torch.tensor<[512],f32>"
+STEPS, STEPS_M = "!torch.vtensor<[5],si64>", "!torch.tensor<[5],si64>"
+SOFTMAX = f"""module {{
+  func.func @main(%x: {V}, %soft: {M}, %total: {ROW_M}, %steps: {STEPS_M}) {{
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten._softmax %x, %int1, %false : {V}, !torch.int, !torch.bool -> {V}
+    %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none : {V}, !torch.list<int>, !torch.bool, !torch.none -> {ROW}
+    %2 = torch.aten._softmax %1, %int0, %false : {ROW}, !torch.int, !torch.bool -> {ROW}
+    %3 = torch.vtensor.literal(dense<[3, 1, 4, 1, 5]> : tensor<5xsi64>) : {STEPS}
+    torch.overwrite.tensor.contents %0 overwrites %soft : {V}, {M}
+    torch.overwrite.tensor.contents %2 overwrites %total : {ROW}, {ROW_M}
+    torch.overwrite.tensor.contents %3 overwrites %steps : {STEPS}, {STEPS_M}
+    return
+  }}
+}}
+"""
+EXP = f"""module {{
+  func.func @main(%x: {V}, %o: {M}) {{
+    %0 = torch.aten.exp %x : {V} -> {V}
+    torch.overwrite.tensor.contents %0 overwrites %o : {V}, {M}
+    return
+  }}
+}}
+"""
+
+needs_assembler = pytest.mark.skipif(not assembler.assembler(), reason="needs NVIDIA's assembler, ptxas")
+
+
+@pytest.fixture(autouse=True)
+def no_failures(monkeypatch: pytest.MonkeyPatch):
+    """Failures of one test are not remembered in the next."""
+    monkeypatch.setattr(iree, "_failures", {})
+
+
+@pytest.fixture
+def use_assembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Puts a shell script, or nothing, in the assembler's place."""
+
+    def use(script: str) -> None:
+        path = tmp_path / "ptxas"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(assembler, "assembler", lambda: str(path) if script else "")
+
+    return use
+
+
+def compiled(*texts: str, architecture: str = "sm_90", timeout: float = 60) -> list:
+    target = target_for_device(f"cuda:{architecture}")
+    named = {str(place): text for place, text in enumerate(texts)}
+    return list(compile_regions(named, target, timeout=timeout, plans=True, jobs=1).values())
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_ptx_is_for_the_architecture(architecture: str, use_assembler):
+    """Would catch code for the CPU, or for another generation than the target's, which a driver refuses to load."""
+    use_assembler("")
+    [plan] = compiled(EXP, architecture=architecture)
+    assert isinstance(plan, LaunchPlan), plan
+    assert f".target {architecture}\n".encode() in plan.code
+    assert plan.code.endswith(b"}\n")
+
+
+def test_a_plan_of_several_launches(use_assembler):
+    """Would catch launches without their threads, or under a name that the code does not have."""
+    use_assembler("")
+    [plan] = compiled(SOFTMAX)
+    assert isinstance(plan, LaunchPlan), plan
+    launches = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
+    assert len(launches) >= 2
+    for launch in launches:
+        assert f".visible .entry {launch['entry']}(".encode() in plan.code
+        assert 32 <= launch["workgroup_size"][0] <= 1024
+    assert any(launch["shared_memory"] for launch in launches) or b".shared" not in plan.code
+    module = parse_module(SOFTMAX, make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+        module.operation.attributes[TARGET] = ir.StringAttr.get("cuda:sm_90")
+    import_plans(module, {"main": (plan.steps, digest(plan.code))})
+    module.operation.verify()
+    VerifyLaunchesPass().run(module)
+    assert "workgroup_size = [" in str(module)
+
+
+@needs_assembler
+def test_the_assembler_makes_one_cubin_of_a_batch():
+    """Would catch an assembler that is not asked, or asked once for each region of one code."""
+    first, second = compiled(SOFTMAX, EXP)
+    assert first.code == second.code
+    assert first.code.startswith(b"\x7fELF")
+
+
+def test_a_kernel_that_spills_is_refused(use_assembler):
+    """Would catch a kernel that keeps its row in memory: IREE's own tiles make some that take seconds."""
+    use_assembler(
+        'for each; do last=$each; done; cp "$last" "${last%.ptx}.cubin"\n'
+        'sed -n "s/.*entry \\(.*elementwise[^(]*\\)(.*/ptxas info    : Function properties for \\1/p" "$last" >&2\n'
+        'echo "    24576 bytes stack frame, 9 bytes spill stores, 9 bytes spill loads" >&2'
+    )
+    softmax, exp = compiled(SOFTMAX, EXP)
+    assert isinstance(softmax, LaunchPlan), softmax
+    assert isinstance(exp, CompileFailure)
+    assert exp.reason == "error: a thread of it keeps 24576 bytes in memory, expected at most 512"
+
+
+def test_an_assembler_that_hangs_is_ended(use_assembler):
+    """Would catch a compilation that waits for ever: some kernels take the assembler longer than their users have."""
+    use_assembler("exec sleep 600")
+    [failure] = compiled(EXP, timeout=10)
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason == "time-out after 10 s"
+
+
+def test_an_assembler_that_fails_is_told(use_assembler):
+    """Would catch PTX that is kept though no driver will take it."""
+    use_assembler("echo 'ptxas fatal : error: no such instruction' >&2; exit 1")
+    [failure] = compiled(EXP)
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason == "error: no such instruction"
+
+
+def test_a_region_without_a_plan_has_failed(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a module for IREE's runtime, which has no driver for GPUs here, taken for what runs the region."""
+    monkeypatch.setattr(iree, "read_plans", lambda text, entries, timeout: dict.fromkeys(entries, "it has branches"))
+    [failure] = compiled(EXP)
+    assert isinstance(failure, CompileFailure)
+    assert failure.reason == "error: no plan: it has branches"
+
+
+def test_there_is_an_assembler_where_path_has_one():
+    """Would catch a search that passes over the one that the user installed."""
+    assert shutil.which("ptxas") in (None, assembler.assembler())

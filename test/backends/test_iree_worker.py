@@ -1,0 +1,85 @@
+"""The worker that reads launch plans: asked again while it lives, replaced when it ended."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from dovetail.backends import iree_worker
+from dovetail.backends.iree_worker import IreeWorker
+
+TEXT = b"module {}"
+ASKED = {"task": "plans", "names": ["main"]}
+ANSWER = ({"plans": {"main": {"unreadable": "there is no such function"}}, "codes": {}}, b"")
+
+
+@pytest.fixture
+def worker() -> Iterator[IreeWorker]:
+    made = IreeWorker()
+    yield made
+    made.end()
+
+
+def pid(worker: IreeWorker) -> int:
+    assert worker._worker is not None
+    return worker._worker._process.pid
+
+
+def test_one_worker_answers_again_and_again(worker: IreeWorker):
+    """Would catch a process for each text, which takes longer than the compiler's own last phase."""
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+    first = pid(worker)
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+    assert pid(worker) == first
+
+
+def test_a_worker_that_was_killed_is_told_and_replaced(worker: IreeWorker):
+    """Would catch a worker that stays broken, or waits for ever, after a crash in IREE's library."""
+    worker.ask(ASKED, TEXT, 60)
+    os.kill(pid(worker), signal.SIGKILL)
+    with pytest.raises(OSError, match="exit status -9, no message"):
+        worker.ask(ASKED, TEXT, 60)
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
+def test_text_that_is_none_is_told(worker: IreeWorker):
+    """Would catch a reason that says nothing, or the text of one question taken for the answer to the next."""
+    with pytest.raises(OSError, match="exit status 1, "):
+        worker.ask(ASKED, b"no module", 60)
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
+def test_a_worker_that_ended_for_want_of_work_is_no_failure(worker: IreeWorker):
+    """Would catch a region without a plan because the user thought for half a minute."""
+    worker.ask(ASKED, TEXT, 60)
+    first = pid(worker)
+    worker._worker._connection.send_bytes(b"[]")  # type: ignore[union-attr]
+    worker._worker._connection.close()  # type: ignore[union-attr]  # as where the holder ended: the worker ends with 0
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+    assert pid(worker) != first
+
+
+def test_a_slow_worker_is_ended(worker: IreeWorker):
+    """Would catch a compilation that waits for ever for a worker that hangs."""
+    worker.ask(ASKED, TEXT, 60)
+    os.kill(pid(worker), signal.SIGSTOP)
+    with pytest.raises(OSError, match="exit status -9"):
+        worker.ask(ASKED, TEXT * 1_000_000, 0.2)
+
+
+def test_a_forked_child_has_a_worker_of_its_own():
+    """Would catch two processes that read one another's answers from one connection."""
+    iree_worker.worker.ask(ASKED, TEXT, 60)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:  # the child must not go on as a second pytest
+            is_new = iree_worker.worker._worker is None
+            answered = iree_worker.worker.ask(ASKED, TEXT, 60) == ANSWER
+            iree_worker.worker.end()
+            status = 0 if is_new and answered else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert iree_worker.worker.ask(ASKED, TEXT, 60) == ANSWER
