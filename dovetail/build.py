@@ -26,6 +26,7 @@ from dovetail.tuning import tune
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
+    from dovetail.runtime.cuda.plan import Plan as CudaPlan
     from dovetail.runtime.launch import Executable
 
 log = logging.getLogger("dovetail")
@@ -34,7 +35,7 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Executable | _launch.Plan"]:
+def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Executable | _launch.Plan | CudaPlan"]:
     """Compiles the regions of a module at level `regions`, and takes it to `launches`; it comes to say what runs.
 
     A region that fails is halved until only the ops at fault are library calls (`split-region`, `inline-regions`). The
@@ -46,7 +47,9 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Exe
     """
     target = target_for_device(device_of(module))
     cache = RegionCache() if options.cache else None
-    if options.tune:
+    if options.tune and not target.drivers:
+        current().without_effect[f"tune: regions for {target.device} are compiled in one way"] += 1
+    elif options.tune:
         with timed("tuning"):
             tune(module, options, target, runner, cache)
     tuning_hits = cache.hits if cache else 0

@@ -117,13 +117,13 @@ def _compile(
     with timed("regions"):
         executables = build(module, options, runner)
     with timed("load"):
-        program, sources = load_program(module, executables)
+        program, sources = load_program(module, executables, options.reduce_overhead and device != "cpu")
     if runner.dump is not None:
         first = runner.dump / "00_input.mlir"
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
         passes = shlex.quote(",".join(runner.ran))
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
-    if options.reduce_overhead:
+    if options.reduce_overhead and device == "cpu":
         current().without_effect[f"reduce_overhead: no calls are recorded on {device}"] += 1
     log.debug("compiled program:\n%s", module)
     account(module, current())

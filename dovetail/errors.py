@@ -33,6 +33,10 @@ class OptionError(DovetailError):
     """An option, a pass or a target that does not exist, or a value that it can't have."""
 
 
+class LaunchError(DovetailError, RuntimeError):
+    """A GPU refuses code or a launch; the message names the region, the kernel and the driver's error."""
+
+
 class PassError(DovetailError):
     """A pass failed; the message holds the IR's location and the command that reproduces it."""
 

@@ -17,6 +17,7 @@ from dovetail.dialects.regions import choice, driver_of, region_texts
 from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
+from dovetail.runtime.cuda.plan import Plan as CudaPlan
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable, unloadable
 
@@ -36,6 +37,9 @@ class ThroughRuntime:
 
 
 Loaded = LaunchPlan | ThroughRuntime
+
+_COMPILED = "none, the region compiled"
+"""In place of a command that shows a failure again."""
 
 
 def load(
@@ -61,17 +65,20 @@ def load(
 def launchable(
     sources: Mapping[str, str], target: Target, timeout: float, cache: RegionCache | None
 ) -> dict[str, Outcome]:
-    """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime."""
-    if not target.drivers:
-        return compile_regions(sources, target, timeout=timeout, cache=cache, plans=True)
-    outcomes = compile_regions(sources, target, timeout=timeout, cache=cache, plans=not unavailable())
+    """What each region compiled to; a plan whose code can't be loaded here gives way to a module for IREE's runtime.
+
+    Where that has no driver for the target, it is a failure.
+    """
+    outcomes = compile_regions(sources, target, timeout=timeout, cache=cache, plans=not unavailable(target.device))
     refused = {
         name: reason
         for name, outcome in outcomes.items()
-        if isinstance(outcome, LaunchPlan) and (reason := unloadable(outcome.code))
+        if isinstance(outcome, LaunchPlan) and (reason := unloadable(outcome, target.device))
     }
     if not refused:
         return outcomes
+    if not target.drivers:
+        return outcomes | {name: CompileFailure(f"error: {why}", why, _COMPILED) for name, why in refused.items()}
     modules = compile_regions({name: sources[name] for name in refused}, target, timeout=timeout, cache=cache)
     because = {
         name: replace(each, why_unplanned=refused[name]) if isinstance(each, CompiledRegion) else each
@@ -110,10 +117,11 @@ def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:
     if not isinstance(outcome, CompiledRegion):
         return outcome
     try:
-        return ThroughRuntime(Executable(outcome, driver=driver, name=name), unavailable() or outcome.why_unplanned)
+        why = unavailable("cpu") or outcome.why_unplanned
+        return ThroughRuntime(Executable(outcome, driver=driver, name=name), why)
     except (RuntimeError, ValueError, LookupError, OSError) as error:  # IREE's statuses, by Python's closest class
         message = " ".join(str(error).split())
-        return CompileFailure(f"error: can't be loaded: {message}", message, "none, the region compiled")
+        return CompileFailure(f"error: can't be loaded: {message}", message, _COMPILED)
 
 
 def write_plans(module: ir.Module, ready: Mapping[str, Loaded]) -> None:
@@ -122,7 +130,7 @@ def write_plans(module: ir.Module, ready: Mapping[str, Loaded]) -> None:
     import_plans(module, {name: (plan.steps, digest(plan.code)) for name, plan in planned.items()})
 
 
-def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, "Executable | _launch.Plan"]:
+def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, "Executable | _launch.Plan | CudaPlan"]:
     """What runs each region of a module at level `launches`: its plan, as it stands there, or IREE's runtime."""
     codes = {digest(each.code): each.code for each in ready.values() if isinstance(each, LaunchPlan)}
     others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}

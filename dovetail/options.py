@@ -30,8 +30,8 @@ class Options:
             cheap ops only, 0 saves as little as can be, between them the least work is repeated.
         tune: compile each distinct region about ten times, measure every way to run it, and take the fastest; what was
             measured is remembered on disk (docs/placement.md).
-        reduce_overhead: make a call cheaper where the device can record one and replay it; the CPU can't, which
-            `stats().without_effect` counts.
+        reduce_overhead: make a call cheaper where the device can record one and replay it (docs/cuda.md); the CPU
+            can't, which `stats().without_effect` counts.
         cache: keep compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
         timeout: seconds that IREE may take for one region.
     """

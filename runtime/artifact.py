@@ -20,9 +20,10 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
 from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import driver_of
-from dovetail.dialects.target import device_of
+from dovetail.dialects.target import device_of, device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
+from dovetail.runtime.cuda.plan import Plan as CudaPlan
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable
 from dovetail.runtime.stats import current
@@ -39,7 +40,7 @@ _LIBRARIES = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}
 
 
 def save_artifact(
-    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan"], target: Target
+    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan | CudaPlan"], target: Target
 ) -> None:
     """Writes a module at level `launches`, and the code of its regions, to `path`; raises OSError if it can't be.
 
@@ -73,7 +74,7 @@ def save_artifact(
     path.write_bytes(buffer.getvalue())
 
 
-def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan"]]:
+def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan | CudaPlan"]]:
     """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
 
     Where plans can't run, their regions are not among these, and run op by op.
@@ -190,9 +191,9 @@ def _plan_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launch.Plan"]:
+def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launch.Plan | CudaPlan"]:
     found = plans(module)
-    why_not = unavailable()
+    why_not = unavailable(device_type(module))
     if why_not:
         current().launches.update(f"ATen, op by op: {why_not}" for _ in found)
         return {}

@@ -11,6 +11,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import PLAN
 from dovetail.dialects.dovetail import (
@@ -25,8 +26,12 @@ from dovetail.dialects.dovetail import (
 from dovetail.dialects.plans import code_of, digest
 from dovetail.dialects.reading import body, made_by, referred
 from dovetail.dialects.regions import destinations
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
-from dovetail.errors import OptionError
+from dovetail.errors import LaunchError, OptionError
+from dovetail.runtime.cuda.library import check_on_gpu
+from dovetail.runtime.cuda.plan import Plan as CudaPlan
+from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.launch import ready
 
 if TYPE_CHECKING:
@@ -45,8 +50,14 @@ _libraries: weakref.WeakValueDictionary[str, "_launch.Library"] = weakref.WeakVa
 _loading = threading.Lock()
 
 
-def unavailable() -> str:
-    """Why no plan can run in this process; "" if plans can."""
+def unavailable(device: str) -> str:
+    """Why no plan for the type of device `device` can run in this process; "" if plans can, as on a GPU they always do.
+
+    Raises:
+        OptionError: for a way to launch that `WAYS` does not have.
+    """
+    if device == "cuda":
+        return ""
     way = os.environ.get("DOVETAIL_LAUNCH", WAYS[0])
     if way not in WAYS:
         raise OptionError(f"DOVETAIL_LAUNCH={way}: expected one of: {', '.join(WAYS)}")
@@ -67,11 +78,17 @@ def _attached() -> str:
     return ""
 
 
-def unloadable(code: bytes) -> str:
-    """Why the executable `code` can't be loaded here; "" if it can."""
+def unloadable(plan: LaunchPlan, device: str) -> str:
+    """Why the code of `plan` can't be loaded here, for the type of device `device`; "" if it can.
+
+    Code for a GPU that this machine lacks can't be tried, and counts as loadable.
+    """
     try:
-        load_library(code)
-    except (OSError, ValueError) as error:
+        if device == "cuda":
+            check_on_gpu(plan.code, (each["entry"] for each in plan.steps["steps"] if each["op"] == "dispatch"))
+        else:
+            load_library(plan.code)
+    except (OSError, ValueError, LaunchError) as error:
         return f"the code {error}"
     return ""
 
@@ -94,8 +111,10 @@ def load_library(code: bytes) -> "_launch.Library":
         return library
 
 
-def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
-    """What runs the region of `plan`, as `run(*inputs, *destinations)`; returns when the destinations are written.
+def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
+    """What runs the region of `plan`, as `run(*inputs, *destinations)`, on the CPU or the GPU that its module is for.
+
+    On the CPU it returns when the destinations are written, on a GPU it waits for nothing (`runtime/cuda/plan.py`).
 
     Every tensor must be as the region declares it, destinations importable (`prepare`), else an error names region and
     argument before anything is written. Inputs that lie otherwise are copied, which counts. Calls may come
@@ -106,6 +125,8 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan":
     """
     from dovetail.runtime import _launch
 
+    if device_type(plan.operation.parent) == "cuda":
+        return load_cuda_plan(plan, code)
     name = referred(plan, PLAN)
     if digest(code) != code_of(plan):
         raise ValueError(f"region '{name}': the plan is for code {code_of(plan)}, got {digest(code)}")

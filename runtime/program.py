@@ -30,22 +30,28 @@ from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.replay import Replay
+from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_guard import make_guard
 from dovetail.runtime.subclasses.boundary import with_subclasses
 
 
-def load_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
+def load_program(
+    module: ir.Module, executables: Mapping[str, Callable], recorded: bool = False
+) -> tuple[Callable, list[Source]]:
     """Like `load_plain_program`, but with the wrapper subclasses that the caller passes and gets."""
-    program, sources = load_plain_program(module, executables)
+    program, sources = load_plain_program(module, executables, recorded)
     return with_subclasses(Module(module), program), sources
 
 
-def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -> tuple[Callable, list[Source]]:
+def load_plain_program(
+    module: ir.Module, executables: Mapping[str, Callable], recorded: bool = False
+) -> tuple[Callable, list[Source]]:
     """Returns `@call` as a function of one list (which it empties), and the Python sources it is made of.
 
     `executables` runs the regions, by symbol, as `executable(*inputs, *destinations)`; a region that is not in it runs
-    op by op through ATen. Everything else is read from the IR.
+    op by op through ATen. With `recorded`, on a GPU, the halves are replayed as CUDA graphs. Everything else is read
+    from the IR.
     """
     found = Module(module)
     bindings: dict[str, Callable] = {}
@@ -66,9 +72,10 @@ def load_plain_program(module: ir.Module, executables: Mapping[str, Callable]) -
         bindings[name] = unboxed(emit(name, HELPERS)) if run is None else taking_any(run, destinations(region))
     for name in subgraphs(module):
         bindings[name] = emit(name)
-    for name in found.of(Role.FORWARD, Role.BACKWARD):
-        run = emit(name)
-        bindings[name] = run if _only_launches(found.functions[name], executables) else below_autograd(run)
+    runs = {name: emit(name) for name in found.of(Role.FORWARD, Role.BACKWARD)}
+    for name, run in (recorded_halves(found, runs, executables) if recorded else runs).items():
+        unseen = not recorded and _only_launches(found.functions[name], executables)
+        bindings[name] = run if unseen else below_autograd(run)
     for name, op in found.borders.items():
         forward, backward = _half(found, op, FORWARD, Role.FORWARD), _half(found, op, BACKWARD, Role.BACKWARD)
         halves = found.functions[forward], found.functions[backward]

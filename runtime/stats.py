@@ -26,6 +26,7 @@ class Stats:
         eager: graphs, or calls of them, that run uncompiled, by reason.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
+        recordings: calls of a program's functions that were recorded as CUDA graphs, to be replayed.
         without_effect: what options asked for and a program does not do, by option and reason.
         library_calls: (op, reason) of every library call and fallback in the programs.
         saved_bytes: bytes kept from forward to backward, one call of each program.
@@ -46,6 +47,7 @@ class Stats:
     splits: int = 0
     tuned: Counter = field(default_factory=Counter)
     measurements: int = 0
+    recordings: int = 0
     without_effect: Counter = field(default_factory=Counter)
     library_calls: Counter = field(default_factory=Counter)
     saved_bytes: int = 0

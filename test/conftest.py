@@ -27,7 +27,18 @@ gc.set_threshold(100_000, 50, 100)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders with the longest tests go first, so that no worker is left alone with one at the end."""
+    on_gpu = [item for item in items if item.get_closest_marker("cuda")]
+    if on_gpu and not _has_gpu():
+        skip = pytest.mark.skip(reason="needs an NVIDIA GPU: run `python -m dovetail.tools.gpu` on a host with one")
+        for item in on_gpu:
+            item.add_marker(skip)
     items.sort(key=lambda item: item.path.relative_to(REPOSITORY / "test").parts[0] not in LONGEST)
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,7 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
 
 def tuning_key(text: str, target: Target) -> str:
     """SHA-256, in hex, of everything that the figures depend on; the figures themselves are no part of it."""
-    launching = version("iree-base-runtime"), bool(unavailable())
+    launching = version("iree-base-runtime"), bool(unavailable(target.device))
     parts = (_FORM, region_key(text, target), *launching, torch.__version__, torch.get_num_threads())
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 

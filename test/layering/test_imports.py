@@ -22,7 +22,8 @@ FOLDERS = [*ALLOWED, "tools", "dovetail"]
 # What of the runtime may know MLIR: what loads, from IR to plain records and callables. The rest runs these.
 LOADING = {
     "artifact", "failed_op", "plans", "program", "read_guard", "reference", "autograd/inlining",
-    "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay",
+    "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay", "cuda/read_plan",
+    "cuda/read_recordable",
     "subclasses/boundary", "subclasses/versions",
 }  # fmt: skip
 

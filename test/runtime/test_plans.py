@@ -55,7 +55,7 @@ module {{
 """Several dispatches that wait for one another, a transient, copies, a fill, and constants, copied and added."""
 
 pytestmark = pytest.mark.skipif(
-    bool(unavailable()), reason=f"needs the extension, which the install builds: {unavailable()}"
+    bool(unavailable("cpu")), reason=f"needs the extension, which the install builds: {unavailable('cpu')}"
 )
 
 
@@ -288,4 +288,4 @@ def test_the_way_is_told(monkeypatch):
     """Would catch a misspelt choice that is taken for the default."""
     monkeypatch.setenv("DOVETAIL_LAUNCH", "plan")
     with pytest.raises(runtime_plans.OptionError, match=r"DOVETAIL_LAUNCH=plan: expected one of: plans, iree.runtime"):
-        unavailable()
+        unavailable("cpu")

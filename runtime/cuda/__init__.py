@@ -1,0 +1,1 @@
+"""Regions on NVIDIA GPUs: launch plans through the driver, on torch's streams and memory (docs/cuda.md)."""

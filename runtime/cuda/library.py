@@ -1,0 +1,107 @@
+"""Compiled code for GPUs: a cubin or PTX, loaded onto each device that runs it."""
+
+import hashlib
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from dovetail.backends.cuda.assembler import MOST_LOCAL_BYTES
+from dovetail.errors import LaunchError
+from dovetail.runtime.cuda import driver
+from dovetail.runtime.cuda.records import Dispatch
+
+_LOG_BYTES = 4096
+
+_libraries: dict[str, "Library"] = {}
+_loading = threading.Lock()
+
+
+def load_library(code: bytes) -> "Library":
+    """The one library of `code`. It stays loaded as long as the process lives, as PyTorch's kernels do."""
+    key = hashlib.sha256(code).hexdigest()
+    with _loading:
+        return _libraries.setdefault(key, Library(code))
+
+
+def check_on_gpu(code: bytes, kernels: Iterable[str]) -> None:
+    """Raises LaunchError if torch's GPU, where there is one, can't load `code` or should not run `kernels`."""
+    if torch.cuda.is_available():
+        load_library(code).check(torch.cuda.current_device(), kernels)
+
+
+class Library:
+    """Kernels, by name and device."""
+
+    def __init__(self, code: bytes):
+        self.code = code
+        self._modules: dict[int, Any] = {}
+        self._lock = threading.RLock()
+
+    def check(self, device: int, kernels: Iterable[str]) -> None:
+        """Raises LaunchError if the code can't be loaded onto `device`, or one of `kernels` is none to be launched."""
+        with driver.on(device):
+            for name in kernels:
+                _refuse_spills(self._found(device, name), name)
+
+    def kernel(self, device: int, dispatch: Dispatch) -> Any:
+        """The driver's handle of what `dispatch` launches, ready for as much shared memory as it asks for.
+
+        Raises:
+            LaunchError: if the code can't be loaded, has no such kernel, or one with other parameters.
+        """
+        functions, name = driver.functions(), dispatch.entry
+        with driver.on(device):
+            kernel = self._found(device, name)
+            _check_parameters(kernel, dispatch)
+            _refuse_spills(kernel, name)
+            attribute = functions.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            outcome = functions.cuFuncSetAttribute(kernel, attribute, dispatch.shared_bytes)
+            driver.checked(outcome, f"kernel '{name}' asks for {dispatch.shared_bytes} bytes of shared memory")
+        return kernel
+
+    def _found(self, device: int, name: str) -> Any:
+        outcome = driver.functions().cuModuleGetFunction(self._module(device), name.encode())
+        return driver.checked(outcome, f"looking for kernel '{name}'")
+
+    def _module(self, device: int) -> Any:
+        with self._lock:
+            if device not in self._modules:
+                with driver.loading():
+                    self._modules[device] = _load(self.code, device)
+            return self._modules[device]
+
+
+def _load(code: bytes, device: int) -> Any:
+    """Loads `code` onto the current device; PTX is assembled by the driver."""
+    functions = driver.functions()
+    option = functions.CUjit_option
+    log = bytes(_LOG_BYTES)  # the bindings take nothing else, and the driver writes into it
+    options = [option.CU_JIT_ERROR_LOG_BUFFER, option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+    outcome = functions.cuModuleLoadDataEx(code + b"\0", 2, options, [log, _LOG_BYTES])
+    text = " ".join(log.split(b"\0")[0].decode(errors="replace").split())
+    said = f" ({text})" if text else ""
+    kind = "machine code" if code.startswith(b"\x7fELF") else "PTX"
+    return driver.checked(outcome, f"{kind} can't be loaded onto cuda:{device}{said}")
+
+
+def _check_parameters(kernel: Any, dispatch: Dispatch) -> None:
+    """Raises LaunchError unless `kernel` takes the bindings and the words: it would read foreign memory else."""
+    functions = driver.functions()
+    found: list[int] = []
+    while not int((outcome := functions.cuFuncGetParamInfo(kernel, len(found)))[0]):
+        found.append(outcome[2])
+    expected = [8] * len(dispatch.bindings) + [4] * len(dispatch.words)
+    if found != expected:
+        raise LaunchError(f"kernel '{dispatch.entry}' takes parameters of {found} bytes, the plan gives {expected}")
+
+
+def _refuse_spills(kernel: Any, name: str) -> None:
+    functions = driver.functions()
+    attribute = functions.CUfunction_attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+    spilt = driver.checked(functions.cuFuncGetAttribute(attribute, kernel), f"asking for the memory of '{name}'")
+    if spilt > MOST_LOCAL_BYTES:
+        raise LaunchError(
+            f"kernel '{name}' keeps {spilt} bytes a thread in local memory, expected at most {MOST_LOCAL_BYTES}"
+        )

@@ -1,0 +1,130 @@
+"""`mode="reduce-overhead"`: the host functions of a program, replayed as CUDA graphs."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from dovetail.runtime.cuda import torch_streams
+from dovetail.runtime.cuda.recording import Recording
+from dovetail.runtime.stats import current
+
+MAX_RECORDINGS = 4
+"""Graphs of one function at a time: so many calls' results, less one, may be held while others are replayed."""
+
+MAX_CAPTURES = 12
+"""Graphs of one function in all. Where arguments that should stay lie elsewhere each time, capturing costs more."""
+
+
+@dataclass(frozen=True)
+class Recordable:
+    """What the IR says of a host function that is to be recorded.
+
+    Attributes:
+        name: its symbol.
+        refusal: why it can't be, "" if it can.
+        stays: of each argument, whether it lies in one place call by call: parameters and buffers, what is updated in
+            place, and what the forward made for the backward.
+        made: those of them that the forward made; such a call is replayed only after a replayed forward.
+    """
+
+    name: str
+    refusal: str
+    stays: tuple[bool, ...] = ()
+    made: tuple[int, ...] = ()
+
+
+class Recorded:
+    """`run`, a function of one list of tensors (which it empties) and perhaps more, below autograd.
+
+    The first call runs as it is, since libraries choose their kernels then; the next ones are recorded and replayed.
+    A call runs as it is, and counts with the reason, where no recording is free and fitting and no other may be made.
+    """
+
+    def __init__(self, run: Callable, facts: Recordable, forward: "Recorded | None" = None):
+        self._run = run
+        self._facts = facts
+        self._forward = forward
+        self._refusal = facts.refusal
+        self._warm: set[int] = set()
+        self._captures = 0
+        self._recordings: list[Recording] = []
+        self._busy = threading.Lock()
+        if self._refusal:
+            self._count(self._refusal)
+
+    def __call__(self, arguments: list, *more) -> Sequence:
+        if self._refusal or not self._busy.acquire(blocking=False):  # also in a finalizer, in the midst of a call
+            return self._run(arguments, *more)
+        try:
+            recording = self._recording(arguments, more)
+            if recording is not None:
+                results = recording.replay(arguments)
+                arguments.clear()
+                return results
+        finally:
+            self._busy.release()
+        return self._run(arguments, *more)
+
+    def made(self, address: int) -> bool:
+        """Whether a recording's results lie at `address`."""
+        return any(address in each.made() for each in self._recordings)
+
+    def _recording(self, tensors: list, more: tuple) -> Recording | None:
+        """A recording to be replayed for these arguments, perhaps a new one; None if there can't be any."""
+        if not self._is_usable(tensors):
+            return None
+        device = tensors[0].get_device()
+        stream = torch_streams.raw_stream(device)
+        if torch.cuda.is_current_stream_capturing():
+            return None
+        for each in self._recordings:
+            if each.fits(tensors, more, stream) and each.is_idle():
+                return each
+        if stream not in self._warm:
+            self._warm.add(stream)
+            return None
+        if not all(self._forward and self._forward.made(tensors[place].data_ptr()) for place in self._facts.made):
+            self._count("the values that it takes were saved by a call that was not replayed")
+            return None
+        return self._record(tensors, more, stream)
+
+    def _record(self, tensors: list, more: tuple, stream: int) -> Recording | None:
+        if len(self._recordings) == MAX_RECORDINGS:
+            idle = next((each for each in self._recordings if each.is_idle()), None)
+            if idle is None:
+                self._count(f"results of {MAX_RECORDINGS} earlier calls are still held")
+                return None
+            self._recordings.remove(idle)
+        if self._captures == MAX_CAPTURES:
+            self._count(f"after {MAX_CAPTURES} recordings its arguments lie elsewhere again")
+            return None
+        self._captures += 1
+        try:
+            recording = Recording(self._run, self._facts.stays, tensors, more, stream)
+        except (RuntimeError, TypeError) as error:  # of torch's capture: not captured, nothing has run
+            self._refuse(" ".join(str(error).split("\n")[0].split()))
+            return None
+        current().recordings += 1
+        self._recordings.append(recording)
+        return recording
+
+    def _is_usable(self, tensors: list) -> bool:
+        """Whether all arguments are on one GPU, which is the current one; says why not."""
+        if not tensors:
+            self._refuse("it takes no tensors, which tell the GPU")
+            return False
+        device = tensors[0].get_device() if isinstance(tensors[0], torch.Tensor) else -1
+        if any(not isinstance(each, torch.Tensor) or each.get_device() != device for each in tensors) or device < 0:
+            self._refuse("its arguments are not all tensors on one GPU")
+            return False
+        return device == torch_streams.current_device()
+
+    def _refuse(self, reason: str) -> None:
+        self._refusal = reason
+        self._recordings.clear()
+        self._count(reason)
+
+    def _count(self, reason: str) -> None:
+        current().without_effect[f"reduce_overhead: @{self._facts.name} is not replayed: {reason}"] += 1

@@ -1,0 +1,130 @@
+"""One call of a host function as a CUDA graph, which is replayed in place of later calls."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import torch
+
+from dovetail.runtime.cuda import torch_streams
+
+_data_ptr = torch.Tensor.data_ptr
+_capturing = threading.Lock()
+
+
+class Recording:
+    """A graph of `run`, with the memory that it works in, which is its own.
+
+    An argument that `stays` is read and written where it lay; the others are copied to where the graph reads them.
+    What `run` returns in memory of the graph's is handed out as new tensors there, version 0; what it returns of an
+    argument's memory, as that of the argument given. As long as somebody holds a result of a replay, or a view of
+    it, the recording `is_idle` no more, and must not be replayed; so results stay as they are.
+    """
+
+    def __init__(self, run: Callable, stays: Sequence[bool], tensors: Sequence[torch.Tensor], more: tuple, stream: int):
+        """Captures `run(tensors, *more)` for `stream`, an address; nothing of it is computed yet.
+
+        Raises:
+            RuntimeError: by torch, if something in it can't be captured.
+            TypeError: if it returns something else than tensors and None.
+        """
+        device = tensors[0].device
+        self.stream, self.more = stream, more
+        self._fixed = [(place, _data_ptr(each)) for place, each in enumerate(tensors) if stays[place]]
+        self._moved = [place for place, stay in enumerate(stays) if not stay]
+        self._inputs = [_like(tensors[place]) for place in self._moved]
+        given = list(tensors)
+        for place, memory in zip(self._moved, self._inputs, strict=True):
+            given[place] = memory
+        self._graph = torch.cuda.CUDAGraph()
+        with _capturing, torch.cuda.device(device):
+            torch_streams.clear_workspaces()
+            try:
+                stream_of_capture = _capture_stream(device.index)
+                with torch.cuda.graph(self._graph, stream=stream_of_capture, capture_error_mode="thread_local"):
+                    results = run(list(given), *more)
+            finally:
+                torch_streams.clear_workspaces()
+        self._results = [_result(each, given) for each in results]
+        del results
+        self._storages = _storages(each for each in self._results if isinstance(each, torch.Tensor))
+
+    def fits(self, tensors: Sequence[torch.Tensor], more: tuple, stream: int) -> bool:
+        """Whether the arguments that stay lie where they lay, on the same stream."""
+        if stream != self.stream or more != self.more:
+            return False
+        return all(_data_ptr(tensors[place]) == address for place, address in self._fixed)
+
+    def is_idle(self) -> bool:
+        """Whether nobody holds results of the last replay, nor has taken their memory away."""
+        return all(
+            torch_streams.holders(storage._cdata) == holders and storage.data_ptr() == address
+            for storage, holders, address in self._storages
+        )
+
+    def replay(self, tensors: Sequence[torch.Tensor]) -> tuple:
+        """The results for these arguments, which fit; the work goes to the current stream."""
+        if self._moved:
+            torch._foreach_copy_(self._inputs, [tensors[place] for place in self._moved])
+        self._graph.replay()
+        return tuple(_handed_out(each, tensors) for each in self._results)
+
+    def made(self) -> set[int]:
+        """The addresses of the results in the graph's own memory."""
+        return {_data_ptr(each) for each in self._results if isinstance(each, torch.Tensor)}
+
+
+class _Shown:
+    """A result in memory of argument `place`, `distance` elements from its first; without a `layout`, itself."""
+
+    def __init__(self, place: int, distance: int, layout: tuple[torch.Size, tuple[int, ...]] | None):
+        self.place, self.distance, self.layout = place, distance, layout
+
+
+def _result(made: object, given: Sequence[torch.Tensor]) -> "torch.Tensor | _Shown | None":
+    if made is None:
+        return None
+    if not isinstance(made, torch.Tensor):
+        raise TypeError(f"it returns {type(made).__name__}, expected tensors")
+    for place, each in enumerate(given):
+        if made is each:
+            return _Shown(place, 0, None)
+        if made.untyped_storage()._cdata == each.untyped_storage()._cdata:
+            if made.dtype is not each.dtype:
+                raise TypeError(f"it returns argument {place} as {made.dtype}, expected {each.dtype}")
+            layout = (made.size(), made.stride())
+            return _Shown(place, int(made.storage_offset() - each.storage_offset()), layout)
+    return made
+
+
+def _handed_out(result: "torch.Tensor | _Shown | None", tensors: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    if not isinstance(result, _Shown):
+        return None if result is None else result.data
+    argument = tensors[result.place]
+    if result.layout is None:
+        return argument
+    size, stride = result.layout
+    return argument.as_strided(size, stride, argument.storage_offset() + result.distance)
+
+
+def _storages(tensors) -> list[tuple[torch.UntypedStorage, int, int]]:
+    """Each storage once, with how many hold it when nobody else does, and where it lies."""
+    found = {each.untyped_storage()._cdata: each.untyped_storage() for each in tensors}
+    return [(each, torch_streams.holders(each._cdata), each.data_ptr()) for each in found.values()]
+
+
+def _like(tensor: torch.Tensor) -> torch.Tensor:
+    """Memory for a copy of `tensor`, with its strides.
+
+    Raises:
+        TypeError: if elements of it share memory.
+    """
+    made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    if torch._debug_has_internal_overlap(made) == 1:
+        raise TypeError(f"an argument of shape {tuple(tensor.shape)} has strides {tensor.stride()}, which overlap")
+    return made
+
+
+@cache
+def _capture_stream(device: int) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)

@@ -1,0 +1,278 @@
+"""Launching on a GPU, with a stand-in for its driver: what is launched, with which parameters, and what is refused."""
+
+import threading
+
+import pytest
+import torch
+from driver_stand_in import Kernel, StandIn, Status, on_device, stand_in
+
+from dovetail.errors import LaunchError
+from dovetail.runtime.cuda import driver
+from dovetail.runtime.cuda.library import load_library
+from dovetail.runtime.cuda.plan import Plan
+from dovetail.runtime.cuda.records import Argument, Copy, Dispatch, Fill, PlanRecord, Range
+from dovetail.runtime.stats import stats
+
+ADD = Kernel("add", (8, 8, 4))
+ADDITION = Dispatch("add", (8, 1, 1), (128, 1, 1), 2048, (7,), (Range(0, 0, 64), Range(1, 16, 48)))
+X, OUT = Argument(torch.float32, (16,), False), Argument(torch.float32, (4, 4), True)
+
+
+def plan_of(*steps: Dispatch | Fill | Copy, transient_bytes: int = 0, constants: bytes = b"") -> Plan:
+    return Plan(PlanRecord("region_0", (X, OUT), transient_bytes, constants, steps), load_library(b"\x7fELF code"))
+
+
+def arguments() -> tuple[torch.Tensor, torch.Tensor]:
+    return on_device(torch.zeros(16)), on_device(torch.zeros(4, 4))
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    return stand_in(monkeypatch, ADD)
+
+
+def test_launch_gets_addresses_words_and_stream(gpu: StandIn) -> None:
+    """Catches parameters in another order, an offset that is left out, a grid in place of a block, an old stream."""
+    x, out = arguments()
+    plan = plan_of(ADDITION)
+    plan(x, out)
+    gpu.stream = 99
+    plan(x, out)
+    expected = [x.data_ptr(), out.data_ptr() + 16, 7]
+    assert gpu.launches() == [("add", (8, 1, 1), (128, 1, 1), 2048, stream, expected) for stream in (77, 99)]
+
+
+def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
+    """Catches code that each call loads anew."""
+    plan = plan_of(ADDITION)
+    plan(*arguments())
+    before = len(gpu.calls)
+    plan(*arguments())
+    assert [each[0] for each in gpu.calls[before:]] == ["cuLaunchKernelEx"]
+    assert ("cuFuncSetAttribute", ADD, "shared", 2048) in gpu.calls
+
+
+def test_transients_and_constants_are_buffers(gpu: StandIn) -> None:
+    """Catches a transient at the constants' address, and constants that are uploaded with each call."""
+    plan = plan_of(
+        Fill(Range(2, 256, 64), 0x3F800000, 4),
+        Copy(Range(3, 16, 32), Range(1, 8, 32)),
+        transient_bytes=512,
+        constants=bytes(64),
+    )
+    _, out = arguments()
+    plan(*arguments())
+    plan(on_device(torch.zeros(16)), out)
+    assert gpu.names() == ["cuMemAlloc", "cuMemcpyHtoDAsync", *["cuMemsetD32Async", "cuMemcpyDtoDAsync"] * 2]
+    (_, target, bits, count, stream), copied = gpu.calls[-2:]
+    assert (bits, count, stream) == (0x3F800000, 16, 77)
+    [uploaded] = [each[1] for each in gpu.calls if each[0] == "cuMemcpyHtoDAsync"]
+    assert copied == ("cuMemcpyDtoDAsync", out.data_ptr() + 8, int(uploaded) + 16, 32, 77)
+    assert target % 16 == 0
+
+
+@pytest.mark.parametrize(("width", "name"), [(1, "cuMemsetD8Async"), (2, "cuMemsetD16Async"), (4, "cuMemsetD32Async")])
+def test_fills_by_width(gpu: StandIn, width: int, name: str) -> None:
+    """Catches a count in bytes where the driver counts elements."""
+    x, out = arguments()
+    plan_of(Fill(Range(1, 0, 64), 1, width))(x, out)
+    assert gpu.calls[-1] == (name, out.data_ptr(), 1, 64 // width, 77)
+
+
+def test_eight_bytes_are_filled_as_two_columns(gpu: StandIn) -> None:
+    """Catches halves in the wrong order, and a pitch that leaves every other number out."""
+    x, out = arguments()
+    plan_of(Fill(Range(1, 8, 32), 0x1111111122222222, 8))(x, out)
+    start = out.data_ptr() + 8
+    low, high = (start, 8, 0x22222222, 1, 4, 77), (start + 4, 8, 0x11111111, 1, 4, 77)
+    assert [each[1:] for each in gpu.calls[-2:]] == [low, high]
+
+
+def misfits() -> list:
+    wide = torch.zeros(4, 8)
+    return [
+        ((torch.zeros(16, dtype=torch.float64), torch.zeros(4, 4)), 0, ValueError, "torch.float64"),
+        ((torch.zeros(15), torch.zeros(4, 4)), 0, ValueError, "shape (15,)"),
+        ((torch.zeros(16), torch.zeros(16)), 1, ValueError, "shape (16,)"),
+        ((torch.zeros(16), wide[:, ::2]), 1, ValueError, "strides (8, 2)"),
+        ((torch.zeros(16), torch.zeros(17)[1:].view(4, 4)), 1, ValueError, "address"),
+        ((torch.zeros(16), None), 1, TypeError, "NoneType"),
+        ((3.0, torch.zeros(4, 4)), 0, TypeError, "float"),
+    ]
+
+
+@pytest.mark.parametrize(("given", "place", "kind", "what"), misfits())
+def test_misfit_is_refused_before_anything_is_written(
+    gpu: StandIn, given: tuple, place: int, kind: type[Exception], what: str
+) -> None:
+    """Catches an argument of the wrong form that reaches a kernel, and an error that does not say which it is."""
+    tensors = [on_device(each) if isinstance(each, torch.Tensor) else each for each in given]
+    with pytest.raises(kind, match=f"region 'region_0', argument {place}: got .*expected torch.float32") as raised:
+        plan_of(ADDITION)(*tensors)
+    assert what in str(raised.value)
+    assert not gpu.launches()
+
+
+def test_other_devices_are_named(gpu: StandIn) -> None:
+    """Catches a tensor of the CPU, or of another GPU, whose address a kernel would read."""
+    x, out = arguments()
+    with pytest.raises(ValueError, match=r"argument 1: got .* on cpu; expected .* on one GPU"):
+        plan_of(ADDITION)(x, torch.zeros(4, 4))
+    with pytest.raises(ValueError, match=r"argument 0: got .* expected .* on cuda:0"):
+        plan_of(ADDITION)(torch.zeros(16), out)
+    with pytest.raises(ValueError, match=r"argument 0: got .* expected .* on cuda:0"):
+        plan_of(ADDITION)(on_device(torch.zeros(16), 1), out)
+    with pytest.raises(TypeError, match="got 1 arguments, expected 2"):
+        plan_of(ADDITION)(out)
+    assert not gpu.launches()
+
+
+def test_input_that_lies_otherwise_is_copied(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a strided or unaligned input that a kernel reads as if it lay row by row."""
+    made = []
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *sizes, **how: made.append(empty(*sizes, **how)) or made[-1])
+    stats(reset=True)
+    values = torch.arange(32.0)
+    plan_of(ADDITION)(on_device(values[::2]), on_device(torch.zeros(4, 4)))
+    assert gpu.launches()[0][-1][0] == made[0].data_ptr()
+    assert torch.equal(made[0], values[::2])
+    assert stats().copies == {"region input neither contiguous nor aligned": 1}
+
+
+def test_each_device_gets_its_own_code_and_stream(gpu: StandIn) -> None:
+    """Catches kernels of one GPU that are launched on another, and a thread that is left on another GPU."""
+    plan = plan_of(ADDITION)
+    plan(*arguments())
+    plan(on_device(torch.zeros(16), 1), on_device(torch.zeros(4, 4), 1))
+    assert [each[4] for each in gpu.launches()] == [77, 78]
+    assert [each[0] for each in gpu.calls].count("cuModuleLoadDataEx") == 2
+    at = [number for number, each in enumerate(gpu.calls) if each[0] == "cuLaunchKernelEx"][1]
+    contexts = [each for each in gpu.calls if each[0] == "cuCtxSetCurrent"]
+    assert gpu.calls[at - 1] == ("cuCtxSetCurrent", 1001)
+    assert contexts[-1] == ("cuCtxSetCurrent", 1000)
+
+
+def test_plans_of_one_code_share_it(gpu: StandIn) -> None:
+    """Catches code that is loaded once a region instead of once a device."""
+    plan_of(ADDITION)(*arguments())
+    plan_of(ADDITION)(*arguments())
+    assert [each[0] for each in gpu.calls].count("cuModuleLoadDataEx") == 1
+
+
+def test_thread_without_a_context_gets_one(gpu: StandIn) -> None:
+    """Catches a thread that launches before it has done anything on the GPU: the driver refuses that."""
+    plan = plan_of(ADDITION)
+    plan(*arguments())
+    gpu.context = 0
+    gpu.refusals["cuLaunchKernelEx"] = [Status.INVALID_CONTEXT]
+    plan(*arguments())
+    assert len(gpu.launches()) == 3
+    assert gpu.context == 1000
+
+
+def test_refused_launch_is_named(gpu: StandIn) -> None:
+    """Catches a launch that fails and is passed over, and a message that does not say which one it is."""
+    gpu.refusals["cuLaunchKernelEx"] = [Status.OUT_OF_MEMORY]
+    plan = plan_of(Fill(Range(1, 0, 64), 0, 4), ADDITION)
+    place = r"region 'region_0', step 1, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
+    with pytest.raises(LaunchError, match=place):
+        plan(*arguments())
+    plan(*arguments())
+    assert len(gpu.launches()) == 2
+
+
+def test_sticky_error_says_that_the_process_is_lost(gpu: StandIn) -> None:
+    """Catches an earlier kernel's failure that is blamed on this launch."""
+    gpu.refusals["cuLaunchKernelEx"] = [Status.ILLEGAL_ADDRESS]
+    with pytest.raises(LaunchError, match=r"ILLEGAL_ADDRESS.* launched before failed.*CUDA_LAUNCH_BLOCKING=1"):
+        plan_of(ADDITION)(*arguments())
+
+
+def test_code_that_cannot_be_loaded_is_named(gpu: StandIn) -> None:
+    """Catches code for another card that fails without a word, or is taken for loaded by the next call."""
+    gpu.refusals["cuModuleLoadDataEx"] = [Status.NO_BINARY_FOR_GPU] * 2
+    plan = plan_of(ADDITION)
+    for _ in range(2):
+        with pytest.raises(LaunchError, match=r"region 'region_0': machine code can't be loaded onto cuda:0: .*BINARY"):
+            plan(*arguments())
+    plan(*arguments())
+    assert len(gpu.launches()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (Kernel("sub", (8, 8, 4)), "looking for kernel 'add': CUDA_ERROR_NOT_FOUND"),
+        (Kernel("add", (8, 8)), r"takes parameters of \[8, 8\] bytes, the plan gives \[8, 8, 4\]"),
+        (Kernel("add", (8, 8, 4, 8)), r"takes parameters of \[8, 8, 4, 8\] bytes"),
+        (Kernel("add", (8, 8, 4), 24576), "'add' keeps 24576 bytes a thread in local memory, expected at most"),
+    ],
+)
+def test_code_that_the_plan_does_not_fit(gpu: StandIn, kernel: Kernel, message: str) -> None:
+    """Catches parameters that a kernel would read behind those it is given, and kernels that spill."""
+    gpu.kernels = (kernel,)
+    with pytest.raises(LaunchError, match=message):
+        plan_of(ADDITION)(*arguments())
+
+
+def test_library_is_checked_before_a_plan_is_made(gpu: StandIn) -> None:
+    """Catches a kernel that spills, found only when the first call is under way."""
+    library = load_library(b"\x7fELF other")
+    gpu.kernels = (ADD, Kernel("slow", (8,), 9999))
+    library.check(0, ["add"])
+    with pytest.raises(LaunchError, match="kernel 'slow' keeps 9999 bytes"):
+        library.check(0, ["add", "slow"])
+
+
+def test_calls_at_the_same_time_share_no_parameters(gpu: StandIn) -> None:
+    """Catches a second thread, or a finalizer in the midst of a call, that overwrites what a launch will read."""
+    plan = plan_of(ADDITION)
+    inner = arguments()
+    launch, depth = gpu.cuLaunchKernelEx, []
+
+    def nested(config, kernel, where, extra):
+        if not depth:
+            depth.append(1)
+            plan(*inner)
+        return launch(config, kernel, where, extra)
+
+    outer = arguments()
+    gpu.cuLaunchKernelEx = nested  # type: ignore[method-assign]
+    plan(*outer)
+    assert [each[-1][0] for each in gpu.launches()] == [inner[0].data_ptr(), outer[0].data_ptr()]
+
+
+def test_threads(gpu: StandIn) -> None:
+    """Catches parameters of one thread in another's launch."""
+    plan = plan_of(ADDITION)
+    given = [arguments() for _ in range(4)]
+    threads = [threading.Thread(target=lambda each=each: [plan(*each) for _ in range(200)]) for each in given]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pairs = [(x.data_ptr(), out.data_ptr() + 16) for x, out in given]
+    launched = [tuple(each[-1][:2]) for each in gpu.launches()]
+    assert len(launched) == 800
+    assert {pair: launched.count(pair) for pair in pairs} == dict.fromkeys(pairs, 200)
+
+
+def test_constants_are_freed_with_the_plan(gpu: StandIn) -> None:
+    """Catches constants of a plan that nobody has any more, which stay in the GPU's memory."""
+    plan = plan_of(Copy(Range(3, 0, 32), Range(1, 0, 32)), constants=bytes(64))
+    plan(*arguments())
+    assert "cuMemFree" not in [each[0] for each in gpu.calls]
+    del plan
+    assert [each[0] for each in gpu.calls].count("cuMemFree") == 1
+
+
+def test_forked_child_is_refused(gpu: StandIn) -> None:
+    """Catches a child process that launches on handles of its parent's."""
+    plan = plan_of(ADDITION)
+    plan(*arguments())
+    driver._note_fork()
+    plan.start_anew()
+    with pytest.raises(LaunchError, match=r"was forked from .* after that had used CUDA.*'spawn'"):
+        plan(*arguments())
+    assert len(gpu.launches()) == 1

@@ -1,0 +1,122 @@
+"""Reading launch plans for CUDA from the IR: everything that a launch needs stands there."""
+
+import pytest
+import torch
+from driver_stand_in import Kernel, on_device, stand_in
+from torch_mlir import ir
+
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import digest, plans
+from dovetail.runtime import plans as runtime_plans
+from dovetail.runtime.cuda.plan import Plan
+from dovetail.runtime.cuda.read_plan import load_cuda_plan, read_record
+from dovetail.runtime.cuda.records import Argument, Copy, Dispatch, Fill, Range
+
+CODE = b"\x7fELF code"
+BUFFER = "!dovetail.buffer"
+IN, OUT = "!torch.vtensor<[16],f32>", "!torch.tensor<[16],f32>"
+
+
+def module_of(steps: str, code: bytes = CODE) -> ir.Module:
+    text = f"""
+    module attributes {{dovetail.level = "launches", dovetail.target = "cuda:sm_90"}} {{
+      func.func private @region(%x: {IN}, %out: {OUT}) attributes {{dovetail.role = "region"}} {{
+        torch.overwrite.tensor.contents %x overwrites %out : {IN}, {OUT}
+        return
+      }}
+      func.func private @region_plan(%x: {IN}, %out: {OUT})
+          attributes {{dovetail.code = "{digest(code)}", dovetail.plan = @region, dovetail.role = "plan"}} {{
+        %a = "dovetail.subspan"(%x) {{length = 64 : i64, offset = 0 : i64}} : ({IN}) -> {BUFFER}
+        %b = "dovetail.subspan"(%out) {{length = 32 : i64, offset = 16 : i64}} : ({OUT}) -> {BUFFER}
+        {steps}
+        return
+      }}
+    }}"""
+    return parse_module(text, make_context())
+
+
+LAUNCH = f""""dovetail.dispatch"(%a, %b) {{constants = [4294967295, 7], entry = "add", shared_memory = 2048 : i64,
+      workgroup_size = [128, 2, 1], workgroups = [8, 4, 2]}} : ({BUFFER}, {BUFFER}) -> ()"""
+MEMORY = f"""
+    %t = "dovetail.transient"() {{bytes = 100 : i64}} : () -> {BUFFER}
+    %u = "dovetail.transient"() {{bytes = 300 : i64}} : () -> {BUFFER}
+    %c = "dovetail.constant"() {{data = "01020304"}} : () -> {BUFFER}
+    %d = "dovetail.constant"() {{data = "05060708"}} : () -> {BUFFER}
+    %ts = "dovetail.subspan"(%t) {{length = 64 : i64, offset = 32 : i64}} : ({BUFFER}) -> {BUFFER}
+    %us = "dovetail.subspan"(%u) {{length = 4 : i64, offset = 8 : i64}} : ({BUFFER}) -> {BUFFER}
+    %cs = "dovetail.subspan"(%d) {{length = 4 : i64, offset = 0 : i64}} : ({BUFFER}) -> {BUFFER}
+    "dovetail.fill_buffer"(%ts) {{pattern = -1 : i16}} : ({BUFFER}) -> ()
+    "dovetail.barrier"() : () -> ()
+    "dovetail.copy_buffer"(%cs, %us) : ({BUFFER}, {BUFFER}) -> ()"""
+
+
+def test_a_launch() -> None:
+    """Catches a number of the plan that a launch does not get."""
+    module = module_of(LAUNCH)
+    [plan] = plans(module).values()
+    record = read_record(plan)
+    ranges = (Range(0, 0, 64), Range(1, 16, 32))
+    assert record.steps == (Dispatch("add", (8, 4, 2), (128, 2, 1), 2048, (0xFFFFFFFF, 7), ranges),)
+    assert record.arguments == (Argument(torch.float32, (16,), False), Argument(torch.float32, (16,), True))
+    assert (record.region, record.transient_bytes, record.constants) == ("region", 0, b"")
+
+
+def test_transients_and_constants() -> None:
+    """Catches two transients in one place, and a range of the second that starts in the first."""
+    module = module_of(MEMORY)
+    [plan] = plans(module).values()
+    record = read_record(plan)
+    assert record.transient_bytes == 256 + 512
+    assert record.constants == bytes([1, 2, 3, 4]) + bytes(252) + bytes([5, 6, 7, 8]) + bytes(252)
+    assert record.steps == (Fill(Range(2, 32, 64), 0xFFFF, 2), Copy(Range(3, 256, 4), Range(2, 264, 4)))
+
+
+def test_a_launch_without_threads_is_refused() -> None:
+    """Catches a plan for the CPU that is taken for one of a GPU's."""
+    steps = LAUNCH.replace("shared_memory = 2048 : i64,", "").replace("workgroup_size = [128, 2, 1],", "")
+    module = module_of(steps)
+    [plan] = plans(module).values()
+    with pytest.raises(ValueError, match="region 'region': the launch of 'add' does not say how many threads"):
+        load_cuda_plan(plan, CODE)
+
+
+def test_other_code_is_refused() -> None:
+    """Catches a plan that launches other code than it was made for."""
+    module = module_of(LAUNCH)
+    [plan] = plans(module).values()
+    with pytest.raises(ValueError, match=f"region 'region': the plan is for code {digest(CODE)}, got "):
+        load_cuda_plan(plan, b"other")
+
+
+def test_the_plan_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a plan that wants a GPU before it is called."""
+    module = module_of(LAUNCH)
+    [plan] = plans(module).values()
+    run = load_cuda_plan(plan, CODE)
+    assert run.library.code == CODE
+    gpu = stand_in(monkeypatch, Kernel("add", (8, 8, 4, 4)))
+    x, out = on_device(torch.zeros(16)), on_device(torch.zeros(16))
+    run(x, out)
+    expected = [x.data_ptr(), out.data_ptr() + 16, 0xFFFFFFFF, 7]
+    assert gpu.launches() == [("add", (8, 4, 2), (128, 2, 1), 2048, 77, expected)]
+
+
+def test_the_module_says_which_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a plan for a GPU that goes to the CPU's extension, as code for which it asks the CPU's loader."""
+    module = module_of(LAUNCH)
+    [plan] = plans(module).values()
+    assert isinstance(runtime_plans.load_plan(plan, CODE), Plan)
+    monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
+    assert runtime_plans.unavailable("cuda") == ""
+    assert runtime_plans.unavailable("cpu") == "DOVETAIL_LAUNCH=iree.runtime"
+
+
+def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a kernel that spills and is launched all the same, and code for a GPU that isn't here taken for bad."""
+    launched = LaunchPlan({"steps": [{"op": "barrier"}, {"op": "dispatch", "entry": "slow"}]}, CODE)
+    assert runtime_plans.unloadable(launched, "cuda") == ""
+    stand_in(monkeypatch, Kernel("slow", (8,), 5000))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    assert runtime_plans.unloadable(launched, "cuda").startswith("the code kernel 'slow' keeps 5000 bytes a thread")

@@ -1,0 +1,221 @@
+"""CUDA graphs of host functions: the same results as without, for as long as somebody holds them."""
+
+import pytest
+import torch
+
+from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_RECORDINGS, Recordable, Recorded
+from dovetail.runtime.host import below_autograd
+from dovetail.runtime.stats import stats
+
+pytestmark = pytest.mark.cuda
+
+
+def recorded(run, *stays: bool, **facts) -> Recorded:
+    stats(reset=True)
+    return below_autograd(Recorded(run, Recordable("forward", "", stays, **facts)))
+
+
+def linear(arguments: list) -> tuple:
+    weight, x = arguments
+    arguments.clear()
+    hidden = torch.mm(x, weight)
+    return hidden.relu(), hidden, weight
+
+
+@pytest.fixture
+def weight() -> torch.Tensor:
+    return torch.randn(64, 64, device="cuda")
+
+
+def inputs(count: int) -> list[torch.Tensor]:
+    return [torch.randn(32, 64, device="cuda") for _ in range(count)]
+
+
+def test_replays_compute_what_calls_do(weight: torch.Tensor) -> None:
+    """Catches a replay that reads the recorded call's arguments."""
+    run = recorded(linear, True, False)
+    for x in inputs(10):
+        made, hidden, same = run([weight, x])
+        assert torch.equal(hidden, x @ weight)
+        assert torch.equal(made, hidden.relu())
+        assert same is weight
+        assert made._version == 0
+        del made, hidden
+    assert stats().recordings == 1
+
+
+def test_results_stay_as_long_as_they_are_held(weight: torch.Tensor) -> None:
+    """Catches a replay over what an earlier call gave, also where only a view of it is left."""
+    run = recorded(linear, True, False)
+    given = inputs(9)
+    held = [run([weight, x])[1][:4] for x in given]
+    assert all(torch.equal(part, (x @ weight)[:4]) for part, x in zip(held, given, strict=True))
+    assert stats().recordings == MAX_RECORDINGS
+    [(reason, count)] = stats().without_effect.items()
+    assert reason.endswith(f"results of {MAX_RECORDINGS} earlier calls are still held")
+    assert count == 9 - 1 - MAX_RECORDINGS
+
+
+def test_parameters_are_read_where_they_are(weight: torch.Tensor) -> None:
+    """Catches a replay that reads a parameter's old values, or its old place."""
+    run = recorded(linear, True, False)
+    for x in inputs(4):
+        assert torch.equal(run([weight, x])[1], x @ weight)
+        weight.mul_(2)
+    moved = weight.clone() + 1
+    for x in inputs(3):
+        assert torch.equal(run([moved, x])[1], x @ moved)
+    assert stats().recordings == 2
+
+
+def test_places_that_always_change_are_given_up(weight: torch.Tensor) -> None:
+    """Catches a function that is recorded anew with each call, which costs more than it gains."""
+    run, kept = recorded(linear, True, False), []
+    for x in inputs(MAX_CAPTURES + 4):
+        kept.append(torch.randn_like(weight))
+        assert torch.equal(run([kept[-1], x])[1], x @ kept[-1])
+    assert stats().recordings == MAX_CAPTURES
+    assert [each for each in stats().without_effect if "lie elsewhere again" in each]
+
+
+def test_updates_in_place() -> None:
+    """Catches an update of a copy."""
+
+    def update(arguments: list) -> tuple:
+        x, y = arguments
+        arguments.clear()
+        x.add_(y)
+        return (x,)
+
+    run, x = recorded(update, True, False), torch.zeros(128, device="cuda")
+    for turn in range(1, 6):
+        [same] = run([x, torch.full((128,), float(turn), device="cuda")])
+        assert same is x
+    assert x[0].item() == 15
+    assert stats().recordings == 1
+
+
+def test_results_in_an_arguments_memory_are_the_given_ones(weight: torch.Tensor) -> None:
+    """Catches a view of the graph's copy of an argument, where the caller gets one of the argument."""
+
+    def views(arguments: list) -> tuple:
+        weight, x = arguments
+        arguments.clear()
+        return weight.t(), x[1:], x
+
+    run = recorded(views, True, False)
+    for x in inputs(4):
+        transposed, rows, same = run([weight, x])
+        assert (transposed.data_ptr(), transposed.stride()) == (weight.data_ptr(), (1, 64))
+        assert rows.data_ptr() == x[1:].data_ptr()
+        assert same is x
+
+
+def test_random_numbers_are_eagers() -> None:
+    """Catches replays that draw the same numbers again, and an offset that does not move as eager's."""
+
+    def noisy(arguments: list) -> tuple:
+        [x] = arguments
+        arguments.clear()
+        return torch.rand_like(x) + x, torch.randn_like(x)
+
+    run, x = recorded(noisy, False), torch.zeros(1000, device="cuda")
+    torch.cuda.manual_seed(3)
+    found = [each.clone() for _ in range(5) for each in run([x])] + [torch.rand(10, device="cuda")]
+    torch.cuda.manual_seed(3)
+    expected = [draw(x) for _ in range(5) for draw in (torch.rand_like, torch.randn_like)]
+    assert all(map(torch.equal, found, [*expected, torch.rand(10, device="cuda")]))
+    assert stats().recordings == 1
+
+
+def test_what_waits_is_given_up_with_a_reason() -> None:
+    """Catches a function that can't be captured, and then fails instead of running as it is."""
+
+    def waiting(arguments: list) -> tuple:
+        [x] = arguments
+        arguments.clear()
+        return (x * x.sum().item(),)
+
+    run = recorded(waiting, False)
+    for turn in range(4):
+        x = torch.full((8,), float(turn), device="cuda")
+        [made] = run([x])
+        assert torch.equal(made, x * 8 * turn)
+    assert stats().recordings == 0
+    [(reason, count)] = stats().without_effect.items()
+    assert reason.startswith("reduce_overhead: @forward is not replayed: ")
+    assert count == 1
+
+
+def test_streams_have_recordings_of_their_own(weight: torch.Tensor) -> None:
+    """Catches one recording's memory in use on two streams at once."""
+    run, streams = recorded(linear, True, False), [torch.cuda.Stream() for _ in range(2)]
+    torch.cuda.synchronize()
+    for x in inputs(6):
+        torch.cuda.synchronize()
+        found = []
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep(50_000)
+                found.append(run([weight, x])[1] * 1)
+        torch.cuda.synchronize()
+        assert all(torch.equal(each, x @ weight) for each in found)
+    assert stats().recordings == 2
+
+
+def test_inside_of_a_capture_it_runs_as_it_is(weight: torch.Tensor) -> None:
+    """Catches a graph inside of a graph."""
+    run = recorded(linear, True, False)
+    given = inputs(4)
+    for x in given:
+        run([weight, x])
+    graph, x = torch.cuda.CUDAGraph(), given[0].clone()
+    with torch.cuda.graph(graph):
+        made = run([weight, x])[1]
+    x.copy_(given[3])
+    graph.replay()
+    assert torch.equal(made, given[3] @ weight)
+
+
+def test_backward_takes_what_a_replay_saved(weight: torch.Tensor) -> None:
+    """Catches a backward that is recorded for memory which the next forward does not write."""
+    forward = Recorded(linear, Recordable("forward", "", (True, False)))
+
+    def gradient(arguments: list) -> tuple:
+        hidden, tangent = arguments
+        arguments.clear()
+        return (tangent * (hidden > 0),)
+
+    backward = Recorded(gradient, Recordable("backward", "", (True, False), (0,)), forward)
+    stats(reset=True)
+    for x in inputs(6):
+        made, hidden, _ = forward([weight, x])
+        tangent = torch.randn_like(made)
+        [found] = backward([hidden, tangent])
+        assert torch.equal(found, tangent * (x @ weight > 0))
+        del made, hidden, found
+    assert stats().recordings == 2
+    foreign = torch.randn(32, 64, device="cuda")
+    assert torch.equal(backward([foreign, tangent])[0], tangent * (foreign > 0))
+    [reason] = stats().without_effect
+    assert reason.endswith("were saved by a call that was not replayed")
+
+
+def test_tensors_of_the_cpu_are_no_arguments() -> None:
+    """Catches a number on the CPU whose first value all replays would take."""
+    run = recorded(lambda arguments: (arguments[0] * arguments[1],), False, False)
+    for turn in range(4):
+        x = torch.ones(4, device="cuda")
+        assert run([x, torch.tensor(float(turn))])[0][0].item() == turn
+    assert [each for each in stats().without_effect if "not all tensors on one GPU" in each]
+
+
+def test_memory_taken_away_is_noticed(weight: torch.Tensor) -> None:
+    """Catches a replay into memory that the user has given back."""
+    run = recorded(linear, True, False)
+    for x in inputs(3):
+        made = run([weight, x])[1]
+        made.untyped_storage().resize_(0)
+        del made
+    for x in inputs(3):
+        assert torch.equal(run([weight, x])[1], x @ weight)

@@ -1,0 +1,46 @@
+"""The report of a GPU, on a machine without one: its cases compute, and its tables say what was measured."""
+
+import pytest
+import torch
+
+from dovetail.tools.gpu import __main__ as command
+from dovetail.tools.gpu.cases import CASES, Case, Make
+from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured, prepare
+from dovetail.tools.gpu.report import TestRun, figures, outcome, speed
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_compute_what_they_say(case: Case) -> None:
+    """Catches a case that fails on the GPU, where time is dear, and one whose results are not those in float64."""
+    make = Make("cpu", case.dtype, shrink=64)
+    results, exact = prepare(case, make, None)(), prepare(case, make, None, wide=True)()
+    assert len(results) == len(exact)
+    for got, true in zip(results, exact, strict=True):
+        assert got.dtype is case.dtype
+        assert true.dtype is torch.float64
+        torch.testing.assert_close(got.double(), true, rtol=0.1, atol=0.1)
+
+
+def test_figures() -> None:
+    """Catches a ratio upside down, a mean that hides a slow case, and a failure that looks like a dash."""
+    fast = Measured("fast", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 10.0}, error=1.0, bytes_moved=10_000_000)
+    slow = Measured("slow", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 40.0}, bytes_moved=10_000_000)
+    failed = Measured("failed", "call", {EAGER: 1.0, THEIRS: 2.0}, problem="dovetail: LaunchError: why ")
+    assert speed(fast) == 2.0
+    said = figures([fast, slow, failed], 2e12)
+    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 0.50 | 1.00 |  |" in said
+    assert "| failed | 1.0 | 2.0 | – | – | – | – | dovetail: LaunchError: why |" in said
+    assert "Of group memory, 2 cases: 1.00 × inductor by the geometric mean, 0.50 at least." in said
+
+
+def test_failed_tests_are_named() -> None:
+    """Catches a report that says how many failed, and not which."""
+    said = outcome(TestRun("1 failed, 2 passed", ("test.runtime::test_x",), 3.0))
+    assert said == "`pytest -m cuda`: 1 failed, 2 passed, in 3 s.\n\n- failed: `test.runtime::test_x`"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture) -> None:
+    """Catches a report of nothing, with the status of one that went well."""
+    assert command.main([]) == 2
+    assert "no NVIDIA GPU" in capsys.readouterr().err

@@ -1,0 +1,113 @@
+"""The report of a run on a GPU, as Markdown: what was tested, what was measured, where."""
+
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from math import exp, log
+
+import torch
+
+from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured
+
+_PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "triton", "cuda-bindings")
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """What pytest said of the tests that need a GPU: its last line, the failures' names, and the seconds."""
+
+    __test__ = False
+    summary: str
+    failures: tuple[str, ...]
+    seconds: float
+
+
+def machine(commit: str) -> str:
+    """Where it ran, and what: a table."""
+    driver = _driver()
+    rows = [
+        ("commit", commit),
+        ("GPU", f"{torch.cuda.device_count()} × {torch.cuda.get_device_name()}, driver {driver}"),
+        ("CUDA of PyTorch", str(torch.version.cuda)),
+        ("Python", platform.python_version()),
+        *((name, _version(name)) for name in _PACKAGES),
+    ]
+    return table(("what", "which"), rows)
+
+
+def outcome(run: TestRun) -> str:
+    """How the tests went."""
+    lines = [f"`pytest -m cuda`: {run.summary}, in {run.seconds:.0f} s."]
+    return "\n".join([*lines, "", *(f"- failed: `{each}`" for each in run.failures)])
+
+
+def figures(results: Sequence[Measured], bandwidth: float) -> str:
+    """The table of all cases, and what they come to."""
+    rows = [_row(each, bandwidth) for each in results]
+    head = (
+        "case",
+        "eager, us",
+        "inductor, us",
+        "Dovetail, us",
+        "× inductor",
+        "of bandwidth",
+        "error × eager's",
+        "note",
+    )
+    said = [table(head, rows), "", f"A copy moves {bandwidth / 1e12:.2f} TB/s."]
+    for group in dict.fromkeys(each.group for each in results):
+        ratios = [ratio for each in results if each.group == group and (ratio := speed(each)) is not None]
+        if ratios:
+            mean = exp(sum(map(log, ratios)) / len(ratios))
+            said.append(
+                f"Of group {group}, {len(ratios)} cases: {mean:.2f} × inductor by the geometric mean,"
+                f" {min(ratios):.2f} at least."
+            )
+    return "\n".join(said)
+
+
+def speed(each: Measured) -> float | None:
+    """Inductor's time over Dovetail's; None where one of them has none."""
+    times = each.microseconds
+    return times[THEIRS] / times[OURS] if THEIRS in times and OURS in times else None
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(each)} |" for each in lines)
+
+
+def _row(each: Measured, bandwidth: float) -> list[str]:
+    times, ratio = each.microseconds, speed(each)
+    is_bound = each.group == "memory" and OURS in times
+    share = each.bytes_moved / (times[OURS] / 1e6) / bandwidth if is_bound else None
+    return [
+        each.case,
+        *(f"{times[name]:.1f}" if name in times else "–" for name in (EAGER, THEIRS, OURS)),
+        _number(ratio),
+        _number(share),
+        _number(each.error),
+        each.problem.strip(),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "–"
+
+
+def _driver() -> str:
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.split()[0]
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return "unknown"
