@@ -1,6 +1,5 @@
 """Puts our own code into the text of regions: elementary functions, and what keeps ops apart that IREE would fuse."""
 
-import re
 from collections.abc import Callable
 
 from torch_mlir import ir
@@ -8,32 +7,23 @@ from torch_mlir import ir
 from dovetail.backends.elementary.fence import fence
 from dovetail.backends.elementary.functions import FUNCTIONS
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
-from dovetail.backends.elementary.products import (
-    PRODUCT,
-    adds_products,
-    keep_apart,
-    round_product,
-    takes_from_product,
-)
-from dovetail.backends.elementary.rounded_bfloat16 import BFLOAT16, round_bfloat16
+from dovetail.backends.elementary.products import adds_products, keep_apart
+from dovetail.backends.elementary.rounded_bfloat16 import round_bfloat16
+from dovetail.backends.elementary.rounded_terms import round_terms
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_tensor_info
 
-_MAY_TRANSPOSE = re.compile(r"torch\.aten\.(permute|transpose|t)\b")
-
 
 def with_own_functions(text: str) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` in float32 and half precision.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Sums are
-    kept apart from their products, exponentials from unrounded ones, and large transpositions from what reads them.
+    kept apart from their products, terms of a sum are rounded before it, and large transpositions from what reads them.
     Numbers of bfloat16 are rounded before another type is made of them.
     """
-    if not any(name in text for name in (*FUNCTIONS, PRODUCT, BFLOAT16)) and _MAY_TRANSPOSE.search(text) is None:
-        return text
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
     context.allow_unregistered_dialects = True
@@ -43,9 +33,8 @@ def with_own_functions(text: str) -> str:
             ops = [each.operation for each in function.body.blocks[0].operations]
             for op in [each for each in ops if adds_products(each)]:
                 keep_apart(op)
-            for op in [each for each in ops if takes_from_product(each)]:
-                round_product(op)
             for op in ops:
+                round_terms(op)
                 round_bfloat16(op)
             for op in [each for each in ops if is_transposition(each)]:
                 fence(op.results[0])

@@ -9,9 +9,6 @@ from dovetail.backends.elementary.go_through import behind_views, go_through
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.torch_facts.types import tensor_info
 
-BFLOAT16 = ",bf16>"
-"""How the types of what is concerned end in the text."""
-
 
 def round_bfloat16(op: ir.Operation) -> None:
     """Has `op` take rounded numbers if it makes another type of what is computed here."""

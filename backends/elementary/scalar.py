@@ -89,8 +89,9 @@ class Scalar:
         return Scalar(arith.BitcastOp(ir.IntegerType.get_signless(width), self.value).result)
 
     def as_float(self) -> "Scalar":
-        """The float32 number that a 32-bit integer's bits are."""
-        return Scalar(arith.BitcastOp(ir.F32Type.get(), self.value).result)
+        """The floating-point number that an integer's bits are."""
+        single = ir.IntegerType(self.type).width == 32
+        return Scalar(arith.BitcastOp((ir.F32Type if single else ir.F64Type).get(), self.value).result)
 
     def converted(self) -> "Scalar":
         """The float32 number nearest to a 32-bit integer."""
@@ -101,6 +102,9 @@ class Scalar:
 
     def minus(self, other: "Scalar | int") -> "Scalar":
         return Scalar(arith.SubIOp(self.value, self._other(other)).result)
+
+    def at_most(self, other: int) -> "Scalar":
+        return Scalar(arith.MinSIOp(self.value, self._other(other)).result)
 
     def masked(self, other: int) -> "Scalar":
         return Scalar(arith.AndIOp(self.value, self._other(other)).result)

@@ -146,6 +146,7 @@ class Op:
         is_identity: of a value, which has no memory, it gives that value.
         is_commutative: f(a, b) is f(b, a) to the last bit; a third operand, if any, is a factor of the second.
         is_by_place: though pointwise, the result depends on where an element stands, or on the memory format.
+        adds: it adds its first two operands, or subtracts the one from the other.
         fills_at: the place of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
         decides_by: the places of the operands whose last bit can change the result by more than that; None: of all of
@@ -173,6 +174,7 @@ class Op:
     is_identity: bool = False
     is_commutative: bool = False
     is_by_place: bool = False
+    adds: bool = False
     fills_at: int | None = None
     fills_with: int | None = None
     decides_by: tuple[int, ...] | None = ()
