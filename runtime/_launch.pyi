@@ -15,12 +15,14 @@ class Plan:
         self,
         name: str,
         library: Library,
-        arguments: tuple[tuple[tuple[int, ...], int, int], ...],
-        transient_bytes: int,
+        arguments: tuple[tuple[tuple[int, ...], int, int, bool], ...],
+        registers: tuple[tuple[int, int, int], ...],
+        instructions: tuple[tuple[int, int, int, int, int], ...],
+        transients: tuple[int | tuple[int], ...],
         constants: bytes,
         steps: tuple[tuple, ...],
         misfit: Callable[[int, object], torch.Tensor],
     ) -> None: ...
-    def __call__(self, *tensors: torch.Tensor) -> None: ...
+    def __call__(self, *arguments: torch.Tensor | int) -> None: ...
 
 def attach(tensor_type: type[torch.Tensor], exchange: object, get_num_threads: Callable[[], int]) -> bool: ...

@@ -20,6 +20,9 @@ from dovetail.dialects.dovetail import (
     CopyBufferOp,
     DispatchOp,
     FillBufferOp,
+    OpenDispatchOp,
+    OpenSubspanOp,
+    OpenTransientOp,
     SubspanOp,
     TransientOp,
 )
@@ -27,12 +30,14 @@ from dovetail.dialects.plans import code_of, digest
 from dovetail.dialects.reading import body, made_by, referred
 from dovetail.dialects.regions import destinations
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.sizes import print_sizes
+from dovetail.dialects.torch_facts.types import ShapedInfo, shaped_info
 from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.plan import Plan as CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.launch import ready
+from dovetail.runtime.plan_numbers import Form, PlanNumbers
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -116,9 +121,10 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
 
     On the CPU it returns when the destinations are written, on a GPU it waits for nothing (`runtime/cuda/plan.py`).
 
-    Every tensor must be as the region declares it, destinations importable (`prepare`), else an error names region and
-    argument before anything is written. Inputs that lie otherwise are copied, which counts. Calls may come
-    from several threads at once. The result's `library.code` is `code`.
+    Every tensor must be as the region declares it, destinations importable (`prepare`), and open sizes as the plan
+    wants them, else an error names region and argument before anything is written. Numbers are Python's. Inputs that
+    lie otherwise are copied, which counts. Calls may come from several threads at once. The result's `library.code` is
+    `code`.
 
     Raises:
         ValueError: if `code` is not what the plan names, or the plan does not fit it.
@@ -130,38 +136,44 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
     name = referred(plan, PLAN)
     if digest(code) != code_of(plan):
         raise ValueError(f"region '{name}': the plan is for code {code_of(plan)}, got {digest(code)}")
-    infos = [require_tensor_info(argument.type) for argument in plan.arguments]
-    arguments = tuple((info.shape, _type_code(info.dtype), info.itemsize * 8) for info in infos)
-    misfit = functools.partial(_replaced, name, tuple(infos), destinations(plan))
+    infos = tuple(shaped_info(argument.type) for argument in plan.arguments)
+    misfit = functools.partial(_replaced, name, infos, destinations(plan))
     try:
         reader = _Reader(plan)
-        memory = reader.transient_bytes, bytes(reader.constants)
-        return _launch.Plan(name, load_library(code), arguments, *memory, tuple(reader.steps), misfit)
+        numbers = tuple(reader.numbers.registers), tuple(reader.numbers.instructions)
+        memory = tuple(reader.transients), bytes(reader.constants)
+        arguments = tuple(map(_argument, infos))
+        return _launch.Plan(name, load_library(code), arguments, *numbers, *memory, tuple(reader.steps), misfit)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
 
 
 class _Reader:
-    """A plan's steps as the extension takes them; transients lie in one buffer, constants in the next."""
+    """A plan's steps as the extension takes them; its constants lie in one buffer, behind its transients."""
 
     def __init__(self, plan: func.FuncOp):
         self.places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
-        self.transient_bytes, self.constants = 0, bytearray()
+        self.numbers = PlanNumbers(list(plan.arguments))
+        self.transients: list[Form] = []
+        self.constants = bytearray()
         self.steps: list[tuple] = []
+        ops = [each.opview for each in body(plan)]
+        constants_place = len(plan.arguments) + sum(isinstance(op, TransientOp | OpenTransientOp) for op in ops)
         waits = False
-        for op in (each.opview for each in body(plan)):
+        for op in ops:
             match op:
-                case TransientOp():
-                    self.places[op.memory] = (len(plan.arguments), self.transient_bytes)
-                    self.transient_bytes += -(-op.size // ALIGNMENT) * ALIGNMENT
+                case TransientOp() | OpenTransientOp():
+                    self.places[op.memory] = (len(plan.arguments) + len(self.transients), 0)
+                    self.transients.append(self.numbers.form(op.size))
                 case ConstantOp():
-                    self.places[op.memory] = (len(plan.arguments) + 1, len(self.constants))
+                    self.places[op.memory] = (constants_place, len(self.constants))
                     self.constants += op.contents + bytes(-op.size % ALIGNMENT)
                 case BarrierOp():
                     waits = True
-                case DispatchOp():
-                    ranges = tuple(map(self._range, op.operands))
-                    self.steps.append((_DISPATCH, waits, op.entry_name, op.counts, op.words, ranges, 0, 0))
+                case DispatchOp() | OpenDispatchOp():
+                    ranges = tuple(map(self._range, op.memory))
+                    counts, words = (tuple(map(self.numbers.form, each)) for each in (op.counts, op.words))
+                    self.steps.append((_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0))
                     waits = False
                 case FillBufferOp():
                     self.steps.append((_FILL, waits, "", (), (), (self._range(op.target),), op.bits, op.width))
@@ -170,37 +182,47 @@ class _Reader:
                     ranges = self._range(op.source), self._range(op.target)
                     self.steps.append((_COPY, waits, "", (), (), ranges, 0, 0))
                     waits = False
-                case SubspanOp() | func.ReturnOp():
+                case SubspanOp() | OpenSubspanOp() | func.ReturnOp():
                     continue
-                case _:
+                case _ if not self.numbers.read(op):
                     raise ValueError(f"a plan has no '{op.operation.name}'")
 
-    def _range(self, value: ir.Value) -> tuple[int, int, int]:
-        made = made_by(value, SubspanOp.OPERATION_NAME)
+    def _range(self, value: ir.Value) -> tuple[int, Form, Form]:
+        made = made_by(value, SubspanOp.OPERATION_NAME, OpenSubspanOp.OPERATION_NAME)
         if made is None or (span := made.opview).memory not in self.places:
             raise ValueError("launches take subspans of arguments, transients and constants alone")
         place, offset = self.places[span.memory]
-        return place, offset + span.start, span.size
+        if isinstance(span.start, int):
+            return place, offset + span.start, self.numbers.form(span.size)
+        if offset:
+            raise ValueError("what is read of a constant starts at no number")
+        return place, self.numbers.form(span.start), self.numbers.form(span.size)
 
 
-def _type_code(dtype: str) -> int:
-    return _TYPE_CODES[dtype.rstrip("0123456789")]
+def _argument(info: ShapedInfo | None) -> tuple[tuple[int, ...], int, int, bool]:
+    """Sizes, -1 where open, element type and bits; or that it is a number."""
+    if info is None:
+        return (), 0, 0, True
+    sizes = tuple(-1 if size is None else size for size in info.shape)
+    return sizes, _TYPE_CODES[info.dtype.rstrip("0123456789")], info.itemsize * 8, False
 
 
 def _replaced(
-    name: str, infos: tuple[TensorInfo, ...], written: tuple[bool, ...], index: int, given: Any
+    name: str, infos: tuple[ShapedInfo | None, ...], written: tuple[bool, ...], index: int, given: Any
 ) -> torch.Tensor:
     """A copy of argument `index`, an input that only lies otherwise than expected.
 
     Raises:
         TypeError, ValueError: saying how it differs from what the region was compiled for.
     """
-    info = infos[index]
+    info, where = infos[index], f"region '{name}', argument {index}"
+    if info is None:
+        raise TypeError(f"{where}: got {type(given).__name__}; expected an int of at most 64 bits")
     is_input = isinstance(given, torch.Tensor) and not written[index]
-    if is_input and given.is_cpu and given.shape == info.shape and given.dtype is getattr(torch, info.dtype):
+    if is_input and given.is_cpu and info.fits(given.shape) and given.dtype is getattr(torch, info.dtype):
         return ready(given)
-    where = f"region '{name}', argument {index}"
-    expected = f"expected torch.{info.dtype}, shape {info.shape}, contiguous, on the cpu, aligned to {ALIGNMENT} bytes"
+    shape = f"({print_sizes(info.shape)})" if not info.is_static else f"{info.shape}"
+    expected = f"expected torch.{info.dtype}, shape {shape}, contiguous, on the cpu, aligned to {ALIGNMENT} bytes"
     if not isinstance(given, torch.Tensor):
         raise TypeError(f"{where}: got {type(given).__name__}; {expected}")
     got = f"got {given.dtype}, shape {tuple(given.shape)}, strides {given.stride()}, on {given.device}"

@@ -14,7 +14,7 @@ from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_facts.transposition import is_transposition
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
 def with_own_functions(text: str) -> str:
@@ -39,14 +39,14 @@ def with_own_functions(text: str) -> str:
             for op in [each for each in ops if is_transposition(each)]:
                 fence(op.results[0])
             for op in [each for each in ops if each.name in FUNCTIONS]:
-                if require_tensor_info(op.results[0].type).dtype in FLOATS:
+                if require_shaped_info(op.results[0].type).dtype in FLOATS:
                     _replace(op, FUNCTIONS[op.name])
         return str(module)
 
 
 def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
     operand, result = op.operands[0], op.results[0]
-    source, target = require_tensor_info(operand.type), require_tensor_info(result.type)
+    source, target = require_shaped_info(operand.type), require_shaped_info(result.type)
     total = row_sum(result)
     with op.location, ir.InsertionPoint(op):
         computed, *sums = loop(to_builtin(operand), source, element_type(target), function, total)

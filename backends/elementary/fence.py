@@ -2,7 +2,7 @@
 
 from torch_mlir import ir
 
-from dovetail.backends.elementary.loop import from_builtin, to_builtin
+from dovetail.backends.elementary.loop import from_builtin, sizes_of, to_builtin
 
 
 def fence(transposed: ir.Value) -> None:
@@ -10,6 +10,7 @@ def fence(transposed: ir.Value) -> None:
     op = transposed.owner
     with op.location, ir.InsertionPoint.after(op):
         elements = to_builtin(transposed)
-        barrier = ir.Operation.create("iree_tensor_ext.compute_barrier.end", [elements.type], [elements])
+        open_sizes = [size for size in sizes_of(elements) if not isinstance(size, int)]
+        barrier = ir.Operation.create("iree_tensor_ext.compute_barrier.end", [elements.type], [elements, *open_sizes])
         fenced = from_builtin(barrier.result, transposed.type)
     transposed.replace_all_uses_except(fenced, elements.owner.operation)

@@ -8,13 +8,13 @@ from dovetail.backends.elementary.loop import element_type, from_builtin, loop, 
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
 def go_through(op: ir.Operation, function: Callable[[Scalar], Scalar], place: int = 0) -> None:
     """Has `op` take `function` of each number of the operand at `place`: the number that it should be."""
     operand = op.operands[place]
-    info = require_tensor_info(operand.type)
+    info = require_shaped_info(operand.type)
     with op.location, ir.InsertionPoint(op):
         [same] = loop(to_builtin(operand), info, element_type(info), function)
         op.operands[place] = from_builtin(same, operand.type)

@@ -6,16 +6,18 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, linalg, tensor
 
 from dovetail.backends.elementary.scalar import Scalar
-from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info
 
 FLOATS = {"float32": ir.F32Type, "float16": ir.F16Type, "bfloat16": ir.BF16Type}
 """What our own code computes."""
 
+_OPEN = ir.ShapedType.get_dynamic_size()
+"""MLIR's mark of a size that is known only when the program runs."""
+
 _UNSIGNED = ("bool", "uint8")
 
 
-def element_type(info: TensorInfo) -> ir.Type:
+def element_type(info: ShapedInfo) -> ir.Type:
     """MLIR's type of the elements."""
     if info.dtype in FLOATS:
         return FLOATS[info.dtype].get()
@@ -26,8 +28,9 @@ def element_type(info: TensorInfo) -> ir.Type:
 
 def to_builtin(value: ir.Value) -> ir.Value:
     """`value`, of the torch dialect, as one of MLIR's own tensors."""
-    info = require_tensor_info(value.type)
-    return _converted("to", value, ir.RankedTensorType.get(info.shape, element_type(info)))
+    info = require_shaped_info(value.type)
+    sizes = [_OPEN if size is None else size for size in info.shape]
+    return _converted("to", value, ir.RankedTensorType.get(sizes, element_type(info)))
 
 
 def from_builtin(value: ir.Value, type_: ir.Type) -> ir.Value:
@@ -41,7 +44,7 @@ def _converted(which: str, value: ir.Value, type_: ir.Type) -> ir.Value:
 
 def loop(
     elements: ir.Value,
-    info: TensorInfo,
+    info: ShapedInfo,
     element: ir.Type,
     function: Callable[[Scalar], Scalar],
     row_sum: ir.Value | None = None,
@@ -50,12 +53,13 @@ def loop(
 
     If there is a `row_sum`, a second one is the sum of each row, in its type.
     """
+    sizes = sizes_of(elements)
     identity = ir.AffineMap.get_identity(len(info.shape))
-    results, maps, kinds = [tensor.empty(info.shape, element)], [identity, identity], ["parallel"] * len(info.shape)
+    results, maps, kinds = [tensor.empty(sizes, element)], [identity, identity], ["parallel"] * len(info.shape)
     if row_sum is not None:
         kinds[-1] = "reduction"
         maps.append(identity.get_submap(list(range(len(info.shape) - 1))))
-        results.append(_zeros(info.shape[:-1], _sum_type(row_sum)))
+        results.append(_zeros(sizes[:-1], _sum_type(row_sum)))
     made = linalg.GenericOp(
         [each.type for each in results],
         [elements],
@@ -72,16 +76,25 @@ def loop(
             yielded.append(arith.AddFOp(total, term).result)
         linalg.YieldOp(yielded)
     computed = list(made.results)
-    if row_sum is not None and len(require_tensor_info(row_sum.type).shape) == len(info.shape):
+    if row_sum is not None and len(require_shaped_info(row_sum.type).shape) == len(info.shape):
         computed[1] = _with_last_dimension(computed[1])
     return computed
 
 
 def _sum_type(row_sum: ir.Value) -> ir.Type:
-    return ir.F64Type.get() if require_tensor_info(row_sum.type).dtype == "float64" else ir.F32Type.get()
+    return ir.F64Type.get() if require_shaped_info(row_sum.type).dtype == "float64" else ir.F32Type.get()
 
 
-def _zeros(sizes: Sizes, element: ir.Type) -> ir.Value:
+def sizes_of(value: ir.Value) -> list[int | ir.Value]:
+    """The sizes of one of MLIR's own tensors, as what makes another one takes them."""
+    type_ = ir.RankedTensorType(value.type)
+    return [
+        tensor.dim(value, arith.ConstantOp(ir.IndexType.get(), dim)) if type_.is_dynamic_dim(dim) else type_.shape[dim]
+        for dim in range(type_.rank)
+    ]
+
+
+def _zeros(sizes: list[int | ir.Value], element: ir.Type) -> ir.Value:
     zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
     return linalg.fill(zero, outs=[tensor.empty(sizes, element)])
 
@@ -91,8 +104,10 @@ def _with_last_dimension(value: ir.Value) -> ir.Value:
     type_ = ir.RankedTensorType(value.type)
     rank = type_.rank
     groups = [[dim] for dim in range(rank - 1)] + [[rank - 1, rank]]
-    sizes = [*type_.shape, 1]
-    return tensor.expand_shape(ir.RankedTensorType.get(sizes, type_.element_type), value, groups, [], sizes)
+    sizes = [*sizes_of(value), 1]
+    stated = [size if isinstance(size, int) else _OPEN for size in sizes]
+    result = ir.RankedTensorType.get(stated, type_.element_type)
+    return tensor.expand_shape(result, value, groups, [size for size in sizes if not isinstance(size, int)], stated)
 
 
 def _type_of_elements(value: ir.Value) -> ir.Type:

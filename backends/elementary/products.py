@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.elementary.go_through import behind_views, go_through
 from dovetail.backends.elementary.loop import FLOATS
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 
 _PRODUCT = "torch.aten.mul.Tensor"
 
@@ -20,7 +20,7 @@ def adds_products(op: ir.Operation) -> bool:
     made = behind_views(op.operands[0])
     if made is None or made.name != _PRODUCT:
         return False
-    product, *factors = (require_tensor_info(value.type) for value in (made.results[0], *made.operands))
+    product, *factors = (require_shaped_info(value.type) for value in (made.results[0], *made.operands))
     return product.dtype in (*FLOATS, "float64") and all(each.shape == product.shape for each in factors)
 
 

@@ -7,12 +7,12 @@ from torch_mlir import ir
 
 from dovetail.backends.elementary.go_through import behind_views, go_through
 from dovetail.backends.elementary.scalar import Scalar
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 
 
 def round_bfloat16(op: ir.Operation) -> None:
     """Has `op` take rounded numbers if it makes another type of what is computed here."""
-    results = [tensor_info(value.type) for value in op.results]
+    results = [shaped_info(value.type) for value in op.results]
     if not results or not all(info is not None and info.dtype != "bfloat16" for info in results):
         return
     for place, value in enumerate(op.operands):
@@ -22,7 +22,7 @@ def round_bfloat16(op: ir.Operation) -> None:
 
 def _is_computed(value: ir.Value) -> bool:
     """Whether `value` is of bfloat16, and no argument or a view of one."""
-    info = tensor_info(value.type)
+    info = shaped_info(value.type)
     return info is not None and info.dtype == "bfloat16" and behind_views(value) is not None
 
 

@@ -10,7 +10,7 @@ from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 
 
 def round_terms(op: ir.Operation) -> None:
@@ -18,7 +18,7 @@ def round_terms(op: ir.Operation) -> None:
     if not row(op).adds:
         return
     for place, term in enumerate(list(op.operands)[:2]):
-        info = tensor_info(term.type)
+        info = shaped_info(term.type)
         if info is not None and info.dtype in ("float32", "float64") and _may_be_product(term):
             go_through(op, _rounded, place)
 

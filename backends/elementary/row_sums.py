@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info
+from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info
 
 _LONGEST_ROW = 12288
 """Elements of a row of which two lie on the stack, of 128 KiB."""
@@ -23,27 +23,32 @@ def row_sum(value: ir.Value) -> ir.Value | None:
 
     The loop over `value` then computes both: IREE would compute each of its elements once for either.
     """
-    info, users = require_tensor_info(value.type), [use.owner.operation for use in value.uses]
+    info, users = require_shaped_info(value.type), [use.owner.operation for use in value.uses]
     if info.dtype != "float32" or len(info.shape) < 2:
         return None
     sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
     return sums[0] if _keeps_rows_near(info) and len(sums) == 1 < len(users) else None
 
 
-def _keeps_rows_near(info: TensorInfo) -> bool:
+def _keeps_rows_near(info: ShapedInfo) -> bool:
     """Whether IREE makes good code of a loop over `info`'s elements that sums rows: two of them lie on the stack.
 
     It takes rows by twos, and tiles of an odd number of rows apart again where vectors don't fill a row. Then it finds
     each row's largest number once for each vector, not once.
     """
-    count, length = prod(info.shape[:-1]), info.shape[-1]
-    has_even_tiles = count <= _MOST_ROWS or count % _MOST_ROWS == 0
-    return length <= _LONGEST_ROW and (length % _TILE == 0 or count % 2 == 1 or has_even_tiles)
+    *rows, length = info.shape
+    if length is None or length > _LONGEST_ROW:
+        return False
+    known = [size for size in rows if size is not None]
+    if length % _TILE == 0 or len(known) < len(rows):
+        return length % _TILE == 0
+    count = prod(known)
+    return count % 2 == 1 or count <= _MOST_ROWS or count % _MOST_ROWS == 0
 
 
-def _adds_rows(op: ir.Operation, info: TensorInfo) -> bool:
+def _adds_rows(op: ir.Operation, info: ShapedInfo) -> bool:
     """Whether `op` adds up the last dimension of `info`'s alone, which it may keep as one of size 1."""
-    rows, result = info.shape[:-1], require_tensor_info(op.results[0].type)
+    rows, result = info.shape[:-1], require_shaped_info(op.results[0].type)
     if not rows or info.shape[-1] == 1 or result.dtype not in ("float32", "float64"):
         return False
     return _dims(op.operands[1]) in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))

@@ -10,22 +10,21 @@ from typing import Any
 from iree.compiler import ir
 
 from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
+from dovetail.backends.worker.numbers import NUMBERS, Numbers, Unreadable, made_by, number
 
-# What a function holds beside its launches: numbers, types, checks of arguments and the order of its command buffers.
-_ASIDE = frozenset(
-    "arith.constant util.global.load util.null util.return hal.element_type hal.encoding_type hal.memory_type "
-    "hal.buffer_usage hal.device.allocator hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer "
-    "hal.fence.create hal.fence.join hal.device.queue.alloca hal.device.queue.dealloca hal.device.queue.barrier "
-    "hal.device.queue.execute.indirect".split()
-)
 # What a command buffer holds beside its commands.
 _AROUND = frozenset(
     "arith.constant util.global.load util.return hal.command_buffer.create hal.command_buffer.finalize "
     "hal.executable.lookup.function".split()
 )
-_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.execute.indirect",
-           "hal.device.queue.barrier")  # fmt: skip
-
+_EXECUTE, _EXECUTE_RECORDED = "hal.device.queue.execute", "hal.device.queue.execute.indirect"
+_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _EXECUTE,
+           _EXECUTE_RECORDED)  # fmt: skip
+# What a function holds beside its launches and numbers: types, checks of arguments, the order of its command buffers.
+_ASIDE = _AROUND | frozenset(
+    "util.null hal.element_type hal.encoding_type hal.memory_type hal.buffer_usage hal.device.allocator "
+    "hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer hal.fence.create hal.fence.join".split()
+).union(_FENCED)
 
 # What uploads a constant when a module is loaded; its blocks are for devices that can and can't read it where it lies.
 _UPLOAD = frozenset(
@@ -34,10 +33,6 @@ _UPLOAD = frozenset(
     "hal.fence.create hal.device.queue.read cf.br hal.fence.await util.status.check_ok util.global.store "
     "util.return".split()
 )
-
-
-class Unreadable(Exception):
-    """Why a function has no plan."""
 
 
 def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
@@ -70,32 +65,36 @@ class _Reader:
             raise Unreadable("there is no such function")
         function = host[f"{name}$async"]
         self.ops = _line(function)
-        arguments = [each for each in function.regions[0].blocks[0].arguments if str(each.type) == "!hal.buffer_view"]
+        arguments = [each for each in function.regions[0].blocks[0].arguments if str(each.type) != "!hal.fence"]
         self.places = {argument: place for place, argument in enumerate(arguments)}
         self.argument_count = len(arguments)
+        self.numbers = Numbers(self.places)
         self.buffers: dict[ir.Value, int] = {}
-        self.transients: list[int] = []
+        self.transients: list[int | str] = []
         self.constants: dict[bytes, int] = {}
         self.steps: list[dict[str, Any]] = []
         self.executables: set[str] = set()
 
     def plan(self) -> dict[str, Any]:
-        _check(self.ops, _ASIDE)
+        _check(self.ops, _ASIDE | NUMBERS | set(_COMMANDS))
         self._check_order()
         for op in self.ops:
             if op.name == "hal.buffer_view.buffer":
                 self.buffers[op.results[0]] = self.places[op.operands[0]]
             elif op.name == "hal.device.queue.alloca":
                 self.buffers[op.results[0]] = self.argument_count + len(self.transients)
-                self.transients.append(_number(op.operands[-1]))
+                self.transients.append(self.numbers.read(op.operands[-1]))
         for op in self.ops:
-            if op.name == "hal.device.queue.execute.indirect":
+            if op.name == _EXECUTE:
                 self._execute(op)
+            elif op.name == _EXECUTE_RECORDED:
+                self._execute_recorded(op)
         if len(self.executables) != 1:
             raise Unreadable(f"its code lies in {len(self.executables)} executables, expected one")
         return {
             "executable": self.executables.pop(),
             "arguments": self.argument_count,
+            "values": self.numbers.values,
             "transients": self.transients,
             "constants": [each.hex() for each in self.constants],
             "steps": self.steps,
@@ -121,33 +120,42 @@ class _Reader:
             signalled.add(signals)
 
     def _execute(self, op: ir.Operation) -> None:
+        """Adds the steps of command buffers that the function itself records, as where numbers follow from sizes."""
+        for commands in (value for value in op.operands if str(value.type) == "!hal.command_buffer"):
+            made_by(commands, "hal.command_buffer.create")
+            self._add_steps([each for each in self.ops if each.name in _COMMANDS and each.operands[0] == commands], [])
+
+    def _execute_recorded(self, op: ir.Operation) -> None:
         """Adds the steps of one command buffer; the queue's fences order it after the one before."""
         commands = next(value for value in op.operands if str(value.type) == "!hal.command_buffer")
         buffers = [value for value in op.operands if str(value.type) == "!hal.buffer"]
-        numbers = [_number(value) for value in list(op.operands)[-2 * len(buffers) :]]
+        numbers = [number(value) for value in list(op.operands)[-2 * len(buffers) :]]
         table = list(zip(buffers, numbers[: len(buffers)], numbers[len(buffers) :], strict=True))
         ops = _line(self._recorded(commands))
         _check(ops, _AROUND | set(_COMMANDS))
-        for each in ops:
-            if each.name in _COMMANDS:
-                self.steps.append(_COMMANDS[each.name](self, each, table))
+        self._add_steps([each for each in ops if each.name in _COMMANDS], table)
+
+    def _add_steps(self, commands: list[ir.Operation], table: list) -> None:
+        self.steps += [_COMMANDS[each.name](self, each, table) for each in commands]
         self.steps.append({"op": "barrier"})
 
-    def _range(self, table: list, slot: ir.Value, offset: ir.Value, length: ir.Value) -> list[int]:
-        """A range that a command touches: of a slot of the command buffer, or of a constant."""
-        start, size = _number(offset), _number(length)
+    def _range(self, table: list, slot: ir.Value, offset: ir.Value, length: ir.Value) -> list[int | str]:
+        """A range that a command touches: of a buffer, of a slot of the command buffer, or of a constant."""
+        if slot in self.buffers:
+            return [self.buffers[slot], self.numbers.read(offset), self.numbers.read(length)]
+        start, size = number(offset), number(length)
         if str(slot.type) == "!hal.buffer":
             return self._constant(slot, start, size)
-        buffer, first, available = table[_number(slot)]
+        buffer, first, available = table[number(slot)]
         if start + size > available:
             raise Unreadable(f"bytes {start} to {start + size} lie outside of a binding of {available}")
         if buffer not in self.buffers:
             return self._constant(buffer, first + start, size)
         return [self.buffers[buffer], first + start, size]
 
-    def _constant(self, value: ir.Value, start: int, size: int) -> list[int]:
+    def _constant(self, value: ir.Value, start: int, size: int) -> list[int | str]:
         """The bytes that are read of a constant, as a buffer of their own: many functions may share what it lies in."""
-        data = _contents(self._stored(_made_by(value, "util.global.load")).parent)
+        data = _contents(self._stored(made_by(value, "util.global.load")).parent)
         if start + size > len(data):
             raise Unreadable(f"bytes {start} to {start + size} lie outside of a constant of {len(data)}")
         place = self.constants.setdefault(data[start : start + size], len(self.constants))
@@ -155,8 +163,8 @@ class _Reader:
 
     def _recorded(self, commands: ir.Value) -> ir.Operation:
         """The function that records a command buffer, which a global remembers."""
-        store = self._stored(_made_by(commands, "util.global.load"))
-        return self.host[_symbol(_made_by(store.operands[0], "util.call"), "callee")]
+        store = self._stored(made_by(commands, "util.global.load"))
+        return self.host[_symbol(made_by(store.operands[0], "util.call"), "callee")]
 
     def _stored(self, load: ir.Operation) -> ir.Operation:
         """What initializes the global that `load` reads."""
@@ -173,7 +181,7 @@ class _Reader:
         if [len(part) for part in parts[:6]] != [1] * 6 or len(parts) != 10:
             raise Unreadable("a dispatch has another form than expected")
         (function,), constants, slots, offsets, lengths = parts[2], *parts[6:]
-        looked_up = _made_by(function, "hal.executable.lookup.function")
+        looked_up = made_by(function, "hal.executable.lookup.function")
         place, _, entry = _path(looked_up.attributes["entry_point"])
         self.executables.add(place)
         if place not in self.codes:
@@ -187,8 +195,8 @@ class _Reader:
             "op": "dispatch",
             "entry": entry,
             **code.launches.get(entry, {}),
-            "workgroups": [_number(part[0]) for part in parts[3:6]],
-            "constants": [_number(value) & 0xFFFFFFFF for value in constants],
+            "workgroups": [self.numbers.read(part[0]) for part in parts[3:6]],
+            "constants": [self.numbers.word(value) for value in constants],
             "bindings": [self._range(table, *each) for each in zip(slots, offsets, lengths, strict=True)],
         }
 
@@ -203,8 +211,8 @@ class _Reader:
     def _fill(self, op: ir.Operation, table: list) -> dict[str, Any]:
         _, target, offset, length, pattern = op.operands
         width = ir.IntegerType(pattern.type).width
-        number = _number(pattern) & ((1 << width) - 1)
-        return {"op": "fill", "target": self._range(table, target, offset, length), "pattern": number, "bits": width}
+        bits = number(pattern) & ((1 << width) - 1)
+        return {"op": "fill", "target": self._range(table, target, offset, length), "pattern": bits, "bits": width}
 
     def _barrier(self, op: ir.Operation, table: list) -> dict[str, Any]:
         return {"op": "barrier"}
@@ -245,7 +253,7 @@ def _contents(initializer: ir.Operation) -> bytes:
         raise Unreadable("a constant is not one buffer")
     data = _composite(str(found[0].attributes["value"]))
     *_, source, start, size = found[1].operands
-    if source != found[0].results[0] or _number(start) != 0 or _number(size) != len(data):
+    if source != found[0].results[0] or number(start) != 0 or number(size) != len(data):
         raise Unreadable("a constant is a part of a buffer")
     return data
 
@@ -274,17 +282,6 @@ def _segments(op: ir.Operation) -> list[list[ir.Value]]:
 def _is_given(fence: ir.Value) -> bool:
     """Whether nobody here need signal `fence`: it is the caller's, or none."""
     return isinstance(fence.owner, ir.Block) or fence.owner.name == "util.null"
-
-
-def _made_by(value: ir.Value, name: str) -> ir.Operation:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != name:
-        raise Unreadable(f"expected the result of '{name}', got {value}")
-    return owner
-
-
-def _number(value: ir.Value) -> int:
-    return ir.IntegerAttr(_made_by(value, "arith.constant").attributes["value"]).value
 
 
 def _symbol(op: ir.Operation, name: str) -> str:

@@ -5,6 +5,8 @@ from torch_mlir.dialects import ext
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.ops.alloc import AllocOp
 from dovetail.dialects.dovetail.ops.barrier import BarrierOp
+from dovetail.dialects.dovetail.ops.check_equal import CheckEqualOp
+from dovetail.dialects.dovetail.ops.check_range import CheckRangeOp
 from dovetail.dialects.dovetail.ops.constant import ConstantOp
 from dovetail.dialects.dovetail.ops.copy import CopyOp
 from dovetail.dialects.dovetail.ops.copy_buffer import CopyBufferOp
@@ -14,11 +16,15 @@ from dovetail.dialects.dovetail.ops.dispatch import DispatchOp
 from dovetail.dialects.dovetail.ops.fill_buffer import FillBufferOp
 from dovetail.dialects.dovetail.ops.free import FreeOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
+from dovetail.dialects.dovetail.ops.open_dispatch import OpenDispatchOp
+from dovetail.dialects.dovetail.ops.open_subspan import OpenSubspanOp
+from dovetail.dialects.dovetail.ops.open_transient import OpenTransientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
 from dovetail.dialects.dovetail.ops.reuse import ReuseOp
 from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
 from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
+from dovetail.dialects.dovetail.ops.size import SizeOp
 from dovetail.dialects.dovetail.ops.subspan import SubspanOp
 from dovetail.dialects.dovetail.ops.tangent import TangentOp
 from dovetail.dialects.dovetail.ops.touch import TouchOp
@@ -31,6 +37,8 @@ __all__ = [
     "AllocOp",
     "BarrierOp",
     "BufferType",
+    "CheckEqualOp",
+    "CheckRangeOp",
     "ConstantOp",
     "CopyBufferOp",
     "CopyOp",
@@ -41,12 +49,16 @@ __all__ = [
     "FillBufferOp",
     "FreeOp",
     "GradientOp",
+    "OpenDispatchOp",
+    "OpenSubspanOp",
+    "OpenTransientOp",
     "OwnOp",
     "ReadOp",
     "RefType",
     "ReuseOp",
     "SetGradModeOp",
     "SetMetadataOp",
+    "SizeOp",
     "SubspanOp",
     "TangentOp",
     "TouchOp",

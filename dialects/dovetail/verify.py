@@ -41,12 +41,12 @@ class VerifiedOp(Dovetail.Operation):
 
 @dataclass(frozen=True)
 class _Declared:
-    """The kinds of an op's operands and results, of its attributes by name, and of operands without a number."""
+    """The kinds of an op's operands and results, of attributes by name, and of groups of operands without a number."""
 
     operands: list
     results: list
     attributes: dict[str, Any]
-    variadic: Any
+    variadic: list
 
 
 # What the hint of an operand without a number is, an iterable of values.
@@ -61,14 +61,14 @@ def _declared(op_class: type[VerifiedOp]) -> _Declared:
     results = [get_args(hint)[0] for hint in hints.values() if get_origin(hint) is ir.OpResult]
     attributes = {name: hint for name, hint in hints.items() if get_origin(hint) is None}
     variadic = [get_args(get_args(hint)[0])[0] for hint in hints.values() if get_origin(hint) in _MANY]
-    return _Declared(operands, results, attributes, variadic[0] if variadic else None)
+    return _Declared(operands, results, attributes, variadic)
 
 
 def _is_as_declared(op: VerifiedOp, types: Sequence[ir.Type], declared: _Declared) -> bool:
     """Whether operands and results, of these `types`, and attributes are of the declared number and kinds."""
     operands, results, given = declared.operands, declared.results, op.attributes
-    if declared.variadic is not None:
-        operands = [declared.variadic] * len(op.operands)
+    if declared.variadic:  # which of several kinds each is of, IRDL checks
+        operands = [declared.variadic[0] if len(declared.variadic) == 1 else Any] * len(op.operands)
     if len(op.operands) != len(operands) or len(op.results) != len(results):
         return False
     is_typed = all(map(_is_a, types, [*operands, *results]))

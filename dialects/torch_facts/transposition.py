@@ -5,7 +5,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 
 _REORDER = (strides.permute, strides.transpose, strides.reverse)
 _TYPES = ("float32", "float64")
@@ -22,20 +22,26 @@ def reordered(op: ir.Operation) -> Sizes | None:
     rule = row(op).strides
     if rule is None or rule not in _REORDER:
         return None
-    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    source, result = shaped_info(op.operands[0].type), shaped_info(op.results[0].type)
     if source is None or result is None:
         return None
-    # Who counts dimensions where the operand's strides should be gets them in the result's order.
-    return rule(op, source.shape, tuple(range(len(source.shape))), result.shape)
+    # Who counts dimensions where the operand's strides should be gets them in the result's order; sizes count nothing.
+    order = tuple(range(len(source.shape)))
+    return rule(op, order, order, order)
 
 
 def is_transposition(op: ir.Operation) -> bool:
-    """Whether `op` reorders a large tensor so that neighbours in rows are none any more, but others many."""
+    """Whether `op` reorders a large tensor so that neighbours in rows are none any more, but others many.
+
+    A size that is open may be large: one copy too many costs less than one element at a time.
+    """
     order = reordered(op)
     if order is None:
         return False
-    info = require_tensor_info(op.results[0].type)
-    if info.numel < SMALLEST or info.dtype not in _TYPES:
+    info = require_shaped_info(op.results[0].type)
+    known = tensor_info(op.results[0].type)
+    if (known is not None and known.numel < SMALLEST) or info.dtype not in _TYPES:
         return False
     turned = order.index(len(order) - 1)
-    return turned != len(order) - 1 and min(info.shape[turned], info.shape[-1]) >= _FEWEST
+    sides = [size for size in (info.shape[turned], info.shape[-1]) if size is not None]
+    return turned != len(order) - 1 and all(size >= _FEWEST for size in sides)

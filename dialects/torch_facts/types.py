@@ -4,7 +4,7 @@ The torch dialect's bindings have neither accessors nor builders, so types are r
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -85,6 +85,11 @@ class ShapedInfo:
     @property
     def is_static(self) -> bool:
         return None not in self.shape
+
+    def fits(self, sizes: Sequence[int]) -> bool:
+        """Whether these are the sizes, as far as they are known."""
+        known = zip(self.shape, sizes, strict=False)
+        return len(sizes) == len(self.shape) and all(own is None or own == given for own, given in known)
 
 
 T = TypeVar("T")

@@ -3,26 +3,38 @@
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
+from torch_mlir.dialects import arith, func
 
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import CODE, PLAN
 from dovetail.dialects.dovetail import (
     BarrierOp,
+    CheckEqualOp,
+    CheckRangeOp,
     ConstantOp,
     CopyBufferOp,
     DispatchOp,
     FillBufferOp,
+    OpenDispatchOp,
+    OpenSubspanOp,
+    OpenTransientOp,
+    SizeOp,
     SubspanOp,
     TransientOp,
 )
+from dovetail.dialects.dovetail.numbers import are_written_out
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
+from dovetail.dialects.plan_numbers import ARITHMETIC, PREDICATES
 from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
 from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
-_KNOWN = (BarrierOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SubspanOp, TransientOp, func.ReturnOp)
+_KNOWN = (
+    BarrierOp, CheckEqualOp, CheckRangeOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, OpenDispatchOp,
+    OpenSubspanOp, OpenTransientOp, SizeOp, SubspanOp, TransientOp, func.ReturnOp,
+)  # fmt: skip
+_NUMBERS = (arith.ConstantOp, arith.CmpIOp, *ARITHMETIC.values())
 
 
 @dataclass(frozen=True)
@@ -60,43 +72,59 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     def _check_steps(self, plan: func.FuncOp, is_gpu: bool) -> None:
         touched: set[ir.Value] = set()
         for op in body(plan):
-            if not isinstance(op.opview, (*_KNOWN,)):
+            if not isinstance(op.opview, (*_KNOWN, *_NUMBERS)):
                 expected = ", ".join(f"'{each.OPERATION_NAME}'" for each in _KNOWN)
                 raise fail(op, self.name, f"has no place in a plan, expected one of {expected}")
+            self._check_number(op)
             match op.opview:
-                case DispatchOp() as launch:
-                    self._check_bindings(op)
+                case (DispatchOp() | OpenDispatchOp()) as launch:
+                    self._check_bindings(launch)
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, self.name, expected)
-                    touched |= {_memory(value) for value in op.operands}
+                    touched |= {_memory(value) for value in launch.memory}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
                     touched.add(_memory(copy.target))
                 case FillBufferOp() as fill:
                     self._check_target(fill, fill.target)
-                    if _span(fill.target).size % fill.width:
-                        raise fail(op, self.name, f"fills {_span(fill.target).size} bytes by {fill.width}")
+                    size = _span(fill.target).size
+                    if isinstance(size, int) and size % fill.width:
+                        raise fail(op, self.name, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory(fill.target))
         for place, argument in enumerate(plan.arguments):
-            if is_memory(argument) and argument not in touched and bytes_of(argument):
+            if is_memory(argument) and argument not in touched and bytes_of(argument) != 0:
                 raise fail(plan, self.name, f"'@{symbol(plan)}' never touches argument {place}, a result")
 
-    def _check_bindings(self, op: ir.Operation) -> None:
-        for value in op.operands:
-            if _span(value).start % ALIGNMENT:
-                raise fail(op, self.name, f"binds memory from byte {_span(value).start}, expected one of {ALIGNMENT}")
+    def _check_number(self, op: ir.Operation) -> None:
+        if not isinstance(op.opview, _NUMBERS):
+            return
+        truth = ir.IntegerType.get_signless(1)
+        expected = truth if isinstance(op.opview, arith.CmpIOp) else ir.IndexType.get()
+        if op.results[0].type != expected:
+            raise fail(op, self.name, f"computes with '{op.results[0].type}', expected numbers of type '{expected}'")
+        if isinstance(op.opview, arith.CmpIOp) and ir.IntegerAttr(op.opview.predicate).value >= len(PREDICATES):
+            raise fail(op, self.name, f"compares without signs, expected one of {', '.join(PREDICATES)}")
+
+    def _check_bindings(self, launch: DispatchOp | OpenDispatchOp) -> None:
+        for value in launch.memory:
+            start = _span(value).start
+            if isinstance(start, int) and start % ALIGNMENT:
+                raise fail(launch, self.name, f"binds memory from byte {start}, expected one of {ALIGNMENT}")
 
     def _check_copy(self, copy: CopyBufferOp, touched: set[ir.Value]) -> None:
         source, target = _span(copy.source), _span(copy.target)
-        if source.size != target.size:
-            raise fail(copy, self.name, f"copies {source.size} bytes to {target.size}")
-        apart = source.start + source.size <= target.start or target.start + target.size <= source.start
-        if source.memory == target.memory and not apart:
-            raise fail(copy, self.name, "copies between bytes that overlap")
-        if made_by(source.memory, TransientOp.OPERATION_NAME) and source.memory not in touched:
+        if are_written_out(numbers := [source.start, source.size, target.start, target.size]):
+            self._check_ranges(copy, source.memory == target.memory, *numbers)
+        if _is_transient(source.memory) and source.memory not in touched:
             raise fail(copy, self.name, "reads a transient that nothing has written")
         self._check_target(copy, copy.target)
+
+    def _check_ranges(self, copy: CopyBufferOp, is_same: bool, start: int, size: int, target: int, room: int) -> None:
+        if size != room:
+            raise fail(copy, self.name, f"copies {size} bytes to {room}")
+        if is_same and start < target + room and target < start + size:
+            raise fail(copy, self.name, "copies between bytes that overlap")
 
     def _check_target(self, op: ir.OpView, target: ir.Value) -> None:
         memory = _memory(target)
@@ -106,11 +134,16 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             raise fail(op, self.name, "overwrites a constant")
 
 
-def _span(value: ir.Value) -> SubspanOp:
+def _span(value: ir.Value) -> SubspanOp | OpenSubspanOp:
     made = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
-    if not isinstance(made, SubspanOp):
+    if not isinstance(made, SubspanOp | OpenSubspanOp):
         raise fail(value.owner, "verify-launches", "launches take the results of 'dovetail.subspan' alone")
     return made
+
+
+def _is_transient(memory: ir.Value) -> bool:
+    made = None if isinstance(memory.owner, ir.Block) else memory.owner.operation.opview
+    return isinstance(made, TransientOp | OpenTransientOp)
 
 
 def _memory(value: ir.Value) -> ir.Value:

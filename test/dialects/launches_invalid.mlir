@@ -120,3 +120,59 @@ func.func @case() {
   %s = "dovetail.subspan"(%c) {offset = 0 : i64, length = 4 : i64} : (!dovetail.buffer) -> !dovetail.buffer
   return
 }
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[?],f32>, %b: !dovetail.buffer) {
+  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor, a transient or a constant, got '!torch.vtensor<[?],f32>'}}
+  %s = "dovetail.subspan"(%x) {offset = 0 : i64, length = 4 : i64} : (!torch.vtensor<[?],f32>) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer, %n: index) {
+  // expected-error @+1 {{'dovetail.open_subspan' op expects a tensor of known rank, a transient or a constant, got '!dovetail.buffer'}}
+  %s = "dovetail.open_subspan"(%b, %n, %n) : (!dovetail.buffer, index, index) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%b: !dovetail.buffer, %n: index) {
+  // expected-error @+1 {{'dovetail.open_dispatch' op expects 'workgroups' to count x, y and z, got 1 numbers}}
+  "dovetail.open_dispatch"(%b, %n) {entry = "add", operandSegmentSizes = array<i32: 1, 1, 0>} : (!dovetail.buffer, index) -> ()
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[?],f32>) {
+  // expected-error @+1 {{'dovetail.size' op expects 'dim' to be one of 1, got 1 : i64}}
+  %n = "dovetail.size"(%x) {dim = 1 : i64} : (!torch.vtensor<[?],f32>) -> index
+  return
+}
+
+// -----
+
+func.func @case(%x: !torch.vtensor<[?],f32>) {
+  // expected-error @+1 {{'dovetail.size' op expects a tensor and its 'dim', or a number, got '!torch.vtensor<[?],f32>'}}
+  %n = "dovetail.size"(%x) : (!torch.vtensor<[?],f32>) -> index
+  return
+}
+
+// -----
+
+func.func @case(%k: !torch.int) {
+  // expected-error @+1 {{'dovetail.size' op has no 'dim' of a number}}
+  %n = "dovetail.size"(%k) {dim = 0 : i64} : (!torch.int) -> index
+  return
+}
+
+// -----
+
+func.func @case(%n: index) {
+  // expected-error @+1 {{'dovetail.check_range' op expects a range, got 4 to 3}}
+  "dovetail.check_range"(%n) {least = 4 : i64, most = 3 : i64} : (index) -> ()
+  return
+}

@@ -13,7 +13,9 @@ NAMES = {row.name.partition(".")[0] for row in OPS}
 # Where several ops are named: what a pass does with each, by its own rules.
 OWN_RULES = {
     "backends/elementary/functions.py": "our own code for each op",
+    "backends/worker/numbers.py": "how MLIR compares integers, no ops",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
+    "dialects/plan_numbers.py": "how MLIR compares integers, no ops",
     "frontend/decompose/foreach.py": "decompositions",
     "passes/cleanup/compose_views.py": "a rule for each view",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",

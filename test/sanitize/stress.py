@@ -18,6 +18,8 @@ from typing import Any
 import torch
 
 DISPATCH, FILL, COPY = range(3)
+(ADD, SUBTRACT, MULTIPLY, DIVIDE, DIVIDE_UP, LARGER, SMALLER, SHIFT, SELECT, EQUAL, UNEQUAL, LESS, AT_MOST, GREATER,
+ AT_LEAST, CHECK_EQUAL, CHECK_RANGE) = range(17)  # fmt: skip
 PAGE, ALIGNMENT = mmap.PAGESIZE, 64
 LARGEST = 120_000
 """Elements of an argument: teams start at 128 KiB moved."""
@@ -44,10 +46,65 @@ class Guarded:
         self.tensor = torch.frombuffer(self.memory, dtype=torch.int32, count=count, offset=offset)
 
 
+class Numbers:
+    """Has some numbers of a plan follow from the sizes of its arguments."""
+
+    def __init__(self, draw: random.Random, counts: list[int]):
+        self.draw = draw
+        self.counts = counts
+        self.registers = [(0, argument, 0) for argument in range(len(counts))]
+        self.instructions: list[tuple[int, int, int, int, int]] = []
+
+    def opened(self, number: int) -> int | tuple[int]:
+        """`number`, or a register that holds it for arguments of these sizes."""
+        if self.draw.random() < 0.5:
+            return number
+        argument = self.draw.randrange(len(self.counts))
+        size, factor, other = self.counts[argument], self.draw.randint(1, 9), self.draw.randint(0, number)
+        constant = self._constant
+        match self.draw.choice([ADD, SUBTRACT, MULTIPLY, DIVIDE, DIVIDE_UP, LARGER, SMALLER, SHIFT, SELECT]):
+            case operation if operation == ADD:
+                operands = (argument, constant(number - size), argument)
+            case operation if operation == SUBTRACT:
+                operands = (argument, constant(size - number), argument)
+            case operation if operation == MULTIPLY and number % factor == 0:
+                operands = (constant(number // factor), constant(factor), argument)
+            case operation if operation == DIVIDE:
+                operands = (constant(number * factor + factor - 1), constant(factor), argument)
+            case operation if operation == DIVIDE_UP:
+                operands = (constant((number - 1) * factor + 1), constant(factor), argument)
+            case operation if operation == LARGER:
+                operands = (constant(number), constant(other), argument)
+            case operation if operation == SHIFT:
+                operands = (constant((number << factor) + 1), constant(factor), argument)
+            case operation if operation == SELECT:
+                is_more = self._add(GREATER, argument, constant(size - 1), argument)
+                operands = (is_more, constant(number), constant(-1))
+            case _:
+                operation, operands = SMALLER, (constant(number), constant(number + other), argument)
+        return (self._add(operation, *operands),)
+
+    def check(self) -> None:
+        argument = self.draw.randrange(len(self.counts))
+        size = self.counts[argument]
+        self.instructions.append((CHECK_EQUAL, 0, argument, self._constant(size), 0))
+        self.instructions.append((CHECK_RANGE, 0, argument, self._constant(size - 1), self._constant(size + 1)))
+
+    def _constant(self, number: int) -> int:
+        self.registers.append((number, -1, -1))
+        return len(self.registers) - 1
+
+    def _add(self, operation: int, *operands: int) -> int:
+        target = self._constant(0)
+        self.instructions.append((operation, target, *operands))  # type: ignore[arg-type]  # there are three
+        return target
+
+
 class RandomPlan:
     """A plan of random steps on random buffers, and what it must compute."""
 
     def __init__(self, draw: random.Random, launch: Any, library: Any):
+        self.is_open = draw.random() < 0.5
         self.counts = [draw.randint(16, draw.choice([64, 5000, LARGEST])) for _ in range(draw.randint(1, 4))]
         self.transient = draw.choice([0, 64, 4096, 65536 * 3])
         self.constants = draw.randbytes(draw.choice([0, 64, 4096, 65536 * 3]))
@@ -59,8 +116,26 @@ class RandomPlan:
             waits = bool(touched & buffers) or draw.random() < 0.2
             touched = buffers if waits else touched | buffers
             self.steps.append((step[0], waits, *step[1:]))
-        arguments = tuple(((count,), 0, 32) for count in self.counts)
-        self.run = launch.Plan("stress", library, arguments, self.transient, self.constants, tuple(self.steps), refuse)
+        self.run = self._made(draw, launch, library)
+
+    def _made(self, draw: random.Random, launch: Any, library: Any) -> Any:
+        """The plan; where it is open, with sizes that are too, and numbers that follow from them."""
+        if not self.is_open:
+            arguments = tuple(((count,), 0, 32, False) for count in self.counts)
+            memory = (self.transient,), self.constants
+            return launch.Plan("stress", library, arguments, (), (), *memory, tuple(self.steps), refuse)
+        numbers = Numbers(draw, self.counts)
+        transients = (numbers.opened(self.transient),)
+        steps = []
+        for kind, waits, entry, counts, constants, ranges, pattern, width in self.steps:
+            opened = tuple((buffer, *map(numbers.opened, rest)) for buffer, *rest in ranges)
+            grid = tuple(map(numbers.opened, counts)), tuple(map(numbers.opened, constants))
+            steps.append((kind, waits, entry, *grid, opened, pattern, width))
+        if draw.random() < 0.5:
+            numbers.check()
+        arguments = tuple(((-1,), 0, 32, False) for _ in self.counts)
+        computed = tuple(numbers.registers), tuple(numbers.instructions)
+        return launch.Plan("stress", library, arguments, *computed, transients, self.constants, tuple(steps), refuse)
 
     def _range(self, draw: random.Random, length: int | None = None) -> tuple[int, int, int]:
         """A target; with a `length`, a source, which may be a constant."""
@@ -124,6 +199,18 @@ class RandomPlan:
         for place, (actual, wanted) in enumerate(zip(arguments, expected, strict=True)):
             if not torch.equal(actual, wanted):
                 raise SystemExit(f"argument {place} differs after {self.steps}")
+        if self.is_open:
+            self._check_other_sizes(draw)
+
+    def _check_other_sizes(self, draw: random.Random) -> None:
+        """Arguments that are smaller or larger: whatever is computed, nothing lies outside of them."""
+        arguments = [Guarded(max(count + draw.randint(-16, 16), 0)).tensor for count in self.counts]
+        before = [each.clone() for each in arguments]
+        try:
+            self.run(*arguments)
+        except ValueError:
+            if not all(map(torch.equal, arguments, before)):
+                raise SystemExit(f"a call that was refused wrote: {self.steps}") from None
 
 
 def refuse(index: int, given: object) -> None:
@@ -140,7 +227,8 @@ def must_refuse(kind: type[Exception] | tuple, call: Any, *arguments: Any) -> No
 
 def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     """Plans that reach beyond their buffers, or fit no entry, and calls with other tensors."""
-    argument = (((64,), 0, 32),)
+    argument = (((64,), 0, 32, False),)
+    none: tuple = ((), ())
     far = [
         (0, 0, 260),
         (0, 256, 4),
@@ -155,7 +243,7 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     ]
     for reach in far:
         steps = ((FILL, False, "", (), (), (reach,), 0, 4),)
-        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, b"", steps, refuse)
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, *none, (), b"", steps, refuse)
     good = (0, 0, 256)
     for step in (
         (DISPATCH, False, "none", (1, 1, 1), (1,), (good, good), 0, 0),
@@ -174,16 +262,18 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
         (COPY, False, "", (), (), ((2, 64, 256), good), 0, 0),
         (9, False, "", (), (), (good, good), 0, 0),
     ):
-        must_refuse(ValueError, launch.Plan, "stress", library, argument, 0, bytes(256), (step,), refuse)
-    for shape in ((-1,), (1 << 62, 4), (1 << 61,)):
-        must_refuse((ValueError, OverflowError), launch.Plan, "stress", library, ((shape, 0, 32),), 0, b"", (), refuse)
-    must_refuse(ValueError, launch.Plan, "stress", library, argument, -1, b"", (), refuse)
-    fill = launch.Plan("stress", library, argument, 0, b"", ((FILL, False, "", (), (), (good,), 1, 4),), refuse)
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, *none, (0,), bytes(256), (step,), refuse)
+    for shape in ((-2,), (1 << 62, 4), (1 << 61,)):
+        wrong_argument = ((shape, 0, 32, False),)
+        must_refuse(ValueError, launch.Plan, "stress", library, wrong_argument, *none, (), b"", (), refuse)
+    for transients in ((-1,), (1 << 62, 1 << 62), ((1 << 63) - 1,)):
+        must_refuse(ValueError, launch.Plan, "stress", library, argument, *none, transients, b"", (), refuse)
+    fill = launch.Plan("stress", library, argument, *none, (), b"", ((FILL, False, "", (), (), (good,), 1, 4),), refuse)
     fine = torch.zeros(64, dtype=torch.int32)
     wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], fine.float(), fine.view(8, 8)]
     for given in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], fine.to("meta"), None, 3):
         must_refuse(ValueError, fill, given)
-    copying = launch.Plan("stress", library, argument, 0, b"", (), lambda index, given: given.contiguous())
+    copying = launch.Plan("stress", library, argument, *none, (), b"", (), lambda index, given: given.contiguous())
     copying(torch.zeros(128, dtype=torch.int32)[::2])
     must_refuse(ValueError, copying, fine.float())
     must_refuse(ValueError, copying, fine.to("meta"))
@@ -191,7 +281,54 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, fill)
     must_refuse(TypeError, fill, fine, fine)
     fails = (DISPATCH, False, "fail", (draw.choice([2, 5]), 1, 1), (), (good,), 0, 0)
-    must_refuse(RuntimeError, launch.Plan("stress", library, argument, 0, b"", (fails,), refuse), fine)
+    must_refuse(RuntimeError, launch.Plan("stress", library, argument, *none, (), b"", (fails,), refuse), fine)
+
+
+def check_open_refusals(launch: Any, library: Any) -> None:
+    """Numbers that no size can be, or that nothing computes, and what computes in no sound way."""
+    size, low, most = (0, 0, 0), (0, -1, -1), ((1 << 63) - 1, -1, -1)
+    least, number = (-(1 << 63), -1, -1), (0, 1, -1)
+    arguments = (((-1,), 0, 32, False), ((), 0, 0, True))
+    registers = (size, low, most, least, (-1, -1, -1), number, (0, -1, -1))
+
+    def made(*instructions: tuple, steps: tuple = (), registers: tuple = registers, transients: tuple = ()) -> Any:
+        return launch.Plan("stress", library, arguments, registers, instructions, transients, b"", steps, refuse)
+
+    fine = torch.zeros(64, dtype=torch.int32)
+    for instruction in (
+        (ADD, 6, 2, 0, 0),
+        (SUBTRACT, 6, 3, 0, 0),
+        (MULTIPLY, 6, 2, 0, 0),
+        (DIVIDE, 6, 0, 1, 0),
+        (DIVIDE, 6, 3, 4, 0),
+        (DIVIDE_UP, 6, 0, 1, 0),
+        (DIVIDE_UP, 6, 3, 4, 0),
+        (SHIFT, 6, 4, 1, 0),
+        (SHIFT, 6, 0, 0, 0),
+        (SHIFT, 6, 0, 4, 0),
+        (CHECK_EQUAL, 0, 0, 1, 0),
+        (CHECK_RANGE, 0, 0, 3, 1),
+        (CHECK_EQUAL, 0, 0, 5, 0),
+    ):
+        must_refuse(ValueError, made(instruction), fine, 3)
+    fill = ((FILL, False, "", (), (), ((0, 0, (6,)),), 1, 4),)
+    made((MULTIPLY, 6, 5, 5, 0), steps=fill)(fine, 8)
+    if fine.tolist() != [1] * 16 + [0] * 48:
+        raise SystemExit("a length that follows from a number is another one")
+    for factor in (17, -17, 1 << 31, -(1 << 63)):
+        must_refuse(ValueError, made((MULTIPLY, 6, 5, 5, 0), steps=fill), fine, factor)
+    for given in (1 << 63, None, 2.0, True, "1"):
+        must_refuse((ValueError, OverflowError), made(), fine, given)
+    for instruction in ((CHECK_RANGE + 1, 6, 0, 0, 0), (-1, 6, 0, 0, 0), (ADD, 7, 0, 0, 0), (ADD, 6, -1, 0, 0)):
+        must_refuse(ValueError, made, instruction)
+    for wrong in ((0, 2, 0), (0, 0, 1), (0, 0, -2), (0, 1, 0), size):
+        must_refuse(ValueError, lambda register: made(registers=(*registers, register)), wrong)
+    for reach in ((0, (7,), 4), (0, 0, (-1,))):
+        must_refuse(ValueError, lambda range_: made(steps=((FILL, False, "", (), (), (range_,), 0, 4),)), reach)
+    wide = (DISPATCH, False, "mix", ((2,), 1, 1), ((2,),), ((0, 0, 64), (0, 0, 64)), 0, 0)
+    must_refuse(ValueError, made(steps=(wide,)), fine, 1)
+    must_refuse(ValueError, made(transients=((2,),)), fine, 1)
+    must_refuse(ValueError, made(transients=((4,),)), fine, 1)
 
 
 def in_threads(plans: list[RandomPlan], seed: int) -> None:
@@ -257,6 +394,7 @@ def main() -> None:
         made.append(plan)
         if seed % 50 == 49:
             check_refusals(launch, launch.Library(code), draw)
+            check_open_refusals(launch, launch.Library(code))
             in_threads(made[-20:], seed)
             in_a_team(made[-20:], draw)
     in_a_child(made[-20:], draw)

@@ -33,11 +33,12 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         return (
             verify.no_integers(self, "workgroups")
             or verify.no_integers(self, "constants")
-            or self._no_size()
+            or self.no_size()
             or verify.no_count(self, "shared_memory")
         )
 
-    def _no_size(self) -> str:
+    def no_size(self) -> str:
+        """What is wrong with the threads of a workgroup."""
         size = self.attributes.get("workgroup_size", None)
         if ("shared_memory" in self.attributes) != (size is not None):
             return "expects 'workgroup_size' and 'shared_memory' together"
@@ -46,6 +47,11 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         if not isinstance(size, ir.ArrayAttr) or len(size) != 3:
             return f"expects 'workgroup_size' to count x, y and z, got {size}"
         return verify.no_integers(self, "workgroup_size")
+
+    @property
+    def memory(self) -> tuple[ir.Value, ...]:
+        """The bindings."""
+        return tuple(self.operands)
 
     @property
     def entry_name(self) -> str:
@@ -81,14 +87,16 @@ def dispatch(
     shared_memory: int = 0,
 ) -> DispatchOp:
     """Builds a launch of `entry` on `bindings`, each the result of a `dovetail.subspan`."""
-    attributes: dict[str, ir.Attribute] = {
-        "entry": ir.StringAttr.get(entry),
-        "workgroups": i64_array(workgroups),
-        "constants": i64_array(constants),
-    }
+    numbers = {"workgroups": i64_array(workgroups), "constants": i64_array(constants)}
+    return create(DispatchOp, bindings, launch_attributes(entry, workgroup_size, shared_memory) | numbers, [])
+
+
+def launch_attributes(entry: str, workgroup_size: Sequence[int], shared_memory: int) -> dict[str, ir.Attribute]:
+    """What a launch states besides the numbers of its grid."""
+    attributes: dict[str, ir.Attribute] = {"entry": ir.StringAttr.get(entry)}
     if workgroup_size:
         attributes |= {"workgroup_size": i64_array(workgroup_size), "shared_memory": i64(shared_memory)}
-    return create(DispatchOp, bindings, attributes, [])
+    return attributes
 
 
 def _numbers(array: ir.Attribute) -> tuple[int, ...]:

@@ -337,3 +337,92 @@ module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} 
     return
   }
 }
+
+// -----
+
+// A sound plan whose numbers follow from sizes: no error is expected.
+!v = !torch.vtensor<[?],f32>
+!m = !torch.tensor<[?],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %k: !torch.int, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %k: !torch.int, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %n = "dovetail.size"(%x) {dim = 0 : i64} : (!v) -> index
+    %l = "dovetail.size"(%k) : (!torch.int) -> index
+    "dovetail.check_equal"(%n, %l) : (index, index) -> ()
+    "dovetail.check_range"(%n) {least = 1 : i64, most = 512 : i64} : (index) -> ()
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %four = arith.constant 4 : index
+    %bytes = arith.muli %n, %four : index
+    %groups = arith.ceildivsi %n, %four : index
+    %t = "dovetail.open_transient"(%bytes) : (index) -> !b
+    %a = "dovetail.open_subspan"(%x, %zero, %bytes) : (!v, index, index) -> !b
+    %c = "dovetail.open_subspan"(%o, %zero, %bytes) : (!m, index, index) -> !b
+    %d = "dovetail.open_subspan"(%t, %zero, %bytes) : (!b, index, index) -> !b
+    "dovetail.fill_buffer"(%d) {pattern = 0 : i32} : (!b) -> ()
+    "dovetail.barrier"() : () -> ()
+    "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
+    "dovetail.open_dispatch"(%a, %c, %groups, %one, %one, %n) {entry = "e", operandSegmentSizes = array<i32: 2, 3, 1>} : (!b, !b, index, index, index, index) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[?],f32>
+!m = !torch.tensor<[?],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %n = "dovetail.size"(%x) {dim = 0 : i64} : (!v) -> index
+    %two = arith.constant 32 : index
+    %a = "dovetail.open_subspan"(%x, %two, %n) : (!v, index, index) -> !b
+    %c = "dovetail.open_subspan"(%o, %two, %n) : (!m, index, index) -> !b
+    // expected-error @+1 {{binds memory from byte 32, expected one of 64}}
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[?],f32>
+!m = !torch.tensor<[?],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    // expected-error @+1 {{computes with 'i32', expected numbers of type 'index'}}
+    %n = arith.constant 32 : i32
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[?],f32>
+!m = !torch.tensor<[?],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !v, %o: !m) attributes {dovetail.role = "region"} {
+    torch.overwrite.tensor.contents %x overwrites %o : !v, !m
+    return
+  }
+  func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %n = "dovetail.size"(%x) {dim = 0 : i64} : (!v) -> index
+    // expected-error @+1 {{compares without signs, expected one of eq, ne, slt, sle, sgt, sge}}
+    %c = arith.cmpi ult, %n, %n : index
+    return
+  }
+}

@@ -1,0 +1,148 @@
+"""Reads the numbers of a host program: written out, or computed from the sizes of arguments."""
+
+import re
+from typing import Any
+
+from iree.compiler import ir
+
+# How numbers follow from sizes. Each takes and gives whole numbers, in 64 bits with their sign; none wraps around.
+_ARITHMETIC = ("addi", "subi", "muli", "divsi", "maxsi", "minsi", "shrui", "cmpi", "select")
+_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.trunci")
+NUMBERS = frozenset(
+    ("hal.buffer_view.dim", "util.assume.int", "util.align", *_CASTS, *(f"arith.{each}" for each in _ARITHMETIC))
+)
+"""The ops by which numbers follow from sizes."""
+_WHOLE = ("index", "i64", "i1")
+
+
+class Unreadable(Exception):
+    """Why a function has no plan."""
+
+
+def made_by(value: ir.Value, name: str) -> ir.Operation:
+    """The op that `value` is the result of, which is a `name`; raises Unreadable if it is not."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != name:
+        raise Unreadable(f"expected the result of '{name}', got {value}")
+    return owner
+
+
+def number(value: ir.Value) -> int:
+    """A number that is written out."""
+    return ir.IntegerAttr(made_by(value, "arith.constant").attributes["value"]).value
+
+
+class Numbers:
+    """Reads the numbers of a plan: each is an integer, or "%2", the second of `values`, an op and its operands."""
+
+    def __init__(self, places: dict[ir.Value, int]):
+        self.places = places
+        self.values: list[list[int | str]] = []
+        self._read: dict[ir.Value, int | str] = {}
+
+    def read(self, value: ir.Value) -> int | str:
+        """What `value` is; of a number cut to 32 bits, the number."""
+        if value not in self._read:
+            self._read[value] = self._number(value)
+        return self._read[value]
+
+    def word(self, value: ir.Value) -> int | str:
+        """A 32-bit number that a launch takes; of one that is a value it takes the low bits."""
+        if str(value.type) != "i32":
+            raise Unreadable(f"a launch takes a constant of type {value.type}")
+        read = self.read(value)
+        return read if isinstance(read, str) else read & 0xFFFFFFFF
+
+    def _number(self, value: ir.Value) -> int | str:
+        if isinstance(value.owner, ir.Block):
+            return self._value("number", self.places[value])
+        op = value.owner
+        if op.name == "arith.constant":
+            return number(value)
+        if op.name == "hal.buffer_view.dim":
+            return self._value("size", self.places[op.operands[0]], ir.IntegerAttr(op.attributes["index"]).value)
+        if op.name == "util.assume.int":
+            return self._assumed(op, list(op.results).index(value))
+        if op.name in _CASTS and str(op.operands[0].type) in _WHOLE:
+            return self.read(op.operands[0])
+        if str(value.type) not in _WHOLE:
+            raise Unreadable(f"it computes with numbers of type {value.type}")
+        return self._computed(op)
+
+    def _computed(self, op: ir.Operation) -> int | str:
+        rounded_up = _rounded_up(op)
+        if rounded_up is not None:
+            return self._value("ceildivsi", *map(self.read, rounded_up))
+        operands = list(map(self.read, op.operands))
+        if op.name == "util.align":
+            return self._value("muli", self._value("ceildivsi", *operands), operands[1])
+        if op.name == "arith.cmpi":
+            return self._value("cmpi", _predicate(op), *operands)
+        return self._value(op.name.removeprefix("arith."), *operands)
+
+    def _assumed(self, op: ir.Operation, place: int) -> int | str:
+        """A number that the code was made for some of; the plan refuses others."""
+        read = self.read(op.operands[place])
+        self._value("check_range", read, *_assumption(op, place))
+        return read
+
+    def _value(self, *form: int | str) -> str:
+        """The value of this form, which may be there."""
+        if [*form] not in self.values:
+            self.values.append([*form])
+        return f"%{self.values.index([*form])}"
+
+
+def _assumption(op: ir.Operation, place: int) -> tuple[int, int]:
+    """The least and the largest that an operand of `util.assume.int` may be."""
+    text = str(op.attributes["assumptions"][place])
+    form = re.fullmatch(r"\[#util\.int\.assumption<umin = (\d+), umax = (\d+)>\]", text)
+    if form is None:
+        raise Unreadable(f"its code assumes of a number what nothing is known of: {text}")
+    return int(form[1]), int(form[2])
+
+
+def _predicate(op: ir.Operation) -> str:
+    place = ir.IntegerAttr(op.attributes["predicate"]).value
+    if place >= len(_PREDICATES):
+        raise Unreadable("it compares numbers without their signs")
+    return _PREDICATES[place]
+
+
+def _rounded_up(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
+    """`n` and `by` where `op` is n / by, rounded up: -((0 - n) / by) where n is not positive, else (n - 1) / by + 1."""
+    try:
+        condition, negative, positive = _operands(op, "select")
+        divided, _ = _operands(condition.owner, "cmpi", second=0)
+        (quotient, _), (_, again) = (
+            _operands(positive.owner, "addi", second=1),
+            _operands(negative.owner, "subi", first=0),
+        )
+        dividend, by = _operands(quotient.owner, "divsi")
+        same, opposite, less = _operands(dividend.owner, "select")
+        is_it = (
+            _predicate(condition.owner) == "sle"
+            and (same, again) == (condition, quotient)
+            and _operands(opposite.owner, "subi", first=0)[1] == divided
+            and _operands(less.owner, "subi", second=1)[0] == divided
+        )
+    except _OtherForm:
+        return None
+    return (divided, by) if is_it else None
+
+
+class _OtherForm(Exception):
+    """An op is not of the form that was looked for."""
+
+
+def _operands(op: Any, name: str, first: int | None = None, second: int | None = None) -> list[ir.Value]:
+    """The operands of `arith.<name>`, where the first or the second may have to be a constant."""
+    if isinstance(op, ir.Block) or op.name != f"arith.{name}":
+        raise _OtherForm
+    operands = list(op.operands)
+    for operand, expected in zip(operands, (first, second), strict=False):
+        is_constant = not isinstance(operand.owner, ir.Block) and operand.owner.name == "arith.constant"
+        if expected is not None and not (is_constant and number(operand) == expected):
+            raise _OtherForm
+    return operands

@@ -1,0 +1,69 @@
+"""The numbers of a launch plan that follow from sizes, as ops of its function."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from dovetail.dialects.dovetail.numbers import Number, value
+from dovetail.dialects.dovetail.ops.check_range import check_range
+from dovetail.dialects.dovetail.ops.size import size
+
+ARITHMETIC: Mapping[str, type[ir.OpView]] = {
+    "addi": arith.AddIOp,
+    "subi": arith.SubIOp,
+    "muli": arith.MulIOp,
+    "divsi": arith.DivSIOp,
+    "ceildivsi": arith.CeilDivSIOp,
+    "maxsi": arith.MaxSIOp,
+    "minsi": arith.MinSIOp,
+    "shrui": arith.ShRUIOp,
+    "select": arith.SelectOp,
+}
+"""What may be computed of sizes, by the names that a plan's record has for it; and `cmpi`, by a predicate."""
+
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
+"""How `cmpi` compares, in the order of MLIR's numbers."""
+
+
+def import_numbers(forms: Sequence[Sequence[Any]], arguments: Sequence[ir.Value]) -> list[ir.Value | None]:
+    """Builds the ops for what `worker/host_program.py` calls `values`; None for a check, which gives no value.
+
+    Raises:
+        ValueError: for a form that is none of these.
+    """
+    made: list[ir.Value | None] = []
+    for name, *operands in forms:
+        match name:
+            case "number":
+                made.append(size(arguments[operands[0]]).number)
+            case "size":
+                made.append(size(arguments[operands[0]], operands[1]).number)
+            case "check_range":
+                check_range(value(read_number(operands[0], made)), *operands[1:])
+                made.append(None)
+            case "cmpi":
+                predicate, *compared = operands
+                both = [value(read_number(each, made)) for each in compared]
+                made.append(arith.CmpIOp(ir.IntegerAttr.get(_I64(), PREDICATES.index(predicate)), *both).result)
+            case _ if name in ARITHMETIC:
+                given = [value(read_number(each, made)) for each in operands]
+                made.append(ARITHMETIC[name](*given).result)
+            case _:
+                raise ValueError(f"a plan computes no '{name}'")
+    return made
+
+
+def read_number(number: int | str, made: Sequence[ir.Value | None]) -> Number:
+    """A number of a plan's record: itself, or the value that "%2" means."""
+    if isinstance(number, int):
+        return number
+    found = made[int(number.removeprefix("%"))]
+    if found is None:
+        raise ValueError(f"'{number}' is no number of a plan")
+    return found
+
+
+def _I64() -> ir.Type:
+    return ir.IntegerType.get_signless(64)
