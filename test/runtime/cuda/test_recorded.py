@@ -1,13 +1,24 @@
-"""CUDA graphs of host functions: the same results as without, for as long as somebody holds them."""
+"""CUDA graphs of host functions: the same results as without, for as long as somebody holds them.
+
+Without a GPU a stand-in replays what was captured op by op, which shows what is captured, replayed and kept, and when.
+"""
 
 import pytest
 import torch
+from graph_stand_in import stand_in_for_graphs
 
 from dovetail.runtime.cuda.recorded import MAX_CAPTURES, MAX_RECORDINGS, Recordable, Recorded
 from dovetail.runtime.host import below_autograd
 from dovetail.runtime.stats import stats
 
-pytestmark = pytest.mark.cuda
+
+@pytest.fixture(params=["stand-in", pytest.param("cuda", marks=pytest.mark.cuda)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where tensors of a test lie."""
+    if request.param == "cuda":
+        return "cuda"
+    stand_in_for_graphs(monkeypatch)
+    return "cpu"
 
 
 def recorded(run, *stays: bool, **facts) -> Recorded:
@@ -23,18 +34,18 @@ def linear(arguments: list) -> tuple:
 
 
 @pytest.fixture
-def weight() -> torch.Tensor:
-    return torch.randn(64, 64, device="cuda")
+def weight(device: str) -> torch.Tensor:
+    return torch.randn(64, 64, device=device)
 
 
-def inputs(count: int) -> list[torch.Tensor]:
-    return [torch.randn(32, 64, device="cuda") for _ in range(count)]
+def inputs(count: int, device: str) -> list[torch.Tensor]:
+    return [torch.randn(32, 64, device=device) for _ in range(count)]
 
 
-def test_replays_compute_what_calls_do(weight: torch.Tensor) -> None:
+def test_replays_compute_what_calls_do(device: str, weight: torch.Tensor) -> None:
     """Catches a replay that reads the recorded call's arguments."""
     run = recorded(linear, True, False)
-    for x in inputs(10):
+    for x in inputs(10, device):
         made, hidden, same = run([weight, x])
         assert torch.equal(hidden, x @ weight)
         assert torch.equal(made, hidden.relu())
@@ -44,10 +55,10 @@ def test_replays_compute_what_calls_do(weight: torch.Tensor) -> None:
     assert stats().recordings == 1
 
 
-def test_results_stay_as_long_as_they_are_held(weight: torch.Tensor) -> None:
+def test_results_stay_as_long_as_they_are_held(device: str, weight: torch.Tensor) -> None:
     """Catches a replay over what an earlier call gave, also where only a view of it is left."""
     run = recorded(linear, True, False)
-    given = inputs(9)
+    given = inputs(9, device)
     held = [run([weight, x])[1][:4] for x in given]
     assert all(torch.equal(part, (x @ weight)[:4]) for part, x in zip(held, given, strict=True))
     assert stats().recordings == MAX_RECORDINGS
@@ -56,29 +67,29 @@ def test_results_stay_as_long_as_they_are_held(weight: torch.Tensor) -> None:
     assert count == 9 - 1 - MAX_RECORDINGS
 
 
-def test_parameters_are_read_where_they_are(weight: torch.Tensor) -> None:
+def test_parameters_are_read_where_they_are(device: str, weight: torch.Tensor) -> None:
     """Catches a replay that reads a parameter's old values, or its old place."""
     run = recorded(linear, True, False)
-    for x in inputs(4):
+    for x in inputs(4, device):
         assert torch.equal(run([weight, x])[1], x @ weight)
         weight.mul_(2)
     moved = weight.clone() + 1
-    for x in inputs(3):
+    for x in inputs(3, device):
         assert torch.equal(run([moved, x])[1], x @ moved)
     assert stats().recordings == 2
 
 
-def test_places_that_always_change_are_given_up(weight: torch.Tensor) -> None:
+def test_places_that_always_change_are_given_up(device: str, weight: torch.Tensor) -> None:
     """Catches a function that is recorded anew with each call, which costs more than it gains."""
     run, kept = recorded(linear, True, False), []
-    for x in inputs(MAX_CAPTURES + 4):
+    for x in inputs(MAX_CAPTURES + 4, device):
         kept.append(torch.randn_like(weight))
         assert torch.equal(run([kept[-1], x])[1], x @ kept[-1])
     assert stats().recordings == MAX_CAPTURES
     assert [each for each in stats().without_effect if "lie elsewhere again" in each]
 
 
-def test_updates_in_place() -> None:
+def test_updates_in_place(device: str) -> None:
     """Catches an update of a copy."""
 
     def update(arguments: list) -> tuple:
@@ -87,15 +98,15 @@ def test_updates_in_place() -> None:
         x.add_(y)
         return (x,)
 
-    run, x = recorded(update, True, False), torch.zeros(128, device="cuda")
+    run, x = recorded(update, True, False), torch.zeros(128, device=device)
     for turn in range(1, 6):
-        [same] = run([x, torch.full((128,), float(turn), device="cuda")])
+        [same] = run([x, torch.full((128,), float(turn), device=device)])
         assert same is x
     assert x[0].item() == 15
     assert stats().recordings == 1
 
 
-def test_results_in_an_arguments_memory_are_the_given_ones(weight: torch.Tensor) -> None:
+def test_results_in_an_arguments_memory_are_the_given_ones(device: str, weight: torch.Tensor) -> None:
     """Catches a view of the graph's copy of an argument, where the caller gets one of the argument."""
 
     def views(arguments: list) -> tuple:
@@ -104,14 +115,15 @@ def test_results_in_an_arguments_memory_are_the_given_ones(weight: torch.Tensor)
         return weight.t(), x[1:], x
 
     run = recorded(views, True, False)
-    for x in inputs(4):
+    for x in inputs(4, device):
         transposed, rows, same = run([weight, x])
         assert (transposed.data_ptr(), transposed.stride()) == (weight.data_ptr(), (1, 64))
         assert rows.data_ptr() == x[1:].data_ptr()
         assert same is x
 
 
-def test_random_numbers_are_eagers() -> None:
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_random_numbers_are_eagers(device: str) -> None:
     """Catches replays that draw the same numbers again, and an offset that does not move as eager's."""
 
     def noisy(arguments: list) -> tuple:
@@ -119,16 +131,16 @@ def test_random_numbers_are_eagers() -> None:
         arguments.clear()
         return torch.rand_like(x) + x, torch.randn_like(x)
 
-    run, x = recorded(noisy, False), torch.zeros(1000, device="cuda")
+    run, x = recorded(noisy, False), torch.zeros(1000, device=device)
     torch.cuda.manual_seed(3)
-    found = [each.clone() for _ in range(5) for each in run([x])] + [torch.rand(10, device="cuda")]
+    found = [each.clone() for _ in range(5) for each in run([x])] + [torch.rand(10, device=device)]
     torch.cuda.manual_seed(3)
     expected = [draw(x) for _ in range(5) for draw in (torch.rand_like, torch.randn_like)]
-    assert all(map(torch.equal, found, [*expected, torch.rand(10, device="cuda")]))
+    assert all(map(torch.equal, found, [*expected, torch.rand(10, device=device)]))
     assert stats().recordings == 1
 
 
-def test_what_waits_is_given_up_with_a_reason() -> None:
+def test_what_waits_is_given_up_with_a_reason(device: str) -> None:
     """Catches a function that can't be captured, and then fails instead of running as it is."""
 
     def waiting(arguments: list) -> tuple:
@@ -138,7 +150,7 @@ def test_what_waits_is_given_up_with_a_reason() -> None:
 
     run = recorded(waiting, False)
     for turn in range(4):
-        x = torch.full((8,), float(turn), device="cuda")
+        x = torch.full((8,), float(turn), device=device)
         [made] = run([x])
         assert torch.equal(made, x * 8 * turn)
     assert stats().recordings == 0
@@ -147,11 +159,12 @@ def test_what_waits_is_given_up_with_a_reason() -> None:
     assert count == 1
 
 
-def test_streams_have_recordings_of_their_own(weight: torch.Tensor) -> None:
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_streams_have_recordings_of_their_own(device: str, weight: torch.Tensor) -> None:
     """Catches one recording's memory in use on two streams at once."""
     run, streams = recorded(linear, True, False), [torch.cuda.Stream() for _ in range(2)]
     torch.cuda.synchronize()
-    for x in inputs(6):
+    for x in inputs(6, device):
         torch.cuda.synchronize()
         found = []
         for stream in streams:
@@ -163,10 +176,11 @@ def test_streams_have_recordings_of_their_own(weight: torch.Tensor) -> None:
     assert stats().recordings == 2
 
 
-def test_inside_of_a_capture_it_runs_as_it_is(weight: torch.Tensor) -> None:
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_inside_of_a_capture_it_runs_as_it_is(device: str, weight: torch.Tensor) -> None:
     """Catches a graph inside of a graph."""
     run = recorded(linear, True, False)
-    given = inputs(4)
+    given = inputs(4, device)
     for x in given:
         run([weight, x])
     graph, x = torch.cuda.CUDAGraph(), given[0].clone()
@@ -177,7 +191,7 @@ def test_inside_of_a_capture_it_runs_as_it_is(weight: torch.Tensor) -> None:
     assert torch.equal(made, given[3] @ weight)
 
 
-def test_backward_takes_what_a_replay_saved(weight: torch.Tensor) -> None:
+def test_backward_takes_what_a_replay_saved(device: str, weight: torch.Tensor) -> None:
     """Catches a backward that is recorded for memory which the next forward does not write."""
     forward = Recorded(linear, Recordable("forward", "", (True, False)))
 
@@ -188,34 +202,35 @@ def test_backward_takes_what_a_replay_saved(weight: torch.Tensor) -> None:
 
     backward = Recorded(gradient, Recordable("backward", "", (True, False), (0,)), forward)
     stats(reset=True)
-    for x in inputs(6):
+    for x in inputs(6, device):
         made, hidden, _ = forward([weight, x])
         tangent = torch.randn_like(made)
         [found] = backward([hidden, tangent])
         assert torch.equal(found, tangent * (x @ weight > 0))
         del made, hidden, found
     assert stats().recordings == 2
-    foreign = torch.randn(32, 64, device="cuda")
+    foreign = torch.randn(32, 64, device=device)
     assert torch.equal(backward([foreign, tangent])[0], tangent * (foreign > 0))
     [reason] = stats().without_effect
     assert reason.endswith("were saved by a call that was not replayed")
 
 
-def test_tensors_of_the_cpu_are_no_arguments() -> None:
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_tensors_of_the_cpu_are_no_arguments(device: str) -> None:
     """Catches a number on the CPU whose first value all replays would take."""
     run = recorded(lambda arguments: (arguments[0] * arguments[1],), False, False)
     for turn in range(4):
-        x = torch.ones(4, device="cuda")
+        x = torch.ones(4, device=device)
         assert run([x, torch.tensor(float(turn))])[0][0].item() == turn
     assert [each for each in stats().without_effect if "not all tensors on one GPU" in each]
 
 
-def test_memory_taken_away_is_noticed(weight: torch.Tensor) -> None:
+def test_memory_taken_away_is_noticed(device: str, weight: torch.Tensor) -> None:
     """Catches a replay into memory that the user has given back."""
     run = recorded(linear, True, False)
-    for x in inputs(3):
+    for x in inputs(3, device):
         made = run([weight, x])[1]
         made.untyped_storage().resize_(0)
         del made
-    for x in inputs(3):
+    for x in inputs(3, device):
         assert torch.equal(run([weight, x])[1], x @ weight)
