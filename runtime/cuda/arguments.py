@@ -24,21 +24,33 @@ def looked_at(region: str, expected: tuple[Argument, ...], tensors: tuple, devic
     if len(tensors) != len(expected):
         raise TypeError(f"region '{region}': got {len(tensors)} arguments, expected {len(expected)}")
     addresses, copies = [], []
-    for index, tensor in enumerate(tensors):
-        wanted = expected[index]
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"{_place(region, index)}: got {type(tensor).__name__}; {_words(wanted)}")
-        if tensor.dtype is not wanted.dtype or tensor.shape != wanted.shape or tensor.get_device() != device:
-            raise ValueError(f"{_place(region, index)}: got {_found(tensor)}; {_words(wanted, device)}")
-        address = _data_ptr(tensor)
-        if address % ALIGNMENT or not tensor.is_contiguous() or tensor.is_neg():
-            if wanted.is_written:
-                raise ValueError(f"{_place(region, index)}: got {_found(tensor)}; {_words(wanted, device)}")
-            count_copy("region input neither contiguous nor aligned")
-            copies.append(torch.empty(wanted.shape, dtype=wanted.dtype, device=tensor.device).copy_(tensor.detach()))
-            address = _data_ptr(copies[-1])
-        addresses.append(address)
+    for tensor, wanted in zip(tensors, expected, strict=True):
+        dtype, shape, _ = wanted
+        if (
+            isinstance(tensor, torch.Tensor)
+            and tensor.dtype is dtype
+            and tensor.shape == shape
+            and tensor.get_device() == device
+            and tensor.is_contiguous()
+            and not (address := _data_ptr(tensor)) % ALIGNMENT
+            and not tensor.is_neg()
+        ):
+            addresses.append(address)
+        else:
+            copies.append(_copied(region, len(addresses), wanted, tensor, device))
+            addresses.append(_data_ptr(copies[-1]))
     return addresses, copies
+
+
+def _copied(region: str, index: int, wanted: Argument, given: Any, device: int) -> torch.Tensor:
+    """A copy of an input that only lies otherwise; raises TypeError, ValueError for any other difference."""
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"{_place(region, index)}: got {type(given).__name__}; {_words(wanted)}")
+    is_other = given.dtype is not wanted.dtype or given.shape != wanted.shape or given.get_device() != device
+    if is_other or wanted.is_written:
+        raise ValueError(f"{_place(region, index)}: got {_found(given)}; {_words(wanted, device)}")
+    count_copy("region input neither contiguous nor aligned")
+    return torch.empty(wanted.shape, dtype=wanted.dtype, device=given.device).copy_(given.detach())
 
 
 def _place(region: str, index: int) -> str:
