@@ -13,6 +13,10 @@ TARGET = "dovetail.target"
 """The module: the device that it is compiled for, `"cpu"` if it does not say. Refs and allocations that name no device
 lie there."""
 
+DEVICE = "dovetail.device"
+"""The module: where refs, allocations and constants lie that name no device, `"cuda:0"` if a GPU's does not say. Ops:
+where their results lie, if that is not where their operands or their arguments say."""
+
 # Arguments
 
 NAME = "dovetail.name"

@@ -12,7 +12,7 @@ REACHED_BY: dict[str, tuple[str, ...]] = {"cpu": (), "cuda": ("cpu",)}
 """By device type of a target: the other devices on which its programs may have memory; only such a one is named."""
 
 
-def device_of(module: ir.Module | ir.OpView) -> str:
+def device_of(module: ir.Module | ir.OpView | ir.Operation) -> str:
     """What `module` is for: "cpu", or a GPU's kind with its architecture, "cuda:sm_90".
 
     Raises:
@@ -27,6 +27,6 @@ def device_of(module: ir.Module | ir.OpView) -> str:
     return stated.value
 
 
-def device_type(module: ir.Module | ir.OpView) -> str:
+def device_type(module: ir.Module | ir.OpView | ir.Operation) -> str:
     """The type of the device that `module` is for, in torch's words: "cpu" or "cuda"."""
     return device_of(module).partition(":")[0]

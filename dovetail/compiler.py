@@ -19,6 +19,7 @@ from dovetail.dialects.context import make_context
 from dovetail.eager_path import eager_variant, flat
 from dovetail.errors import AliasMismatch, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
+from dovetail.frontend.devices import home_of
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import lift_attributes
 from dovetail.frontend.observe.transforms import closing_transforms
@@ -104,11 +105,11 @@ def _compile(
     Raises:
         DovetailError: if the graph can't be honoured.
     """
-    device = _device(inputs)
     with timed("capture"):
         captured = capture(gm, inputs)
+    home = home_of(captured.graph, inputs)
     with timed("import"):
-        module = import_capture(captured, make_context(), device)
+        module = import_capture(captured, make_context(), _target(home), home)
     runner = Runner(dump=_dump_folder(), after=after)
     if after is not None:
         after("input", module)
@@ -117,14 +118,14 @@ def _compile(
     with timed("regions"):
         executables = build(module, options, runner)
     with timed("load"):
-        program, sources = load_program(module, executables, options.reduce_overhead and device != "cpu")
+        program, sources = load_program(module, executables, options.reduce_overhead and home.type != "cpu")
     if runner.dump is not None:
         first = runner.dump / "00_input.mlir"
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
         passes = shlex.quote(",".join(runner.ran))
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
-    if options.reduce_overhead and device == "cpu":
-        current().without_effect[f"reduce_overhead: no calls are recorded on {device}"] += 1
+    if options.reduce_overhead and home.type == "cpu":
+        current().without_effect[f"reduce_overhead: no calls are recorded on {home.type}"] += 1
     log.debug("compiled program:\n%s", module)
     account(module, current())
     if watch is not None:
@@ -132,17 +133,17 @@ def _compile(
     return program
 
 
-def _device(example_inputs: Sequence) -> str:
-    """The one device type that all tensors live on."""
-    devices = {value.device.type for value in example_inputs if isinstance(value, torch.Tensor)}
-    if len(devices) > 1:
-        raise UnsupportedError(f"inputs live on several devices ({', '.join(sorted(devices))}), expected one")
-    device = devices.pop() if devices else "cpu"
+def _target(home: torch.device) -> str:
+    """What the regions of a program for `home` are compiled for, as the module states it."""
+    if home.type == "cpu":
+        return "cpu"
+    major, minor = torch.cuda.get_device_capability(home)
+    target = f"{home.type}:sm_{major}{minor}"
     try:
-        target_for_device(device)
+        target_for_device(target)
     except OptionError as error:
         raise UnsupportedError(str(error)) from error
-    return device
+    return target
 
 
 def _dump_folder() -> Path | None:

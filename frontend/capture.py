@@ -75,7 +75,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     if function.refusals:
         raise UnsupportedError(function.refusals[0])
     check_metadata(metadata, names)
-    check_nodes(graph, inputs)
+    check_nodes(graph)
     return _describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {})[0])
 
 

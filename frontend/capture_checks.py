@@ -6,6 +6,7 @@ from torch.utils._pytree import tree_flatten
 
 from dovetail.dialects.torch_facts.types import DTYPE_NAMES
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.devices import TYPES
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import retains_grad, root
 from dovetail.frontend.observe.run_facts import EagerRun
@@ -16,6 +17,8 @@ def check_inputs(names: list[str], inputs: list) -> None:
     for name, value in zip(names, inputs, strict=True):
         if isinstance(value, torch.Tensor) and value.layout != torch.strided:
             raise UnsupportedError(f"argument {name}: layout {value.layout} is not supported, expected torch.strided")
+        if isinstance(value, torch.Tensor) and value.device.type not in TYPES:
+            raise UnsupportedError(f"argument {name}: lies on {value.device}, expected {' or '.join(TYPES)}")
         if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
             raise UnsupportedError(f"argument {name}: element type {value.dtype} is not supported")
         if not isinstance(value, torch.Tensor | int | float | bool):
@@ -51,17 +54,16 @@ def check_metadata(metadata, names: list[str]) -> None:
         raise UnsupportedError(f"argument {names[written[0]]}: mutation in the backward is not supported yet")
 
 
-def check_nodes(graph: torch.fx.Graph, inputs: list) -> None:
-    """Raises for a tensor inside of the graph that the IR can't say: its types know neither device nor layout."""
-    devices = {value.device.type for value in inputs if isinstance(value, torch.Tensor)} or {"cpu"}
+def check_nodes(graph: torch.fx.Graph) -> None:
+    """Raises for a tensor inside of the graph that the IR can't say: its types know no layout, and few devices."""
     for node in graph.nodes:
         if isinstance(node.meta.get("val"), torch.SymFloat | torch.SymBool):
             raise DataDependentOutputException(node.target)
         for value in tree_flatten(node.meta.get("val"))[0]:
             if not isinstance(value, torch.Tensor):
                 continue
-            if value.device.type not in devices:
-                expected = ", ".join(sorted(devices))
+            if value.device.type not in TYPES:
+                expected = " or ".join(TYPES)
                 raise UnsupportedError(
                     f"{source_line(node)}: a tensor on {value.device} is not supported, expected {expected}"
                 )

@@ -130,10 +130,11 @@ class Guard:
         found = list(tensors)
         for index, offset in self.offsets:
             like = tensors[index]
-            memory = torch.zeros(offset + self.extents[index] // like.itemsize, dtype=like.dtype)
+            memory = torch.zeros(offset + self.extents[index] // like.itemsize, dtype=like.dtype, device=like.device)
             found[index] = memory.as_strided(like.shape, like.stride(), offset).copy_(like)
         for group in self.groups:
-            memory = torch.zeros(max(each.start + self.extents[each.index] for each in group) + 16, dtype=torch.uint8)
+            nbytes = max(each.start + self.extents[each.index] for each in group) + 16
+            memory = torch.zeros(nbytes, dtype=torch.uint8, device=tensors[group[0].index].device)
             objects: dict[int, torch.Tensor] = {}
             roots: dict[int, torch.Tensor] = {}
             for member in group:

@@ -43,7 +43,7 @@ _data_ptr = torch.Tensor.data_ptr
 _no_results = iree.VmVariantList(0)
 
 # What an empty tensor, which has no memory of its own, is imported as.
-_nowhere = torch.empty(ALIGNMENT, dtype=torch.uint8)
+_nowhere = torch.empty(ALIGNMENT, dtype=torch.uint8, device="cpu")
 
 
 def prepare(tensor: torch.Tensor) -> torch.Tensor:

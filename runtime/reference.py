@@ -1,7 +1,8 @@
 """The reference executor: a module at any level runs through ATen, op by op.
 
 What it observes of a run is what the user could: results with their strides, arguments afterwards, gradients. Running
-a module before and after a pass on the same inputs validates the pass.
+a module before and after a pass on the same inputs validates the pass. A module for a GPU runs there; where there is
+none, it runs on the CPU, and whatever it has on GPUs lies there, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.emitter import Emitter, check_body
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.control_flow import subgraphs
+from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
 from dovetail.dialects.reading import Module, Role, body, made_by, of_class, referred, role, symbol
 from dovetail.dialects.saved import tangent_results
@@ -24,6 +26,7 @@ from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.failed_op import failed_op
 from dovetail.runtime.host import unboxed
+from dovetail.runtime.on_host import runnable
 from dovetail.runtime.program import load_plain_program
 from dovetail.runtime.read_guard import make_guard, read_guard
 
@@ -58,15 +61,15 @@ class Observation:
 def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) -> list:
     """Inputs of the types that the entry function declares; integers are 0 or 1, so that they can index anything.
 
-    They share memory as the module's guard says. With `is_wide`, half of all integers are small, the others from the
-    whole range of their type, so that they overflow, unless the module may index by one.
+    They share memory as the module's guard says, and lie where it runs. With `is_wide`, half of all integers are small,
+    the others from the whole range of their type, so that they overflow, unless the module may index by one.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator, module = torch.Generator("cpu").manual_seed(seed), runnable(module)
     is_wide, entry = is_wide and not any(map(_may_index, _all_ops(module))), _entry(module)
     inputs = []
     for index, type_ in enumerate(entry.type.inputs):
         try:
-            inputs.append(_random(type_, generator, is_wide))
+            inputs.append(_random(type_, generator, home(module), is_wide))
         except RuntimeError as error:
             place = f"{entry.location}: argument {index} of '@{symbol(entry)}'"
             raise ModuleError(f"{place} is of {type_}, of which no tensor can be made and filled: {error}") from error
@@ -93,6 +96,7 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
         NotImplementedError: for an op that can't be called, with its location.
         ModuleError: for one that ATen refuses, with its location.
     """
+    module = runnable(module)
     try:
         return _run(module, inputs, seed)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
@@ -104,10 +108,10 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
 
 @torch.enable_grad()
 def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
-    generator = torch.Generator().manual_seed(seed + 1)
-    entry = _entry(module)
+    generator, entry, own = torch.Generator("cpu").manual_seed(seed + 1), _entry(module), home(module)
     if role(entry) is Role.JOINT:
-        tangents = [_random(op.results[0].type, generator) for op in body(entry) if isinstance(op.opview, TangentOp)]
+        types = [op.results[0].type for op in body(entry) if isinstance(op.opview, TangentOp)]
+        tangents = [_random(type_, generator, own) for type_ in types]
         return _run_joint(module, entry, _copies(inputs), tangents, seed)
     found = Module(module)
     arguments = _copies(inputs)
@@ -116,7 +120,7 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     gradients: list = []
     if Role.BACKWARD in found:
         types = [type_ for type_ in found.backward.type.inputs if isinstance(type_, RefType)]
-        tangents = [_random(type_, generator) for type_ in types]
+        tangents = [_random(type_, generator, own) for type_ in types]
         gradients = _run_backward(module, _copies(inputs), tangents, seed)
     return Observation(results, arguments, gradients or [None] * len(arguments))
 
@@ -188,20 +192,22 @@ def _elements(value: ir.Value) -> list[ir.Value]:
     return list(value.owner.operands) if is_list else [value]
 
 
-def _random(type_: ir.Type, generator: torch.Generator, is_wide: bool = False):
+def _random(type_: ir.Type, generator: torch.Generator, own: str, is_wide: bool = False):
+    """The same numbers on each device; `own` is where refs lie that name none."""
     if not isinstance(type_, RefType):
         return 1
     info = type_.info
     dtype = getattr(torch, info.dtype)
-    tensor = torch.empty_strided(info.shape, type_.strides, dtype=dtype)
+    tensor = torch.empty_strided(info.shape, type_.strides, dtype=dtype, device=type_.device or own)
     if dtype.is_floating_point or dtype.is_complex:
-        return tensor.copy_(torch.randn(info.shape, generator=generator))
-    small = torch.randint(0, 2, info.shape, generator=generator)
+        return tensor.copy_(torch.randn(info.shape, generator=generator, device=CPU))
+    small = torch.randint(0, 2, info.shape, generator=generator, device=CPU)
     if not is_wide or dtype is torch.bool:
         return tensor.copy_(small)
     range_ = torch.iinfo(dtype)
-    large = torch.randint(range_.min, range_.max, info.shape, generator=generator)
-    return tensor.copy_(torch.where(torch.rand(info.shape, generator=generator) < 0.5, large, small))
+    large = torch.randint(range_.min, range_.max, info.shape, generator=generator, device=CPU)
+    is_large = torch.rand(info.shape, generator=generator, device=CPU) < 0.5
+    return tensor.copy_(torch.where(is_large, large, small))
 
 
 def _copies(inputs: list) -> list:
@@ -213,7 +219,7 @@ def _copies(inputs: list) -> list:
         if id(tensor) not in copies:
             size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
             storage = storages.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage().clone())
-            base = torch.empty(0, dtype=tensor.dtype).set_(storage, offset, size, stride)
+            base = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage, offset, size, stride)
             copies[id(tensor)] = base if tensor._base is None else copied(tensor._base).as_strided(size, stride, offset)
         return copies[id(tensor)]
 

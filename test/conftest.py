@@ -25,6 +25,44 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 gc.set_threshold(100_000, 50, 100)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--device",
+        default="cpu",
+        choices=("cpu", "cuda", "emulated-cuda"),
+        help="where tests make their tensors; emulated-cuda: in the host's memory, by the CPU's kernels",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Has tests make tensors on the device, in programs, too; an emulated one must be there before PyTorch is."""
+    device = config.getoption("--device")
+    if device == "emulated-cuda":
+        import emulated_cuda
+
+        emulated_cuda.install()
+    if device != "cpu":
+        import torch
+
+        torch.set_default_device("cuda")
+
+
+@pytest.fixture(scope="session")
+def device(request: pytest.FixtureRequest) -> str:
+    """The type of device that tests make their tensors on: "cpu" or "cuda"."""
+    return request.config.getoption("--device").removeprefix("emulated-")
+
+
+@pytest.fixture(autouse=True)
+def on_emulated_device(request: pytest.FixtureRequest, device: str) -> None:
+    """What is emulated runs regions op by op, with kernels that lay out as the CPU's."""
+    if request.config.getoption("--device") != device:
+        request.getfixturevalue("op_by_op")
+        request.getfixturevalue("monkeypatch").setattr(
+            "dovetail.dialects.torch_facts.kernel_layouts.KERNELS", {"cpu", "cuda"}
+        )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders with the longest tests go first, so that no worker is left alone with one at the end."""
     on_gpu = [item for item in items if item.get_closest_marker("cuda")]

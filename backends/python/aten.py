@@ -9,6 +9,8 @@ from torch_mlir import ir
 
 from dovetail.backends.python.literals import literal
 from dovetail.backends.python.operators import overload
+from dovetail.dialects.attributes import DEVICE
+from dovetail.dialects.stated import stated
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
@@ -178,7 +180,8 @@ def _numbered(real_type: str, operand: str) -> str:
 
 
 def _literal(emitter, op: ir.Operation):
-    name = emitter.bind("literal", literal(op))
+    device = stated(op, DEVICE, ir.StringAttr) if DEVICE in op.attributes else emitter.home
+    name = emitter.bind("literal", literal(op).to(device))
     emitter.names[op.results[0]] = name
     return [], None
 
@@ -195,7 +198,7 @@ def _list_unpack(emitter, op: ir.Operation):
 def _number_to_tensor(emitter, op: ir.Operation):
     emitter.namespace.setdefault("torch", torch)
     dtype = require_tensor_info(op.results[0].type).dtype
-    return op.results, f"torch.tensor({emitter.name(op.operands[0])}, dtype=torch.{dtype})"
+    return op.results, f"torch.tensor({emitter.name(op.operands[0])}, dtype=torch.{dtype}, device='cpu')"
 
 
 def _to_vtensor(emitter, op: ir.Operation):

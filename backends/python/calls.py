@@ -13,10 +13,11 @@ from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
+from dovetail.dialects.devices import CPU
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.types import is_memory, tensor_info
+from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -70,10 +71,18 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
         _in_rows(emitter, value) if place in rows else _laid_out(emitter, value, strides)
         for place, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
     ]
+    if emitter.home != CPU and not any(map(holds_tensors, (value.type for value in op.operands))):
+        operands = [_placed(emitter, *each) for each in zip(target._schema.arguments, operands, strict=False)]
     arguments = aten.arguments(target, operands)
     if "torch." in arguments:
         emitter.namespace.setdefault("torch", torch)
     emitter.assign(op.results, f"{function}({arguments})")
+
+
+def _placed(emitter: Emitter, argument: torch.Argument, operand: str) -> str:
+    """What makes a tensor from nothing makes it where the program's memory lies, if it names no device."""
+    is_unsaid = operand == "None" and str(argument.real_type) == "Optional[Device]"
+    return f"torch.device({emitter.home!r})" if is_unsaid else operand
 
 
 def _laid_out(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -> str:

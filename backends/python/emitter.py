@@ -18,6 +18,7 @@ from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emi
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.refs import REFS
+from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import (
     AllocOp,
     DestinationOp,
@@ -173,6 +174,12 @@ class Emitter:
     @cached_property
     def _module(self) -> Module | None:
         return module_of(self.function)
+
+    @cached_property
+    def home(self) -> str:
+        """Where memory lies that names no device, in torch's words."""
+        parent = self.function.operation.parent
+        return CPU if parent is None else home(parent)
 
     @cached_property
     def buffers(self) -> Buffers:

@@ -9,6 +9,7 @@ import torch._C._dynamo.guards
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
@@ -27,7 +28,7 @@ def reused(dead: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...],
     """A tensor of `shape` (strides in elements) that starts where the memory of `dead` starts."""
     if dead.dtype is dtype:
         return torch.as_strided(dead, shape, strides, 0)
-    return torch.empty(0, dtype=dtype).set_(dead.untyped_storage(), 0, shape, strides)
+    return torch.empty(0, dtype=dtype, device=dead.device).set_(dead.untyped_storage(), 0, shape, strides)
 
 
 def spoil(memory: torch.Tensor) -> None:
@@ -40,9 +41,10 @@ def spoil(memory: torch.Tensor) -> None:
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
     info = require_tensor_info(op.memory.type)
     dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
-    if op.device_name:
+    device = op.device_name or emitter.home
+    if device != CPU:
         empty = emitter.bind("empty", torch.empty)
-        emitter.line(f"{memory} = {empty}({info.shape}, dtype={dtype}, device={op.device_name!r})")
+        emitter.line(f"{memory} = {empty}({info.shape}, dtype={dtype}, device={device!r})")
     else:
         empty = emitter.bind("allocate", allocate)
         emitter.line(f"{memory} = {empty}({info.shape}, {info.contiguous_strides}, {dtype})")

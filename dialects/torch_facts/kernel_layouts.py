@@ -12,6 +12,9 @@ from dovetail.dialects.torch_facts.row import Layout
 
 _aten = torch.ops.aten
 
+KERNELS = {"cpu"}
+"""Types of the devices whose kernels are meant; what PyTorch describes are those of GPUs."""
+
 
 class KernelLayouts(TorchDispatchMode):
     """Gives what ops make of tensors without memory the layouts of eager's kernels."""
@@ -24,7 +27,7 @@ class KernelLayouts(TorchDispatchMode):
 def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     """`result` of `func`, called on tensors without memory, in the layout that eager's kernel would give it."""
     tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
-    if not tensors or not tensors[0].is_cpu or not isinstance(func, torch._ops.OpOverload):
+    if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
     layout = _layout(func, args)
     if layout is not Layout.TOLD:

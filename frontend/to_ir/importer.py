@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import BASE, FREES, LEVEL, MUTATED, ONCE, TARGET, WRITTEN_LAST
+from dovetail.dialects.attributes import BASE, DEVICE, FREES, LEVEL, MUTATED, ONCE, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -27,15 +27,19 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.devices import CPU_DEVICE, named
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import guarded, reached, stated, watched
+from dovetail.frontend.to_ir.device_facts import state_devices
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 
 
-def import_capture(capture: Capture, context: ir.Context, device: str = "cpu") -> ir.Module:
-    """Returns a module at level `joint` with the one function `@joint`, all tensors of which are on `device`.
+def import_capture(
+    capture: Capture, context: ir.Context, target: str = "cpu", home: torch.device = CPU_DEVICE
+) -> ir.Module:
+    """Returns a module at level `joint` with the one function `@joint`, for `target`; it names all devices but `home`.
 
     Raises:
         UnsupportedError: for a node, argument or result that the IR can't hold yet, naming it.
@@ -43,8 +47,10 @@ def import_capture(capture: Capture, context: ir.Context, device: str = "cpu") -
     with context, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes[LEVEL] = ir.StringAttr.get("joint")
-        module.operation.attributes[TARGET] = ir.StringAttr.get(device)
-        _Joint(capture, module).build()
+        module.operation.attributes[TARGET] = ir.StringAttr.get(target)
+        if home.index:
+            module.operation.attributes[DEVICE] = ir.StringAttr.get(str(home))
+        _Joint(capture, module, home).build()
         module.operation.verify()
     return module
 
@@ -52,8 +58,8 @@ def import_capture(capture: Capture, context: ir.Context, device: str = "cpu") -
 class _Joint:
     """Builds `@joint`, front to back."""
 
-    def __init__(self, capture: Capture, module: ir.Module):
-        self.capture = capture
+    def __init__(self, capture: Capture, module: ir.Module, home: torch.device):
+        self.capture, self.module, self.home = capture, module, home
         importer = FxImporter(module=module, config_check=False, graph_node_importer_cls=NodeImporter)
         self.types = importer._cc
         arguments = [self._argument_type(argument) for argument in capture.inputs]
@@ -66,7 +72,7 @@ class _Joint:
             self.func.attributes[WRITTEN_LAST] = ir.StringAttr.get(capture.written_last)
         block = self.func.add_entry_block()
         self.nodes = NodeImporter(importer, module.context, self.types, block)
-        self.nodes.operand_strides = capture.operand_strides
+        self.nodes.operand_strides, self.nodes.home = capture.operand_strides, home
         self.block = block
         self.arguments = list(block.arguments)
         self.tangents: list[tuple[torch.fx.Node, ir.Value]] = []
@@ -92,6 +98,7 @@ class _Joint:
         signature = ir.FunctionType.get(inputs, [value.type for value in results])
         self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
         set_convention(self.func, self.capture.convention)
+        state_devices(self.module, self.nodes.placed)
 
     def _guard(self) -> None:
         """What was traced holds for arguments that share memory as these do; a later call may differ."""
@@ -117,7 +124,8 @@ class _Joint:
 
     def _ref_type(self, node: torch.fx.Node) -> RefType:
         value = node.meta["val"]
-        return RefType.of(self.types.create_vtensor_type(value.dtype, value.size()), tuple(value.stride()))
+        type_ = self.types.create_vtensor_type(value.dtype, value.size())
+        return RefType.of(type_, tuple(value.stride()), named(value.device, self.home))
 
     def _import(self, nodes: Iterable[torch.fx.Node]) -> None:
         self.nodes.import_nodes(nodes, skip_placeholders_outputs=True)
@@ -137,7 +145,8 @@ class _Joint:
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
         with self.types.get_node_location(node) or ir.Location.unknown():
             value = self.nodes.resolve_node_value(node)
-            self.owns[place] = own(value, RefType.of(value.type, layout.stride), requires_grad)
+            device = named(node.meta["val"].device, self.home)
+            self.owns[place] = own(value, RefType.of(value.type, layout.stride, device), requires_grad)
             ref = self.owns[place].ref
         if tangent_node is not None:
             self.tangents.append((tangent_node, ref))
@@ -219,7 +228,7 @@ class _Joint:
     def _view(self, ref: ir.Value, step: ViewStep) -> ir.Value:
         tensor = self.types.create_vtensor_type(step.dtype, torch.Size(step.size))
         args = [_attribute(arg) for arg in step.args]
-        view_type = RefType.of(tensor, step.stride)
+        view_type = RefType.of(tensor, step.stride, RefType(ref.type).device)
         return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode).view
 
     def _bind_tangents(self) -> None:

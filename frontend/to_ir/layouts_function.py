@@ -14,6 +14,7 @@ from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.torch_facts.ops import op_name
+from dovetail.frontend.devices import named
 from dovetail.frontend.records import BackwardLayouts
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 
@@ -87,4 +88,8 @@ def _import(importer: NodeImporter, node: torch.fx.Node) -> None:
 
 def _ref_type(importer: NodeImporter, node: torch.fx.Node) -> RefType:
     value = node.meta["val"]
-    return RefType.of(importer._cc.create_vtensor_type(value.dtype, value.size()), tuple(value.stride()))
+    return RefType.of(
+        importer._cc.create_vtensor_type(value.dtype, value.size()),
+        tuple(value.stride()),
+        named(value.device, importer.home),
+    )

@@ -15,6 +15,7 @@ from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.devices import CPU_DEVICE, with_index
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
 from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
@@ -47,12 +48,31 @@ class NodeImporter(GraphNodeImporter):
         self.is_backward = False  # whether what is imported depends on a tangent
         self.is_double = False  # whether what is imported computes in float64
         self.operand_strides: Mapping[torch.fx.Node, Sequence[Stated]] = {}  # of eager's calls
+        self.home = CPU_DEVICE  # whose memory the IR does not name
+        self.placed: list[tuple[ir.Value, torch.device]] = []  # where values lie, of a program for a GPU
 
     def nested(self, block: ir.Block) -> "NodeImporter":
         """The importer of a graph inside of this one, into a block of its own."""
         inner = NodeImporter(self.fx_importer, self._c, self._cc, block)
         inner.symbols, inner.operand_strides, inner.is_nested = self.symbols, self.operand_strides, True
+        inner.home, inner.placed = self.home, self.placed
         return inner
+
+    def bind_node_value(self, node: torch.fx.Node, value: ir.Value, result_idx: int = 0) -> None:
+        """Also notes where the value lies, for `state_devices`."""
+        super().bind_node_value(node, value, result_idx)
+        made = node.meta.get("val")
+        made = made[result_idx] if isinstance(made, list | tuple) and result_idx < len(made) else made
+        self._note_device(value, made)
+
+    def _note_device(self, value: ir.Value, made: object) -> None:
+        if self.home != CPU_DEVICE and isinstance(made, torch.Tensor) and isinstance(value, ir.Value):
+            self.placed.append((value, made.device))
+
+    def _import_literal(self, py_value, info=None) -> ir.Value:
+        value = super()._import_literal(py_value, info)
+        self._note_device(value, py_value)
+        return value
 
     def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
         """Binds what `getitem` takes from `node`, by position; None where there is no value to take."""
@@ -184,6 +204,8 @@ class NodeImporter(GraphNodeImporter):
         """torch-mlir's numbers for complex element types are one too high."""
         if isinstance(arg, torch.dtype):
             arg = SCALAR_TYPES.index(str(arg).removeprefix("torch."))
+        if isinstance(arg, torch.device):
+            arg = with_index(arg)
         return super()._import_argument(loc, arg, expected_jit_type)
 
     def _operands(self, loc, node, schema) -> list[ir.Value]:

@@ -79,7 +79,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         check_control_flow(module, found, self.name)
         check_attributes(found, self.name)
         check_layouts(found, self.name)
-        check_devices(found, device_of(module), self.name)
+        check_devices(module, found, device_of(module), self.name)
         check_backward_facts(found, self.name)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.free import free
@@ -35,10 +36,11 @@ class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
         found = Module(module)
         drop_plan(found)
         buffers = all_host_buffers(found)
+        devices = Devices(module)
         donors = next((Donors(buffers[name]).numbers for name in found.of(Role.FORWARD)), frozenset[int]())
         for each in buffers.values():
             is_backward = role(each.function) is Role.BACKWARD
-            set_donated(each.function, _plan(each, donors if is_backward else frozenset()))
+            set_donated(each.function, _plan(each, donors if is_backward else frozenset(), devices))
 
 
 def drop_plan(module: Module) -> None:
@@ -52,10 +54,11 @@ def drop_plan(module: Module) -> None:
         set_donated(function_op, frozenset())
 
 
-def _plan(buffers: Buffers, donors: frozenset[int]) -> frozenset[int]:
+def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozenset[int]:
     """Plans one function; returns the positions of the arguments whose memory is reused."""
     arguments = private_arguments(buffers)
-    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[place] for place in donors))
+    elsewhere = {each for each in buffers.all if not devices.is_at_home(each.root)}
+    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[place] for place in donors), elsewhere)
     allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
     taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
     _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})

@@ -7,7 +7,7 @@ function's peak, it is freed. n log n for n buffers, but for sums over a slice o
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from math import inf
 
 from dovetail.dialects.memory.buffer import Buffer, Origin
@@ -24,11 +24,14 @@ MOST_WASTE = 2
 class Scan:
     """The allocations of one function, looked at in order.
 
-    `held` is what each buffer holds in bytes, and `donated` those arguments that may be overwritten. What no later op
-    uses ends with its last use, in `ends` (position of the op after which it is gone); what is handed out never does.
+    `held` is what each buffer holds in bytes, `donated` are arguments that may be overwritten, what is `elsewhere` lies
+    on another device than allocations do. What no later op uses ends with its last use, in `ends` (position of the
+    op after which it is gone); what is handed out never does.
     """
 
-    def __init__(self, buffers: Buffers, held: Mapping[Buffer, int], donated: frozenset[Buffer]):
+    def __init__(
+        self, buffers: Buffers, held: Mapping[Buffer, int], donated: frozenset[Buffer], elsewhere: Set[Buffer]
+    ):
         last = len(buffers.ops) - 1
         self.held = dict(held)
         self.handed_out = {each for one in buffers.used(buffers.ops[-1]) for each in one.memory}
@@ -41,7 +44,7 @@ class Scan:
             (
                 (_death(each), number, each)
                 for number, each in enumerate(buffers.all)
-                if self._is_reusable(each, donated)
+                if each not in elsewhere and self._is_reusable(each, donated)
             ),
             reverse=True,
         )

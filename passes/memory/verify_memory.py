@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated
+from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
@@ -40,8 +41,9 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
                 reason = known.refusal(place) if known else "only saved values of '@backward' can be"
                 if reason:
                     raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
+        devices = Devices(module)
         for each in buffers.values():
-            broken = next(_Checker(each).broken(), None)
+            broken = next(_Checker(each, devices).broken(), None)
             if broken is not None:
                 raise fail(broken[0], self.name, broken[1])
 
@@ -49,8 +51,8 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
 class _Checker:
     """The rules for one function, in the order of its ops."""
 
-    def __init__(self, buffers: Buffers):
-        self.buffers = buffers
+    def __init__(self, buffers: Buffers, devices: Devices):
+        self.buffers, self.devices = buffers, devices
         self.sizes = held_bytes(buffers)
         self.private = set(private_arguments(buffers).values())
         self.donated = {buffers.all[place] for place in donated(buffers.function)}
@@ -91,6 +93,8 @@ class _Checker:
         if dead.origin not in (Origin.ALLOCATED, Origin.EXACT) and dead not in self.donated:
             what = dead.origin.value if dead.origin is not Origin.OTHER else f"'{dead.maker}'"
             yield op, f"reuses memory of {what}, expected that of an alloc, of a library kernel, or a donated argument"
+        if self.devices.of(dead.root) != self.devices.of(made.root):
+            yield op, f"reuses memory on {self.devices.of(dead.root)}, expected {self.devices.of(made.root)}"
         if dead.kept_by is not None:
             yield op, f"reuses memory that '{dead.keeper}' may keep ({dead.kept_by.location})"
         for view in dead.views:

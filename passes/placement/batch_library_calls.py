@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import is_view
 from dovetail.dialects.reading import Module, Role, body, operand_ops, producer, users
@@ -40,19 +41,19 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     """
 
     def run(self, module: ir.Module) -> None:
-        device, costs = device_type(module), costs_of(module)
+        device, costs, devices = device_type(module), costs_of(module), Devices(module)
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
-            for group in _groups(function_op, device):
+            for group in _groups(function_op, device, devices):
                 if _pays(group, costs):
                     _join(function_op, _in_order(function_op, group))
 
 
-def _groups(function_op: func.FuncOp, device: str) -> list[list[ir.Operation]]:
+def _groups(function_op: func.FuncOp, device: str, devices: Devices) -> list[list[ir.Operation]]:
     """Candidates with equal names, types and constants, none of which depends on another."""
     groups: dict[Hashable, list[ir.Operation]] = {}
     depths: dict[ir.Operation, int] = {}
     for op in body(function_op):
-        key = _key(op, device)
+        key = None if devices.elsewhere(op) else _key(op, device)
         depth = max((depths[producer] for producer in operand_ops(op)), default=0) + (key is not None)
         depths[op] = depth
         if key is not None:

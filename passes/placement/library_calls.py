@@ -2,7 +2,7 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.attributes import DEVICE, STRIDES
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.regions import is_copy
@@ -24,7 +24,8 @@ def clone_as_library_call(
     if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
         return
     made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results], is_fallback)
-    if STRIDES in op.attributes:
-        made.attributes[STRIDES] = op.attributes[STRIDES]
+    for stated in (STRIDES, DEVICE):
+        if stated in op.attributes:
+            made.attributes[stated] = op.attributes[stated]
     values.update(zip(op.results, made.results, strict=True))
     cloned.erase()

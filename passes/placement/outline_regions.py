@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, STRIDES
+from dovetail.dialects.attributes import DEVICE, LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, STRIDES
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, role
@@ -103,8 +103,9 @@ class _Outliner:
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
         types = [value.type for value in op.results]
         made = extern(name, reason, list(cloned.operands), types, is_fallback=placement != "library")
-        if STRIDES in op.attributes:
-            made.attributes[STRIDES] = op.attributes[STRIDES]
+        for stated in (STRIDES, DEVICE):
+            if stated in op.attributes:
+                made.attributes[stated] = op.attributes[stated]
         self.values.update(zip(op.results, made.results, strict=True))
         cloned.erase()
 

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, body, made_by
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by, users
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
@@ -27,20 +29,51 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
     """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 
     `region`: IREE generates its code. `library`: a vendor kernel behind ATen is the better code, or a tensor has no
-    elements, so that there is nothing to compile. `view`: no work at all. `fallback`: ATen runs it because nothing else
-    can on the module's target; `dovetail.placement_reason` says why.
+    elements, so that there is nothing to compile, or lies on another device than the module's. `view`: no work at all.
+    `fallback`: ATen runs it because nothing else can on the module's target; `dovetail.placement_reason` says why.
     """
 
     def run(self, module: ir.Module) -> None:
-        device = device_type(module)
+        device, devices = device_type(module), Devices(module)
         for function_op in Module(module).of(*COMPUTING).values():
             for op in body(function_op):
                 if not _is_placed(op):
                     continue
-                placement, reason = _place(op, device)
-                op.attributes[PLACEMENT] = ir.StringAttr.get(placement, module.context)
-                if reason:
-                    op.attributes[PLACEMENT_REASON] = ir.StringAttr.get(reason, module.context)
+                _tag(op, *_place(op, device, devices))
+            if not devices.is_single:
+                _place_numbers(function_op)
+
+
+def _tag(op: ir.Operation, placement: str, reason: str) -> None:
+    op.attributes[PLACEMENT] = ir.StringAttr.get(placement, op.context)
+    if reason:
+        op.attributes[PLACEMENT_REASON] = ir.StringAttr.get(reason, op.context)
+
+
+def _place_numbers(function_op: func.FuncOp) -> None:
+    """Numbers as tensors lie on the CPU: each user gets one of its own, which a region makes for itself."""
+    for op in _of_name(function_op, NUMBER):
+        with op.location, ir.InsertionPoint(op):
+            for use in list(op.results[0].uses)[1:]:
+                use.owner.operands[use.operand_number] = op.clone().results[0]
+    for op in _of_name(function_op, NUMBER):
+        if not _is_in_regions(op):
+            _tag(op, "library", "a number as a tensor, on the CPU")
+
+
+def _of_name(function_op: func.FuncOp, name: str) -> list[ir.Operation]:
+    return [op for op in body(function_op) if op.name == name]
+
+
+def _is_in_regions(op: ir.Operation) -> bool:
+    """Whether all that uses `op`, directly or through views, is a region's."""
+    placed = [
+        (user, ir.StringAttr(user.attributes[PLACEMENT]).value)
+        for user in users(*op.results)
+        if PLACEMENT in user.attributes
+    ]
+    is_all = len(placed) == len(users(*op.results))
+    return is_all and all(each == "region" or (each == "view" and _is_in_regions(user)) for user, each in placed)
 
 
 def _is_placed(op: ir.Operation) -> bool:
@@ -49,7 +82,10 @@ def _is_placed(op: ir.Operation) -> bool:
     return op.name.startswith("torch.") and kind(op) is not Kind.CONSTANT and not is_extern(op)
 
 
-def _place(op: ir.Operation, device: str) -> tuple[str, str]:
+def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
+    is_known = op.name == CopyOp.OPERATION_NAME or kind(op) not in (Kind.VIEW, Kind.UNKNOWN)
+    if is_known and (elsewhere := devices.elsewhere(op)):
+        return "library", f"a tensor lies on {elsewhere}, regions run on {devices.home}"
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", _NO_ELEMENTS

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
+from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.torch_facts.sizes import static
@@ -22,9 +23,10 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
 
     In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
     sizes are not known stays. So does one that the user's checkpointing wants saved: what stands for it may be there
-    already, with a policy of its own; what else it wants of an op holds for what is built in its place.
+    already, with a policy of its own; what else it wants of an op holds for what is built in its place. And so does one
+    whose stand-in lies on another device.
     """
-    known = _KnownSizes()
+    known, devices = _KnownSizes(), Devices(module)
     for ops in Module(module).bodies.values():
         for op in ops:
             rule = rules.get(op.name)
@@ -34,11 +36,12 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
                 continue
             with ir.InsertionPoint(op), op.location:
                 value = rule(op)
-            if value is None:
+            if value is None or devices.of(value) != devices.of(op.results[0]):
                 continue
             if RECOMPUTE in op.attributes and not is_used(value):
                 value.owner.attributes[RECOMPUTE] = op.attributes[RECOMPUTE]
             op.results[0].replace_all_uses_with(value)
+            devices.forget(op)
             op.erase()
 
 

@@ -13,7 +13,7 @@ from dovetail.runtime.stats import count_copy
 
 @dataclass(frozen=True)
 class Tangent:
-    """What the backward expects for one owned result: sizes and strides in elements, as they were traced.
+    """What the backward expects for one owned result: sizes and strides in elements, as traced, and its device.
 
     Where it `is_followed`, operands lie as it does, and it comes as autograd gives it.
     """
@@ -23,11 +23,13 @@ class Tangent:
     strides: tuple[int, ...]
     dtype: torch.dtype
     is_followed: bool = False
+    device: str = "cpu"
 
     def prepare(self, gradient: torch.Tensor | None) -> torch.Tensor:
         """`gradient` in the layout that the backward was compiled for; zeros where autograd has none."""
         if gradient is None:
-            return torch.empty_strided(self.shape, self.strides, dtype=self.dtype).zero_()
+            made = torch.empty_strided(self.shape, self.strides, dtype=self.dtype, device=self.device)
+            return made.zero_()
         if self.is_followed:
             return gradient
         laid_out = with_strides(gradient, self.strides)

@@ -19,6 +19,7 @@ class Argument:
     strides: Strides
     dtype: torch.dtype
     tangent_of: int | None
+    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,8 @@ class Layouts:
 
         with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
             pairs = zip(self.arguments, given, strict=True)
-            made = [torch.empty_strided(each.shape, strides, dtype=each.dtype) for each, strides in pairs]
+            made = [
+                torch.empty_strided(each.shape, strides, dtype=each.dtype, device=each.device)
+                for each, strides in pairs
+            ]
             return tuple(each.stride() for each in self.function(made))

@@ -13,8 +13,9 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.devices import Devices, module_beside
 from dovetail.dialects.layouts import layouts_of
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.reading import Module, arguments, body
 from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
 from dovetail.errors import EagerWarning
 from dovetail.runtime.autograd.inlining import inlined
@@ -22,6 +23,10 @@ from dovetail.runtime.autograd.replay import has_effect
 from dovetail.runtime.stats import current
 
 _REASON = "a backward from some results met infinite values, and ran again op by op"
+
+
+Zeros = tuple[TensorInfo, str]
+"""What zeros look like, and their device."""
 
 
 class PartialBackward:
@@ -33,7 +38,7 @@ class PartialBackward:
     def __init__(self, module: ir.Module, backward: func.FuncOp, saved: int, found: Module):
         self._module = module  # its functions are gone where nobody holds it
         self._backward, self._saved, self._found = backward, saved, found
-        self._loaded: dict[frozenset[int], tuple[Callable, list[TensorInfo]]] = {}
+        self._loaded: dict[frozenset[int], tuple[Callable, list[Zeros]]] = {}
         effects = any(is_extern(op) and has_effect(op) for op in body(backward))
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
 
@@ -44,25 +49,28 @@ class PartialBackward:
         function, zeros = self._loaded[absent]
         current().eager[_REASON] += 1
         warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
-        made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype)) for each in zeros]
+        made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype), device=device) for each, device in zeros]
         with torch.no_grad(), torch._C._DisableAutocast():
             return function([*values, *made], *told)
 
-    def _load(self, absent: frozenset[int]) -> tuple[Callable, list[TensorInfo]]:
+    def _load(self, absent: frozenset[int]) -> tuple[Callable, list[Zeros]]:
         with self._backward.context, ir.Location.unknown():
-            module = ir.Module.create()
+            module = module_beside(self._backward)
             with ir.InsertionPoint(module.body):
                 made = func.FuncOp("gradient", ir.FunctionType.get(list(self._backward.type.inputs), []))
             block = made.add_entry_block()
             with ir.InsertionPoint(block):
                 func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))
-            zeros = _leave_out(made, self._saved, {self._saved + number for number in absent})
+            given = Devices(self._backward.operation.parent)
+            known = dict(zip(block.arguments, map(given.of, arguments(self._backward)), strict=True))
+            devices = Devices(module.operation, known)
+            zeros = _leave_out(made, self._saved, {self._saved + number for number in absent}, devices)
             has_layouts = layouts_of(self._found) is not None
             return Emitter(made, {}, has_layouts=has_layouts).emit().load(), zeros
 
 
-def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[TensorInfo]:
-    """Removes what depends on `absent` arguments and no other tangent; returns the types of zeros to append.
+def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int], devices: Devices) -> list[Zeros]:
+    """Removes what depends on `absent` arguments and no other tangent; returns the zeros to append.
 
     A gradient that only they give becomes none. Where sums, choices or lists join what is absent with what is not,
     zeros stand in: nothing is multiplied there.
@@ -72,6 +80,7 @@ def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[T
     tangents, gone = set(parameters[saved:]), {parameters[index] for index in absent}
     idle: list[ir.Operation] = []
     zeros: dict[ir.Value, ir.Value] = {}
+    made: list[Zeros] = []
     for op in body(function_op):
         depends = [each for each in op.operands if each in tangents]
         tangents.update(op.results if depends else ())
@@ -88,7 +97,8 @@ def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> list[T
             elif operand in gone:
                 if operand not in zeros:
                     zeros[operand] = block.add_argument(operand.type, ir.Location.unknown())
+                    made.append((require_tensor_info(operand.type), devices.of(operand)))
                 op.operands[index] = zeros[operand]
     for op in reversed(idle):
         op.erase()
-    return [require_tensor_info(each.type) for each in zeros.values()]
+    return made

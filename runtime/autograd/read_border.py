@@ -19,6 +19,7 @@ from dovetail.dialects.attributes import (
     WRITTEN_LAST,
 )
 from dovetail.dialects.calls import donated
+from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.reading import argument_facts, made_by, numbers, returned, symbol
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
@@ -99,7 +100,8 @@ def _tangent(backward: func.FuncOp, index: int) -> Tangent:
         raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
     facts: Any = argument_facts(backward)[index] if argument_facts(backward) else {}
     result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.info.dtype)
-    return Tangent(result, type_.info.shape, type_.strides, dtype, FOLLOWED in facts)
+    device = ref_device(type_, backward.operation.parent)
+    return Tangent(result, type_.info.shape, type_.strides, dtype, FOLLOWED in facts, device)
 
 
 def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:

@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.attributes import TANGENT_OF
+from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, argument_facts
@@ -26,9 +27,9 @@ def read_layouts(module: Module) -> Layouts | None:
         with KernelLayouts():
             return told(arguments)
 
-    return Layouts(run, tuple(_argument(*each) for each in pairs))
+    return Layouts(run, tuple(_argument(*each, ref_device(each[0], found.operation.parent)) for each in pairs))
 
 
-def _argument(type_: RefType, facts: ir.DictAttr) -> Argument:
+def _argument(type_: RefType, facts: ir.DictAttr, device: str) -> Argument:
     number = ir.IntegerAttr(facts[TANGENT_OF]).value if TANGENT_OF in facts else None
-    return Argument(type_.info.shape, type_.strides, getattr(torch, type_.info.dtype), number)
+    return Argument(type_.info.shape, type_.strides, getattr(torch, type_.info.dtype), number, device)

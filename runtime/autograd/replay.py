@@ -18,6 +18,7 @@ from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import NAME
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.devices import Devices, module_beside
 from dovetail.dialects.dovetail import (
     OwnOp,
     ReadOp,
@@ -34,16 +35,17 @@ from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.runtime.autograd.history import AtPlace, Place
 from dovetail.runtime.autograd.inlining import inlined
+from dovetail.runtime.random_states import drawing_from, random_state
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a replay must know of a call: the state of the CPU's generator before it, None where nothing is drawn.
+    """What a replay must know of a call: the states before it of the generators that it draws from, by their devices.
 
     `places` are those that arguments had in autograd's graph before they were mutated.
     """
 
-    random_state: torch.Tensor | None
+    random_states: Mapping[str, torch.Tensor]
     places: list[torch.Tensor]
 
 
@@ -55,7 +57,7 @@ class Replay:
         saved: numbers of the saved values that it takes rather than computes: those with a history of their own
             (arguments, differentiable results), those that need none (integers), and what a mutated argument held.
         histories: of those, by number, the mutated argument whose history the saved value lacks.
-        draws: whether it draws random numbers; they must be those that the forward drew.
+        draws: the devices on which it draws random numbers; they must be those that the forward drew.
         refusal: why the gradient can't be computed again, None if it can.
         names: the user's name for each argument.
     """
@@ -68,7 +70,7 @@ class Replay:
         self.saved = tuple(number for number, value in joined.taken.items() if is_used(value))
         self.histories = {number: joined.copied[number] for number in self.saved if number in joined.copied}
         self.names = _names(call)
-        self.draws = any(_is_random(op) for op in joined.ops())
+        self.draws = _drawing(forward) if any(_is_random(op) for op in joined.ops()) else ()
         self.refusal = self._refusal(call, backward)
 
     def _refusal(self, call: func.CallOp, backward: func.FuncOp) -> str | None:
@@ -92,7 +94,7 @@ class Replay:
         if self.histories:
             with torch.enable_grad():
                 places = [Place.apply(arguments[index]) for index in self.histories.values()]
-        return Start(torch.get_rng_state() if self.draws else None, places)
+        return Start({device: random_state(device) for device in self.draws}, places)
 
     def __call__(
         self, start: "Start", arguments: list, tangents: list, saved: Mapping[int, torch.Tensor], told: tuple
@@ -107,10 +109,9 @@ class Replay:
             values[number] = AtPlace.apply(place, values[number])
         everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
-            if start.random_state is None:
+            if not start.random_states:
                 return self._gradient(everything, *told)
-            with torch.random.fork_rng(devices=()):
-                torch.set_rng_state(start.random_state)
+            with drawing_from(start.random_states):
                 return self._gradient(everything, *told)
 
     @cached_property
@@ -148,7 +149,7 @@ class _Joined:
         stated, count = saved_values(forward, backward), len(forward.type.inputs)
         owned, tangents = len(forward.type.results) - len(stated), list(backward.type.inputs)[len(stated) :]
         with forward.context, ir.Location.unknown():
-            self._module = ir.Module.create()
+            self._module = module_beside(forward)
             with ir.InsertionPoint(self._module.body):
                 self._function = func.FuncOp("gradient", ir.FunctionType.get([*forward.type.inputs, *tangents], []))
             self._block = self._function.add_entry_block()
@@ -234,6 +235,12 @@ def _is_differentiable(value: ir.Value) -> bool:
 def _is_random(op: ir.Operation) -> bool:
     is_kernel = is_extern(op) and not control_flow_name(op)
     return is_kernel and torch.Tag.nondeterministic_seeded in overload(aten_name(op)).tags
+
+
+def _drawing(forward: func.FuncOp) -> tuple[str, ...]:
+    """The devices on which the forward draws random numbers."""
+    devices = Devices(forward.operation.parent)
+    return tuple(dict.fromkeys(devices.of(op.results[0]) for op in body(forward) if _is_random(op) and op.results))
 
 
 def _mutates(op: ir.Operation) -> bool:

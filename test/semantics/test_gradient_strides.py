@@ -57,7 +57,7 @@ class Recorded(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        log = torch.zeros(1)
+        log = gradient.new_zeros(1)
         record(log, gradient)
         return gradient * log
 

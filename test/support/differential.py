@@ -81,9 +81,9 @@ def observe(
     arguments = list(leaves) if prepare is None else list(prepare(*leaves))
     named_arguments = _named("argument", arguments) | _named("leaf", leaves) | state
     versions = {name: _version(tensor) for name, tensor in named_arguments.items()}
-    torch.default_generator.manual_seed(7)  # the quicker way; see test/conftest.py
+    seed(7)
     outputs = fn(*arguments)
-    facts: dict[str, Any] = {"outputs": _structure(outputs), "random state": torch.get_rng_state().sum().item()}
+    facts: dict[str, Any] = {"outputs": _structure(outputs), "random state": random_state()}
     facts |= _facts("called", _named("output", outputs) | named_arguments)
     facts |= {f"{name} version": _version(each) - versions[name] for name, each in named_arguments.items()}
     values = {name: tensor.detach().clone() for name, tensor in (_named("output", outputs) | named_arguments).items()}
@@ -99,6 +99,19 @@ def observe(
             if tensor.grad is not None:
                 values[f"gradient of {name}"] = tensor.grad.clone()
     return Observed(facts, values)
+
+
+def seed(number: int) -> None:
+    """Seeds the generators of the CPU and of the GPUs that there are."""
+    torch.default_generator.manual_seed(number)  # the quicker way; see test/conftest.py
+    if torch.cuda.is_available():
+        torch.cuda.manual_seed_all(number)
+
+
+def random_state() -> list[int]:
+    """Tells apart the states that the generators of all devices can have."""
+    states = [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else ())]
+    return [each.sum().item() for each in states]
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -137,6 +150,7 @@ def _facts(when: str, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     for name, tensor in tensors.items():
         shown = {
             "dtype": tensor.dtype,
+            "device": tensor.device,
             "size": tuple(tensor.shape),
             "stride": tensor.stride(),
             "offset": tensor.storage_offset(),
@@ -166,8 +180,9 @@ def _backward(tensors: dict[str, torch.Tensor]) -> None:
         if tensor.grad_fn is None or not tensor.is_floating_point() or id(tensor) in seen:
             continue
         seen.add(id(tensor))
-        weights = torch.arange(1, tensor.numel() + 1, dtype=torch.float64).reshape(tensor.shape)
-        total = total + (tensor.double() * (weights / max(tensor.numel(), 1) + number)).sum()
+        weights = torch.arange(1, tensor.numel() + 1, dtype=torch.float64, device=tensor.device).reshape(tensor.shape)
+        weighted = (tensor.double() * (weights / max(tensor.numel(), 1) + number)).sum()
+        total = total + weighted.to(total.device)
     if total.requires_grad:
         total.backward()
 
@@ -201,5 +216,5 @@ def _fresh(args: Sequence, call: int) -> list:
         if isinstance(each, torch.Tensor) and each.is_floating_point()
     }
     for tensor in storages.values():
-        torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage()).mul_(0.5**call)
+        torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(tensor.untyped_storage()).mul_(0.5**call)
     return copies

@@ -1,0 +1,186 @@
+"""Where each value lies: values have no device in their types, but what computes them has operands that lie somewhere.
+
+A program for the CPU has all of it there. In a program for a GPU, an op computes where its operands are, as ATen's
+dispatcher decides: on the device of the first tensor that is no number on the CPU.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import DEVICE, TARGET
+from dovetail.dialects.control_flow import called_subgraphs
+from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
+from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role
+from dovetail.dialects.saved import saved_values
+from dovetail.dialects.stated import stated
+from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.types import is_memory_type, is_value_type, tensor_info
+
+CPU = "cpu"
+NUMBER = "torch.prim.NumToTensor.Scalar"
+"""A number as a tensor, on the CPU, where every op may take it."""
+
+
+def home(module: ir.Module | ir.Operation) -> str:
+    """Where memory of `module` lies that names no device, in torch's words: "cpu" or "cuda:0"."""
+    attributes = module.operation.attributes
+    if DEVICE in attributes:
+        return stated(module.operation, DEVICE, ir.StringAttr)
+    kind = device_type(module)
+    return kind if kind == CPU else f"{kind}:0"
+
+
+def ref_device(type_: RefType, module: ir.Module | ir.Operation) -> str:
+    """Where the memory of a ref lies, in torch's words."""
+    return type_.device or home(module)
+
+
+def module_beside(op: ir.OpView) -> ir.Module:
+    """A module without functions, for the target and the device of the one that `op` stands in."""
+    made, attributes = ir.Module.create(), op.operation.parent.attributes
+    for name in (TARGET, DEVICE):
+        if name in attributes:
+            made.operation.attributes[name] = attributes[name]
+    return made
+
+
+class Devices:
+    """The devices of the values of `module`.
+
+    `known` are those of arguments that the module doesn't tell.
+    """
+
+    def __init__(self, module: ir.Module | ir.Operation, known: Mapping[ir.Value, str] | None = None):
+        self.home = home(module)
+        self.is_single = self.home == CPU
+        self._module = Module(module)
+        self._known: dict[ir.Value, str] = dict(known or {})
+        self._read: set[func.FuncOp] = set()
+
+    def of(self, value: ir.Value) -> str:
+        """Where the tensor, or the ref, `value` lies, in torch's words."""
+        if self.is_single:
+            return self.home
+        if value not in self._known:
+            self._read_function(_function_of(value))
+        op = producer(value)
+        if value not in self._known and op is not None:  # built since
+            self._note(op)
+        return self._known.get(value, self.home)
+
+    def is_at_home(self, value: ir.Value) -> bool:
+        """Whether `value` lies where memory does that names no device."""
+        return self.is_single or self.of(value) == self.home
+
+    def forget(self, op: ir.Operation) -> None:
+        """Must be told before `op` is erased: another may come to lie at its address."""
+        for result in op.results:
+            self._known.pop(result, None)
+
+    def elsewhere(self, op: ir.Operation) -> str:
+        """The device that `op` computes on or takes a tensor from, if it is not the module's own; "" if it is."""
+        if self.is_single:
+            return ""
+        tensors = [*op.results, *(each for each in _tensors(op) if made_by(each, NUMBER) is None)]
+        if op.name == NUMBER:
+            tensors = []
+        return next((each for value in tensors if (each := self.of(value)) != self.home), "")
+
+    def _read_function(self, function_op: func.FuncOp) -> None:
+        if function_op in self._read:
+            return
+        self._read.add(function_op)
+        for value, device in zip(arguments(function_op), self._arguments(function_op), strict=False):
+            self._known.setdefault(value, device)
+        for op in body(function_op):
+            self._note(op)
+
+    def _note(self, op: ir.Operation) -> None:
+        for result, device in zip(op.results, self._results(op), strict=False):
+            self._known[result] = device
+
+    def _arguments(self, function_op: func.FuncOp) -> list[str]:
+        given = arguments(function_op)
+        if role(function_op) is Role.BACKWARD and Role.FORWARD in self._module:
+            forward = self._module.forward
+            count = len(saved_values(forward, function_op))
+            saved = returned(forward)[len(forward.type.results) - count :]
+            known = [self.of(each) for each in saved]
+            return [self._stated(value, known[place] if place < count else "") for place, value in enumerate(given)]
+        if role(function_op) is Role.SUBGRAPH:
+            operands = self._operands_of(function_op)
+            if operands is not None:
+                return [self._stated(*each) for each in zip(given, map(self.of, operands), strict=False)]
+        return [self._stated(value, "") for value in given]
+
+    def _stated(self, value: ir.Value, known: str) -> str:
+        device = value.type.device if isinstance(value.type, RefType) else known
+        return device or self.home
+
+    def _operands_of(self, function_op: func.FuncOp) -> list[ir.Value] | None:
+        """What the first op that runs the subgraph `function_op` hands to it."""
+        name = ir.StringAttr(function_op.attributes["sym_name"]).value
+        for caller in self._module.of(Role.JOINT, Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH).values():
+            for op in body(caller):
+                if name in called_subgraphs(op):
+                    operands = list(op.operands)
+                    has_predicate = len(operands) > len(arguments(function_op))
+                    return operands[1:] if has_predicate else operands
+        return None
+
+    def _results(self, op: ir.Operation) -> list[str]:
+        if isinstance(op.opview, AllocOp):
+            return [op.opview.device_name or self.home]
+        if isinstance(op.opview, ReuseOp):
+            return [self.of(op.operands[0])]
+        if called_subgraphs(op):
+            last = self._module.functions[called_subgraphs(op)[-1]]
+            return [self.of(each) for each in returned(last)]
+        if op.name == "func.call":
+            return [self._stated(value, "") for value in op.results]
+        return [self._stated(value, self._computed(op)) for value in op.results]
+
+    def _computed(self, op: ir.Operation) -> str:
+        if DEVICE in op.attributes:
+            return stated(op, DEVICE, ir.StringAttr)
+        if op.name == NUMBER:
+            return CPU
+        given = next((each for value in op.operands if (each := named_device(value))), "")
+        return given or self.of_operands(op)
+
+    def of_operands(self, op: ir.Operation) -> str:
+        """Where ATen computes `op` that names no device: where the first tensor is that is no number on the CPU."""
+        tensors = [(self.of(value), value) for value in _tensors(op)]
+        for device, value in tensors:
+            if device != CPU or not _is_number(value):
+                return device
+        return tensors[0][0] if tensors else self.home
+
+
+def named_device(value: ir.Value) -> str:
+    """The device, in torch's words, that `value` names; "" if it is none."""
+    op = made_by(value, "torch.constant.device")
+    return "" if op is None else ir.StringAttr(op.attributes["value"]).value
+
+
+def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
+    """The operands that are tensors or refs, those in lists, too."""
+    for value in op.operands:
+        listed = made_by(value, LIST)
+        for each in [value] if listed is None else listed.operands:
+            if isinstance(each.type, RefType) or is_value_type(each.type) or is_memory_type(each.type):
+                yield each
+
+
+def _is_number(value: ir.Value) -> bool:
+    info = value.type.info if isinstance(value.type, RefType) else tensor_info(value.type)
+    return info is not None and info.shape == ()
+
+
+def _function_of(value: ir.Value) -> func.FuncOp:
+    op = producer(value)
+    block = value.owner if op is None else op.block
+    return block.owner.opview

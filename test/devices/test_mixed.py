@@ -1,0 +1,148 @@
+"""Programs with tensors on several devices: each op runs where its operands are, as eager's."""
+
+import pytest
+import torch
+from differential import assert_same
+
+import dovetail
+
+
+def on_gpu(*shape: int, grad: bool = False, number: int = 0) -> torch.Tensor:
+    return torch.randn(shape, device=f"cuda:{number}").requires_grad_(grad)
+
+
+def on_host(*shape: int, grad: bool = False) -> torch.Tensor:
+    return torch.randn(shape, device="cpu").requires_grad_(grad)
+
+
+def has_two() -> bool:
+    try:
+        torch.empty(0, device="cuda:1")
+    except RuntimeError:
+        return False
+    return True
+
+
+needs_two = pytest.mark.skipif("not has_two()", reason="needs two GPUs")
+
+
+def test_number_on_the_host():
+    """A number on the CPU would be handed to a kernel of the GPU's, which can't read it."""
+
+    def fn(x, scale):
+        return x * scale + x.exp(), scale * 2
+
+    assert_same(fn, on_gpu(4, 8, grad=True), on_host(grad=True))
+
+
+def test_number_in_place_of_a_tensor():
+    """`1 - tanh(x) ** 2` of the gradient makes a tensor of a number, which each device may take."""
+    assert_same(lambda x, y: (x.tanh(), 2 - y.tanh()), on_gpu(4, 8, grad=True), on_host(3, grad=True))
+
+
+def test_copies_between_devices():
+    """A copy to the CPU is dropped as one that changes nothing, or the backward does not come back."""
+
+    def fn(x):
+        y = x.sin().cpu()
+        return y, (y * 2).cuda() + x, y.sum().to(x.device)
+
+    assert_same(fn, on_gpu(4, 8, grad=True))
+
+
+def test_host_tensors_written_beside():
+    """The values of arguments on the CPU are put into regions of the GPU's, or updated in place there."""
+
+    def fn(x, count, log):
+        count.add_(1)
+        log.copy_(x.mean(0))
+        x.mul_(2)
+        return x + 1, count.sqrt()
+
+    assert_same(fn, on_gpu(4, 8), on_host(), on_host(8), train=False)
+
+
+def test_made_inside_on_each_device():
+    """What an op makes from nothing is made on another device than the graph says."""
+
+    def fn(x):
+        return (
+            torch.arange(8, device="cuda") + x,
+            torch.zeros(3, device="cpu") + 1,
+            torch.ones(2, 2, device="cpu", dtype=torch.int64),
+            torch.full_like(x, 3).cpu(),
+        )
+
+    assert_same(fn, on_gpu(4, 8))
+
+
+def test_constants_of_the_host():
+    """A list in the program becomes a constant on the wrong device."""
+
+    def fn(x):
+        return x * torch.tensor([1.0, 2.0, 3.0], device="cpu").cuda(), torch.tensor([4, 5], device="cpu")
+
+    assert_same(fn, on_gpu(2, 3, grad=True))
+
+
+def test_index_on_the_host():
+    """Indices may lie on the CPU where what they index does not."""
+
+    def fn(x, index):
+        return x[index], index + 1
+
+    assert_same(fn, on_gpu(6, 3, grad=True), torch.tensor([0, 2, 2], device="cpu"))
+
+
+def test_saved_on_the_host():
+    """What the backward takes lies elsewhere than the program's own memory, and so does an absent gradient."""
+
+    def fn(x, y):
+        z = y.exp()
+        return x.exp() * z.sum(), z
+
+    assert_same(fn, on_gpu(4, grad=True), on_host(5, grad=True))
+    assert_same(lambda x, y: fn(x, y)[0], on_gpu(4, grad=True), on_host(5, grad=True))
+
+
+@needs_two
+def test_two_gpus():
+    """What lies on the second GPU is taken for what lies on the first."""
+
+    def fn(x, y):
+        y.mul_(2)
+        return x.exp(), y.exp(), x.to("cuda:1") + y, torch.zeros(2, device="cuda:1")
+
+    assert_same(fn, on_gpu(4, 3, grad=True), on_gpu(4, 3, number=1))
+
+
+@needs_two
+def test_program_of_the_second_gpu():
+    """A program without tensors on the first GPU allocates there."""
+    assert_same(lambda x: (x @ x).softmax(-1).sum(0), on_gpu(4, 4, grad=True, number=1))
+
+
+def test_views_and_aliases():
+    """A view of an argument on the CPU, or of a result there, gets memory of its own or another device."""
+
+    def fn(x, y):
+        y.t().add_(1)
+        return y.t(), x.t(), y[0], (x + 1).cpu().t()
+
+    assert_same(fn, on_gpu(3, 4), on_host(3, 4), train=False)
+
+
+def test_branches():
+    """What control flow hands to its branches is taken to lie on the GPU."""
+
+    def fn(x, y):
+        return torch.cond(y.sum() > 0, lambda x, y: (x.sin(), y + 1), lambda x, y: (x.cos(), y - 1), (x, y))
+
+    assert_same(fn, on_gpu(4), on_host(3), train=False)
+
+
+def test_host_program_stays_one():
+    """A program without a tensor on a GPU is compiled for one."""
+    before = dovetail.stats().graphs
+    assert_same(lambda x: x.sin() + 1, on_host(4, grad=True))
+    assert dovetail.stats().graphs == before + 1
