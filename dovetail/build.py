@@ -26,7 +26,7 @@ from dovetail.tuning import tune
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
-    from dovetail.runtime.cuda.plan import Plan as CudaPlan
+    from dovetail.runtime.cuda.open_plan import CudaPlan
     from dovetail.runtime.launch import Executable
 
 log = logging.getLogger("dovetail")

@@ -17,7 +17,7 @@ from dovetail.dialects.regions import choice, driver_of, region_texts
 from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.options import Options
-from dovetail.runtime.cuda.plan import Plan as CudaPlan
+from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable, unloadable
 

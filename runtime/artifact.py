@@ -23,7 +23,7 @@ from dovetail.dialects.regions import driver_of
 from dovetail.dialects.target import device_of, device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
-from dovetail.runtime.cuda.plan import Plan as CudaPlan
+from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.launch import Executable
 from dovetail.runtime.plans import load_plan, unavailable
 from dovetail.runtime.stats import current

@@ -10,7 +10,7 @@ from dovetail.dialects.plan_numbers import PREDICATES
 # In the order of `_launch.c`.
 _NAMES = ("addi", "subi", "muli", "divsi", "ceildivsi", "maxsi", "minsi", "shrui", "select", *PREDICATES, "check_equal",
           "check_range")  # fmt: skip
-_OPERATIONS = {name: place for place, name in enumerate(_NAMES)}
+OPERATIONS = {name: place for place, name in enumerate(_NAMES)}
 
 Form = int | tuple[int]
 """A number, or in a tuple the register that it is in."""
@@ -51,7 +51,7 @@ class PlanNumbers:
                 self._places[op.result] = self._add(name, *(self._places[each] for each in op.operands))
             case _:
                 name = op.operation.name.removeprefix("arith.")
-                if name not in _OPERATIONS:
+                if name not in OPERATIONS:
                     return False
                 self._places[op.results[0]] = self._add(name, *(self._places[each] for each in op.operands))
         return True
@@ -78,7 +78,7 @@ class PlanNumbers:
     def _add(self, name: str, *operands: int) -> int:
         target = 0 if name.startswith("check") else self._register(0)
         padded = (*operands, 0, 0)[:3]
-        self.instructions.append((_OPERATIONS[name], target, padded[0], padded[1], padded[2]))
+        self.instructions.append((OPERATIONS[name], target, padded[0], padded[1], padded[2]))
         return target
 
     def _register(self, known: int) -> int:

@@ -34,7 +34,7 @@ from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import ShapedInfo, shaped_info
 from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
-from dovetail.runtime.cuda.plan import Plan as CudaPlan
+from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.launch import ready
 from dovetail.runtime.plan_numbers import Form, PlanNumbers

@@ -22,6 +22,10 @@ class Range(NamedTuple):
     size: int
 
 
+BUFFER_ALIGNMENT = 256
+"""Bytes between transients and between constants: a row of the memory's own transfers."""
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """A kernel's launch: `workgroups` of `threads` each, in x, y and z; `shared_bytes` of dynamic shared memory.

@@ -9,6 +9,7 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, plans
 from dovetail.runtime import plans as runtime_plans
+from dovetail.runtime.cuda.open_plan import MOST_PLANS, OpenPlan
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan, read_record
 from dovetail.runtime.cuda.records import Argument, Copy, Dispatch, Fill, Range
@@ -120,3 +121,82 @@ def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     assert runtime_plans.unloadable(launched, "cuda").startswith("the code kernel 'slow' keeps 5000 bytes a thread")
+
+
+OPEN_IN, OPEN_OUT = "!torch.vtensor<[?,4],f32>", "!torch.tensor<[?,4],f32>"
+OPEN = f"""
+module attributes {{dovetail.level = "launches", dovetail.target = "cuda:sm_90"}} {{
+  func.func private @region(%x: {OPEN_IN}, %n: !torch.int, %out: {OPEN_OUT}) attributes {{dovetail.role = "region"}} {{
+    torch.overwrite.tensor.contents %x overwrites %out : {OPEN_IN}, {OPEN_OUT}
+    return
+  }}
+  func.func private @region_plan(%x: {OPEN_IN}, %n: !torch.int, %out: {OPEN_OUT})
+      attributes {{dovetail.code = "{digest(CODE)}", dovetail.plan = @region, dovetail.role = "plan"}} {{
+    %rows = "dovetail.size"(%x) {{dim = 0 : i64}} : ({OPEN_IN}) -> index
+    %same = "dovetail.size"(%out) {{dim = 0 : i64}} : ({OPEN_OUT}) -> index
+    %word = "dovetail.size"(%n) : (!torch.int) -> index
+    "dovetail.check_equal"(%rows, %same) : (index, index) -> ()
+    "dovetail.check_range"(%rows) {{least = 1 : i64, most = 100 : i64}} : (index) -> ()
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %eight = arith.constant 8 : index
+    %sixteen = arith.constant 16 : index
+    %bytes = arith.muli %rows, %sixteen : index
+    %groups = arith.ceildivsi %rows, %eight : index
+    %t = "dovetail.open_transient"(%bytes) : (index) -> {BUFFER}
+    %a = "dovetail.open_subspan"(%x, %zero, %bytes) : ({OPEN_IN}, index, index) -> {BUFFER}
+    %b = "dovetail.open_subspan"(%out, %zero, %bytes) : ({OPEN_OUT}, index, index) -> {BUFFER}
+    %c = "dovetail.open_subspan"(%t, %zero, %bytes) : ({BUFFER}, index, index) -> {BUFFER}
+    "dovetail.open_dispatch"(%a, %c, %groups, %one, %one, %word) {{entry = "add", shared_memory = 0 : i64,
+        operandSegmentSizes = array<i32: 2, 3, 1>, workgroup_size = [128, 1, 1]}}
+      : ({BUFFER}, {BUFFER}, index, index, index, index) -> ()
+    "dovetail.copy_buffer"(%c, %b) : ({BUFFER}, {BUFFER}) -> ()
+    return
+  }}
+}}"""
+
+
+def open_plan() -> OpenPlan:
+    module = parse_module(OPEN, make_context())
+    [plan] = plans(module).values()
+    made = load_cuda_plan(plan, CODE)
+    assert isinstance(made, OpenPlan)
+    return made
+
+
+def test_numbers_follow_from_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a grid, a word, a length or a transient of the first sizes in a call with others."""
+    run, gpu = open_plan(), stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    for rows in (16, 20, 16):
+        x, out = (on_device(torch.zeros(rows, 4)) for _ in range(2))
+        run(x, -rows, out)
+        name, grid, _, _, _, (source, _, word) = gpu.launches()[-1]
+        assert (name, grid, source, word) == ("add", (-(-rows // 8), 1, 1), x.data_ptr(), 2**32 - rows)
+        assert gpu.calls[-1][0] == "cuMemcpyDtoDAsync"
+        assert (gpu.calls[-1][1], gpu.calls[-1][3]) == (out.data_ptr(), 16 * rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((torch.zeros(4, 4), 1, torch.zeros(5, 4)), "region 'region': got sizes 4 and 5, which must be equal"),
+        ((torch.zeros(101, 4), 1, torch.zeros(101, 4)), "region 'region': got a size of 101, expected 1 to 100"),
+        ((torch.zeros(4, 5), 1, torch.zeros(4, 4)), r"region 'region': argument 0: got shape \(4, 5\), expected"),
+        ((torch.zeros(4, 4), 1.5, torch.zeros(4, 4)), "region 'region': argument 1: got float, expected an int"),
+    ],
+)
+def test_sizes_that_a_plan_is_not_for(monkeypatch: pytest.MonkeyPatch, given: tuple, message: str) -> None:
+    """Catches a launch beyond the end of memory."""
+    run, gpu = open_plan(), stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    with pytest.raises(ValueError, match=message):
+        run(*(on_device(each) if isinstance(each, torch.Tensor) else each for each in given))
+    assert not gpu.launches()
+
+
+def test_sizes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a plan for each size that was ever met."""
+    run = open_plan()
+    stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    for rows in range(1, MOST_PLANS + 20):
+        run(on_device(torch.zeros(rows, 4)), 0, on_device(torch.zeros(rows, 4)))
+    assert len(run._plans) == MOST_PLANS

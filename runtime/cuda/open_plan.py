@@ -1,0 +1,157 @@
+"""Plans whose numbers follow from sizes: a plan of known numbers for each set of sizes that is met."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import torch
+
+from dovetail.runtime.cuda.library import Library
+from dovetail.runtime.cuda.plan import Plan
+from dovetail.runtime.cuda.records import BUFFER_ALIGNMENT, Argument, Copy, Dispatch, Fill, PlanRecord, Range, Step
+
+MOST_PLANS = 64
+"""Sets of sizes whose plans are remembered; the oldest is forgotten, so that changing sizes can't fill memory."""
+
+Form: TypeAlias = Any
+"""A number, or in a tuple the register that it is in."""
+
+_COMPUTED: Mapping[str, Callable[..., int]] = {
+    "addi": lambda a, b, _: a + b,
+    "subi": lambda a, b, _: a - b,
+    "muli": lambda a, b, _: a * b,
+    "divsi": lambda a, b, _: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "ceildivsi": lambda a, b, _: -(-a // b),
+    "maxsi": lambda a, b, _: max(a, b),
+    "minsi": lambda a, b, _: min(a, b),
+    "shrui": lambda a, b, _: (a % 2**64) >> b,
+    "select": lambda a, b, c: b if a else c,
+    "eq": lambda a, b, _: a == b,
+    "ne": lambda a, b, _: a != b,
+    "slt": lambda a, b, _: a < b,
+    "sle": lambda a, b, _: a <= b,
+    "sgt": lambda a, b, _: a > b,
+    "sge": lambda a, b, _: a >= b,
+}
+
+
+@dataclass(frozen=True)
+class OpenRecord:
+    """A plan whose numbers may be forms.
+
+    Attributes:
+        arguments: inputs, then destinations, None in place of a size that is open; None for one that is a number.
+        transients: bytes of each; they are the buffers after the arguments, the constants are the last one.
+        steps: with forms for workgroups, words, offsets and sizes.
+        registers: what each starts with, and the argument and the dimension whose size it is, -1 where it is none.
+        instructions: name, target, and three operands, all registers but the first.
+    """
+
+    region: str
+    arguments: tuple[tuple[torch.dtype, tuple[int | None, ...], bool] | None, ...]
+    transients: tuple[Form, ...]
+    constants: bytes
+    steps: tuple[Step, ...]
+    registers: tuple[tuple[int, int, int], ...]
+    instructions: tuple[tuple[str, int, int, int, int], ...]
+
+    def closed(self, given: Sequence[Any]) -> PlanRecord:
+        """The plan for the sizes of these arguments.
+
+        Raises:
+            TypeError, ValueError: for sizes that the plan is not made for, naming region and argument.
+        """
+        arguments: list[Argument] = []
+        places: dict[int, tuple[int, int]] = {}
+        for index, (stated, each) in enumerate(zip(self.arguments, given, strict=True)):
+            if stated is None:
+                self._require(isinstance(each, int), f"argument {index}: got {type(each).__name__}, expected an int")
+                continue
+            dtype, shape, is_written = stated
+            self._require(isinstance(each, torch.Tensor), f"argument {index}: got {type(each).__name__}, not a tensor")
+            pairs = zip(shape, each.shape, strict=False)
+            fits = len(shape) == each.dim() and all(own is None or own == size for own, size in pairs)
+            self._require(fits, f"argument {index}: got shape {tuple(each.shape)}, expected {shape}")
+            places[index] = (len(arguments), 0)
+            arguments.append(Argument(dtype, tuple(each.shape), is_written))
+        values = self._values(given)
+        end = 0
+        for number, form in enumerate(self.transients):
+            places[len(self.arguments) + number] = (len(arguments), end)
+            end += -(-_number(form, values) // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT
+        places[len(self.arguments) + len(self.transients)] = (len(arguments) + 1, 0)
+        limits = [each.dtype.itemsize * torch.Size(each.shape).numel() for each in arguments]
+        limits += [end, len(self.constants)]
+
+        def range_of(open_range: Range) -> Range:
+            buffer, base = places[open_range.buffer]
+            offset, size = (_number(form, values) for form in open_range[1:])
+            inside = offset >= 0 and size >= 0 and base + offset + size <= limits[buffer]
+            self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")
+            return Range(buffer, base + offset, size)
+
+        steps = tuple(_closed(each, range_of, values) for each in self.steps)
+        return PlanRecord(self.region, tuple(arguments), end, self.constants, steps)
+
+    def _values(self, given: Sequence[Any]) -> list[int]:
+        values = [known if index < 0 else _size(given[index], dim) for known, index, dim in self.registers]
+        for name, target, *operands in self.instructions:
+            first, second, third = (values[each] for each in operands)
+            if name == "check_equal":
+                self._require(first == second, f"got sizes {first} and {second}, which must be equal")
+            elif name == "check_range":
+                self._require(second <= first <= third, f"got a size of {first}, expected {second} to {third}")
+            else:
+                values[target] = int(_COMPUTED[name](first, second, third))
+        return values
+
+    def _require(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            raise ValueError(f"region '{self.region}': {otherwise}")
+
+
+class OpenPlan:
+    """A region of open sizes, callable as a `Plan` is; numbers that are arguments are Python's."""
+
+    def __init__(self, record: OpenRecord, library: Library):
+        self.name = record.region
+        self.library = library
+        self._record = record
+        self._plans: dict[tuple, Plan] = {}
+
+    def __call__(self, *given: Any) -> None:
+        key = tuple(each.shape if isinstance(each, torch.Tensor) else each for each in given)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(given) != len(self._record.arguments):
+                expected = len(self._record.arguments)
+                raise TypeError(f"region '{self.name}': got {len(given)} arguments, expected {expected}")
+            plan = Plan(self._record.closed(given), self.library)
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)), None)
+            self._plans[key] = plan
+        plan(*(each for each in given if isinstance(each, torch.Tensor)))
+
+
+CudaPlan: TypeAlias = Plan | OpenPlan
+"""What runs a region on a GPU."""
+
+
+def _size(given: Any, dim: int) -> int:
+    return given if dim < 0 else given.shape[dim]
+
+
+def _number(form: Form, values: Sequence[int]) -> int:
+    return values[form[0]] if isinstance(form, tuple) else form
+
+
+def _closed(step: Any, range_of: Callable[[Range], Range], values: Sequence[int]) -> Step:
+    match step:
+        case Dispatch():
+            workgroups = tuple(_number(each, values) for each in step.workgroups)
+            words = tuple(_number(each, values) & 0xFFFFFFFF for each in step.words)
+            return replace(step, workgroups=workgroups, words=words, bindings=tuple(map(range_of, step.bindings)))
+        case Fill():
+            return replace(step, target=range_of(step.target))
+        case _:
+            return Copy(range_of(step.source), range_of(step.target))
