@@ -12,7 +12,7 @@ import torch
 
 from dovetail.backends.cache import RegionCache, cache_directory, region_key
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler
+from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler, with_tilings
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
@@ -162,16 +162,33 @@ def _compile_batch(
     source = target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
     compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
     if not isinstance(compiled, Run):
-        return {key: _outcome(key, source, target, compiled[entry]) for key, entry in entries.items()}
+        failed = {key: each for key, entry in entries.items() if isinstance(each := compiled[entry], Run)}
+        found: dict[str, Outcome] = {
+            key: each for key, entry in entries.items() if not isinstance(each := compiled[entry], Run)
+        }
+        for key, run in failed.items():
+            found |= _compile_plainer(key, batch[key], source, target, run, timeout, plans, runs)
+        return found
     if len(batch) == 1:
         (key,) = batch
-        return {key: _failed(key, source, target, compiled)}
+        return _compile_plainer(key, batch[key], source, target, compiled, timeout, plans, runs)
     # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
     # not cost its time-out again for each halving.
     keys = list(batch)
     step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
     parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
     return {key: each for part in parts for key, each in _compile_batch(part, target, timeout, plans, runs).items()}
+
+
+def _compile_plainer(
+    key: str, region: str, source: str, target: Target, run: Run, timeout: float, plans: bool, runs: CompilerRuns
+) -> dict[str, Outcome]:
+    """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
+    assert run.failure is not None
+    plainer = target.plainer(run.failure)
+    if plainer is None:
+        return {key: _failed(key, source, target, run)}
+    return _compile_batch({key: region}, plainer, timeout, plans, runs)
 
 
 def _compiled(
@@ -182,7 +199,8 @@ def _compiled(
     if not plans or why_not:
         unplanned = dict.fromkeys(entries, why_not)
         return _modules(lambda: runs.run(target.compile_flags(), source, timeout), target, unplanned)
-    host = lowered(source, target, timeout, runs)
+    at_hal = lowered(source, target, timeout, runs)
+    host = at_hal.run
     if host.failure:
         return host
 
@@ -198,6 +216,11 @@ def _compiled(
     )
     if isinstance(planned, Run):
         return planned
+    planned |= {
+        entry: with_tilings(plan, at_hal.tilings, f"IREE's tiles: {target.why_plain}")
+        for entry, plan in planned.items()
+        if isinstance(plan, LaunchPlan)
+    }
     reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
     if not reasons:
         return {**planned}
@@ -224,10 +247,6 @@ def _modules(
     if failure:
         return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
     return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
-
-
-def _outcome(key: str, source: str, target: Target, each: LaunchPlan | CompiledRegion | Run) -> Outcome:
-    return _failed(key, source, target, each) if isinstance(each, Run) else each
 
 
 def _failed(key: str, source: str, target: Target, run: Run) -> CompileFailure:

@@ -1,7 +1,7 @@
 """What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -49,20 +49,44 @@ def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str,
     }
 
 
-def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Run:
-    """The run that made the text of phase `hal`: what `target` edits is edited between IREE's own phases."""
+@dataclass(frozen=True)
+class Lowered:
+    """Text at IREE's phase `hal`.
+
+    Attributes:
+        run: the run that made it, or the first one that failed.
+        tilings: of kernels for GPUs, by name: the form of ours that they are tiled in, or why they keep IREE's tiles.
+    """
+
+    run: Run
+    tilings: dict[str, str] = field(default_factory=dict)
+
+
+def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Lowered:
+    """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases."""
+    tilings: dict[str, str] = {}
     flags, text = target.compile_flags(), source
     since: tuple[str, ...] = ()
     for phase, edit in target.edits:
         run = runs.run((*flags, *since, f"--compile-to={phase}"), text, timeout)
         if run.failure:
-            return run
+            return Lowered(run)
         try:
-            _, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
+            tiled, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
         except OSError as error:
-            return replace(run, failure=f"error: {edit} failed at {phase}: {error}", cause=Cause.ERROR)
+            return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
+        tilings |= tiled
         text, since = edited.decode(), (f"--compile-from={phase}",)
-    return runs.run((*flags, *since, "--compile-to=hal"), text, timeout)
+    return Lowered(runs.run((*flags, *since, "--compile-to=hal"), text, timeout), tilings)
+
+
+def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:
+    """`plan` whose launches on a GPU say how their kernels are tiled: as `tilings` say by name, or `otherwise`."""
+    steps = [
+        step | {"tiling": tilings.get(step["entry"], otherwise)} if "workgroup_size" in step else step
+        for step in plan.steps["steps"]
+    ]
+    return replace(plan, steps=plan.steps | {"steps": steps})
 
 
 def assembled(

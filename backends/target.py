@@ -47,6 +47,13 @@ class Target(Protocol):
     def edits(self) -> tuple[tuple[str, str], ...]:
         """Phases of IREE's at which its text is edited, in order, and what the worker is asked to do there."""
 
+    @property
+    def why_plain(self) -> str:
+        """Why kernels are left to IREE as they are, where nothing is edited."""
+
+    def plainer(self, failure: str) -> "Target | None":
+        """This target, compiled for in a plainer way, since `failure` came of this one; None if there is none."""
+
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
         """What the device runs of the `code` that IREE made, in at most `timeout` seconds; the run if it failed."""
 
@@ -77,6 +84,7 @@ class CpuTarget:
     aggressive_fusion: bool = False
     device = "cpu"
     edits = ()
+    why_plain = ""
 
     @property
     def drivers(self) -> tuple[str, ...]:
@@ -110,6 +118,9 @@ class CpuTarget:
         from dovetail.backends.elementary.expand import with_own_functions  # needs MLIR, which what only runs has not
 
         return with_own_functions(text)
+
+    def plainer(self, failure: str) -> None:
+        """There is one way to compile for CPUs."""
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled:
         """`code`, which IREE linked."""

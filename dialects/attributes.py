@@ -171,6 +171,9 @@ PLAN = "dovetail.plan"
 CODE = "dovetail.code"
 """Launch plans: the SHA-256, in hex, of the executable that its entries are in."""
 
+TILING = "dovetail.tiling"
+"""A launch on a GPU: the form that its kernel is tiled in, or why IREE tiled it in its own way."""
+
 THEN = "dovetail.then"
 """Calls of `dovetail.cond`: the function that runs where the predicate holds."""
 

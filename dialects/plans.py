@@ -7,7 +7,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import CODE, LEVEL, PLAN
+from dovetail.dialects.attributes import CODE, LEVEL, PLAN, TILING
 from dovetail.dialects.dovetail.numbers import Number, are_written_out
 from dovetail.dialects.dovetail.ops.barrier import barrier
 from dovetail.dialects.dovetail.ops.constant import constant
@@ -104,7 +104,9 @@ def _import_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[
             threads, shared = step.get("workgroup_size", ()), step.get("shared_memory", 0)
             counts, words = ([read_number(each, values) for each in step[name]] for name in ("workgroups", "constants"))
             make = dispatch if are_written_out([*counts, *words]) else open_dispatch
-            make(step["entry"], counts, words, bindings, threads, shared)
+            made = make(step["entry"], counts, words, bindings, threads, shared)
+            if "tiling" in step:
+                made.attributes[TILING] = ir.StringAttr.get(step["tiling"])
         case "copy":
             copy_buffer(span(*step["source"]), span(*step["target"]))
         case "fill":

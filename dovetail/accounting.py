@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import TILING
 from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.memory.memory_use import saved_bytes
@@ -17,6 +18,9 @@ def account(module: ir.Module, stats: Stats) -> None:
     stats.graphs += 1
     stats.regions += len(Module(module).regions)
     for function_op in module.body.operations:
+        if role(function_op) is Role.PLAN:
+            tilings = (op.attributes[TILING] for op in _operations(function_op) if TILING in op.attributes)
+            stats.kernels.update(ir.StringAttr(each).value for each in tilings)
         for op in _operations(function_op) if role(function_op) is not Role.LAYOUTS else ():
             placement = _placement(op, role(function_op) is Role.REGION)
             if placement is None:

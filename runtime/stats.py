@@ -23,6 +23,7 @@ class Stats:
         flops: floating-point operations by the same keys, as far as shapes tell.
         variants: programs compiled anew because a call's arguments share memory in another way than before.
         launches: regions of the programs by what launches them: "plan", or "iree.runtime: " and the reason.
+        kernels: launches on GPUs by the form that their kernel is tiled in, or why IREE tiled it in its own way.
         eager: graphs, or calls of them, that run uncompiled, by reason.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
@@ -40,6 +41,7 @@ class Stats:
     cache_hits: int = 0
     variants: int = 0
     launches: Counter = field(default_factory=Counter)
+    kernels: Counter = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
@@ -71,6 +73,7 @@ class Stats:
                 ("run eagerly", self.eager),
                 ("options without effect", self.without_effect),
                 ("regions are launched by", self.launches),
+                ("kernels on GPUs are tiled as", self.kernels),
                 ("library calls", self.library_calls),
                 (f"tuned regions, by {self.measurements} measurements", self.tuned),
                 (f"regions that did not compile, {self.splits} of them split", self.failures),

@@ -3,10 +3,11 @@
 import functools
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
+from dovetail.backends import worker
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
@@ -39,12 +40,13 @@ class CudaTarget:
 
     Attributes:
         architecture: one of `ARCHITECTURES`.
+        why_plain: why kernels are left to IREE as they are; "" where our own forms of them go first.
     """
 
     architecture: str
+    why_plain: str = ""
     device = "cuda"
     drivers = ()
-    edits = ()
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def compile_flags(self) -> tuple[str, ...]:
@@ -78,6 +80,17 @@ class CudaTarget:
             raise KeyError(name)
         return self
 
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """Tiles, and the library's functions, unless IREE's own are asked for."""
+        if self.why_plain:
+            return ()
+        return (("executable-configurations", "configure"), ("executable-targets", "finish"))
+
+    def plainer(self, failure: str) -> "CudaTarget | None":
+        """Kernels as IREE makes them, where ours could not be made."""
+        return None if self.why_plain else replace(self, why_plain=failure)
+
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
         """A cubin of the PTX `code`, or that itself where there is no assembler; the run if it failed."""
         return assemble(code, self.architecture, timeout, runs)
@@ -85,5 +98,12 @@ class CudaTarget:
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
     def fingerprint(self) -> str:
         """SHA-256 over all that decides code."""
-        parts = [*self.compile_flags(), self.attribute(), version(COMPILER_PACKAGE), assembler_version()]
+        parts = [
+            *self.compile_flags(),
+            self.attribute(),
+            version(COMPILER_PACKAGE),
+            assembler_version(),
+            str(self.edits),
+            worker.fingerprint(),
+        ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dovetail.backends.worker.configure import configure
+from dovetail.backends.worker.finish import finish
 from dovetail.backends.worker.host_program import read_plans
 
 Answer = tuple[dict[str, Any], bytes]
@@ -17,4 +19,16 @@ def _plans(asked: Mapping[str, Any], text: bytes) -> Answer:
     return read_plans(text, asked["names"])
 
 
-_TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {"plans": _plans}
+def _configure(asked: Mapping[str, Any], text: bytes) -> Answer:
+    return configure(text)
+
+
+def _finish(asked: Mapping[str, Any], text: bytes) -> Answer:
+    return {}, finish(text)
+
+
+_TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {
+    "plans": _plans,
+    "configure": _configure,
+    "finish": _finish,
+}

@@ -1,0 +1,240 @@
+"""The tilings of kernels for GPUs that are ever asked of IREE: a closed list, each of a form that was run on a GPU.
+
+IREE computes some others wrongly, silently: with fewer lanes than subgroups along what is reduced, and columns whose
+tile does not divide them. Neither can be made here (`Distribution`, `columns`).
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+from dovetail.backends.worker.loops import Loops
+
+LANES = 32
+"""Threads of a subgroup."""
+MOST_THREADS = 1024
+VECTOR_BITS = 128
+"""What one thread loads at once."""
+
+_OPTIONS = (
+    "{gpu_pipeline_options = #iree_gpu.pipeline_options<no_reduce_shared_memory_bank_conflicts = false, "
+    "use_igemm_convolution = false>}"
+)
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How `TileAndFuse` cuts loops: elements of a thread, of a workgroup, and of a step of what is reduced, by loop."""
+
+    threads: int
+    thread: tuple[int, ...]
+    workgroup: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not LANES <= self.threads <= MOST_THREADS or self.threads % LANES:
+            raise ValueError(f"expected whole subgroups, at most {MOST_THREADS} threads, got {self.threads}")
+        if prod(self.thread) * self.threads != prod(self.workgroup):
+            raise ValueError(f"{self.threads} threads of {self.thread} elements are no workgroup of {self.workgroup}")
+
+    def translation(self) -> str:
+        """IREE's attribute of the function."""
+        return (
+            "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> "
+            f"workgroup_size = [{self.threads}, 1, 1] subgroup_size = {LANES}>"
+        )
+
+    def of(self, loops: Loops, is_root: bool) -> str:
+        """IREE's attribute of an op; all have the same."""
+        return _attribute(thread=self.thread, workgroup=self.workgroup)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How `VectorDistribute` deals loops to threads; all of it by loop, outermost first.
+
+    Attributes:
+        reduced: whether the loop reduces.
+        lanes: threads of a subgroup; subgroups: of a workgroup.
+        thread: neighbouring elements of a thread; 0 as 1, of a loop of which each workgroup has one iteration.
+        tile: iterations of one step along what is reduced, 0 elsewhere.
+        workgroup: iterations of a workgroup; 0 along what is reduced.
+    """
+
+    reduced: tuple[bool, ...]
+    lanes: tuple[int, ...]
+    subgroups: tuple[int, ...]
+    thread: tuple[int, ...]
+    tile: tuple[int, ...]
+    workgroup: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if prod(self.lanes) != LANES or not 1 <= prod(self.subgroups) <= MOST_THREADS // LANES:
+            raise ValueError(f"expected {LANES} lanes and up to 32 subgroups, got {self.lanes} and {self.subgroups}")
+        for is_reduced, lanes, subgroups in zip(self.reduced, self.lanes, self.subgroups, strict=True):
+            # Lanes read back what subgroups found: with too few of them IREE drops some, silently.
+            if is_reduced and lanes < subgroups:
+                raise ValueError(f"expected as many lanes as subgroups along what is reduced, got {lanes}, {subgroups}")
+
+    @property
+    def threads(self) -> int:
+        """Of a workgroup."""
+        return LANES * prod(self.subgroups)
+
+    def translation(self) -> str:
+        """IREE's attribute of the function."""
+        return (
+            "#iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> "
+            f"workgroup_size = [{self.threads}, 1, 1] subgroup_size = {LANES}, {_OPTIONS}>"
+        )
+
+    def of(self, loops: Loops, is_root: bool) -> str:
+        """IREE's attribute of an op: what reduces gathers partial results, what doesn't goes along in steps."""
+        basis = list(range(len(self.lanes)))
+        step = {"partial_reduction" if loops.reduces else "serial": self.tile}
+        last = {"workgroup": self.workgroup} if is_root else {}
+        bases = {"lane_basis": [list(self.lanes), basis], "subgroup_basis": [list(self.subgroups), basis]}
+        return _attribute(**bases, thread=self.thread, **step, **last)
+
+
+Configuration = Tiles | Distribution
+
+
+def pointwise(loops: Loops) -> Tiles | None:
+    """One vector a thread, neighbours in neighbouring threads; the end of a flat odd size is masked."""
+    extents, threads = loops.extents, 128
+    if loops.reduces or not extents:
+        return None
+    vector = divisor(extents[-1], max(VECTOR_BITS // loops.bits, 1))
+    if vector == 1 and extents[-1] % 2:
+        return Tiles(256, (4,), (1024,)) if len(extents) == 1 and extents[0] >= 1024 else None
+    inner = divisor(extents[-1] // vector, threads)
+    workgroup, left = [1] * len(extents), threads // inner
+    workgroup[-1] = inner * vector
+    for loop in reversed(range(len(extents) - 1)):
+        workgroup[loop] = divisor(extents[loop], left)
+        left //= workgroup[loop]
+    threads //= left
+    if threads < LANES:
+        return None
+    return Tiles(threads, (*(1 for _ in extents[:-1]), vector), tuple(workgroup))
+
+
+MOST_ELEMENTS = 64
+"""Of a row, in one thread's registers."""
+
+
+def rows(loops: Loops) -> Distribution | None:
+    """Whole rows in registers: read once, reduced by as many threads as have about 16 elements each."""
+    if not loops.reduces_rows or loops.bits > 32:
+        return None
+    extent = loops.extents[-1]
+    if extent % LANES:
+        return _odd_rows(loops)
+    vector = divisor(extent, VECTOR_BITS // loops.bits)
+    lanes = extent // vector
+    if lanes <= LANES and len(loops.extents) >= 2 and divisor(lanes, LANES) == lanes:
+        return _short_rows(loops, lanes, vector)
+    threads = LANES
+    while threads * 16 < extent and threads < MOST_THREADS:
+        threads *= 2
+    threads = divisor(lanes, threads)
+    if threads < LANES:
+        return None
+    tile = threads * vector
+    while tile < extent and extent % (2 * tile) == 0 and 2 * tile <= MOST_ELEMENTS * threads:
+        tile *= 2
+    return _row(loops, threads // LANES, vector, tile)
+
+
+def _row(loops: Loops, subgroups: int, vector: int, tile: int) -> Distribution:
+    outer = len(loops.extents) - 1
+    return Distribution(
+        reduced=loops.reduced,
+        lanes=(1,) * outer + (LANES,),
+        subgroups=(1,) * outer + (subgroups,),
+        thread=(0,) * outer + (vector,),
+        tile=(0,) * outer + (tile,),
+        workgroup=(1,) * outer + (0,),
+    )
+
+
+def _short_rows(loops: Loops, lanes: int, vector: int) -> Distribution | None:
+    """Several rows a subgroup: one row would leave most of its lanes idle."""
+    outer, extent, subgroups = len(loops.extents) - 1, loops.extents[-1], 8
+    while subgroups and loops.extents[-2] % (subgroups * (LANES // lanes)):
+        subgroups //= 2
+    if not subgroups:
+        return None
+    return Distribution(
+        reduced=loops.reduced,
+        lanes=(1,) * (outer - 1) + (LANES // lanes, lanes),
+        subgroups=(1,) * (outer - 1) + (subgroups, 1),
+        thread=(0,) * (outer - 1) + (1, vector),
+        tile=(0,) * outer + (extent,),
+        workgroup=(1,) * (outer - 1) + (subgroups * (LANES // lanes), 0),
+    )
+
+
+def _odd_rows(loops: Loops) -> Distribution | None:
+    """Rows of a length that threads don't divide: one element at a time, the last step masked."""
+    outer, extent, threads = len(loops.extents) - 1, loops.extents[-1], LANES
+    while threads < MOST_THREADS and extent > threads * 12:
+        threads *= 2
+    tile = -(-extent // threads) * threads
+    if tile > MOST_ELEMENTS * threads:
+        return None
+    if threads == LANES and outer and loops.extents[-2] % 8 == 0:
+        return Distribution(
+            reduced=loops.reduced,
+            lanes=(1,) * outer + (LANES,),
+            subgroups=(1,) * (outer - 1) + (8, 1),
+            thread=(0,) * (outer - 1) + (1, 1),
+            tile=(0,) * outer + (tile,),
+            workgroup=(1,) * (outer - 1) + (8, 0),
+        )
+    return _row(loops, threads // LANES, 1, tile)
+
+
+COLUMN_LANES, COLUMN_SUBGROUPS, COLUMN_VECTOR = 4, 8, 4
+
+
+def columns(loops: Loops) -> Distribution | None:
+    """16 columns a workgroup of 256 threads, without a transient. The tile divides both: IREE masks columns wrongly."""
+    if not loops.reduces_columns or loops.bits > 32:
+        return None
+    reduced = loops.reduced.index(True)
+    (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
+    step = COLUMN_SUBGROUPS * LANES // COLUMN_LANES
+    step *= 2 if loops.extents[reduced] % (2 * step) == 0 else 1
+    wide = COLUMN_LANES * COLUMN_VECTOR
+    if inner is None or loops.extents[inner] % wide or loops.extents[reduced] % step:
+        return None
+
+    def by_loop(at_inner: int, at_reduced: int, elsewhere: int) -> tuple[int, ...]:
+        known = {inner: at_inner, reduced: at_reduced}
+        return tuple(known.get(loop, elsewhere) for loop in range(len(loops.extents)))
+
+    return Distribution(
+        reduced=loops.reduced,
+        lanes=by_loop(COLUMN_LANES, LANES // COLUMN_LANES, 1),
+        subgroups=by_loop(1, COLUMN_SUBGROUPS, 1),
+        thread=by_loop(COLUMN_VECTOR, 1, 1),
+        tile=by_loop(0, step, 0),
+        workgroup=by_loop(wide, 0, 1),
+    )
+
+
+def divisor(extent: int, most: int) -> int:
+    """The largest power of two, at most `most`, that divides `extent`."""
+    found = 1
+    while found * 2 <= most and extent % (found * 2) == 0:
+        found *= 2
+    return found
+
+
+def _attribute(**items: object) -> str:
+    written = ", ".join(f"{name} = {_listed(value)}" for name, value in items.items())
+    return f"#iree_gpu.lowering_config<{{{written}}}>"
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,91 @@
+"""Says how kernels are tiled, in a text of IREE's phase `executable-configurations`: where a form of ours fits."""
+
+from dataclasses import dataclass, replace
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.configurations import Configuration, columns, pointwise, rows
+from dovetail.backends.worker.executables import name_in_code
+from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.math_functions import mark
+from dovetail.backends.worker.read_loops import read_loops
+from dovetail.backends.worker.walk import kernels, walk
+
+_CONFIG, _TRANSLATION = "lowering_config", "translation_info"
+
+
+def configure(text: bytes) -> tuple[dict[str, str], bytes]:
+    """Which form each kernel got, by its name in code, or why it keeps IREE's tiles; and the text with them."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        found: dict[str, str] = {}
+        for kernel in kernels(module, "func.func"):
+            mark(kernel)
+            found[name_in_code(ir.StringAttr(kernel.attributes["sym_name"]).value)] = _configure(kernel)
+        return found, str(module).encode()
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """An op that computes, with its loops; `is_tiled` by IREE."""
+
+    op: ir.Operation
+    loops: Loops
+    is_tiled: bool
+
+
+def _configure(kernel: ir.Operation) -> str:
+    tiled = [op for op in walk(kernel) if _CONFIG in op.attributes]
+    if _TRANSLATION not in kernel.attributes or not tiled:
+        return "IREE tiles nothing there"
+    if any("promote_operands" in str(op.attributes[_CONFIG]) for op in tiled):
+        return "IREE's tiles, through shared memory"
+    if any("iterator_types" not in op.attributes for op in tiled):
+        return "IREE's tiles: of what is no loop"
+    computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
+    found = [read_loops(op) for op in computing]
+    nests = [_Nest(op, each, _CONFIG in op.attributes) for op, each in zip(computing, found, strict=True) if each]
+    if any(len(op.results) != 1 for op in computing if op.results) or len(nests) != len(computing):
+        return "IREE's tiles: not all loops are plain, or have one result"
+    reductions = [nest for nest in nests if nest.loops.reduces]
+    if not reductions:
+        return _pointwise(kernel, [nest for nest in nests if nest.is_tiled])
+    if all(nest.loops.reduces_rows for nest in reductions):
+        return _rows(kernel, nests, reductions)
+    if len(nests) == 1:
+        return _set(kernel, "columns", columns(nests[0].loops), nests, nests[0])
+    return "IREE's tiles: rows and columns in one kernel"
+
+
+def _pointwise(kernel: ir.Operation, tiled: list[_Nest]) -> str:
+    last = tiled[-1]
+    if any(nest.loops.extents != last.loops.extents for nest in tiled):
+        return "IREE's tiles: loops of several extents"
+    if "TileAndFuse" not in str(kernel.attributes[_TRANSLATION]):
+        return "IREE's tiles: another pipeline"
+    widest = replace(last.loops, bits=max(nest.loops.bits for nest in tiled))
+    return _set(kernel, "pointwise", pointwise(widest), tiled, last)
+
+
+def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> str:
+    root, last = reductions[-1], nests[-1]
+    if any(nest.loops.extents != root.loops.extents for nest in reductions):
+        return "IREE's tiles: rows of several lengths"
+    if last.loops.extents != root.loops.extents and last is not root:
+        return "IREE's tiles: what follows the rows has other loops"
+    whole = [nest for nest in nests if nest.loops.extents == root.loops.extents]
+    widest = replace(root.loops, bits=max(nest.loops.bits for nest in whole))
+    ends = [] if last.loops.reduces else [last]
+    return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
+
+
+def _set(kernel: ir.Operation, form: str, found: Configuration | None, nests: list[_Nest], root: _Nest) -> str:
+    if found is None:
+        return f"IREE's tiles: {form} of these sizes have no form"
+    for op in walk(kernel):
+        if _CONFIG in op.attributes:
+            del op.attributes[_CONFIG]
+    for nest in nests:
+        nest.op.attributes[_CONFIG] = ir.Attribute.parse(found.of(nest.loops, nest is root))
+    kernel.attributes[_TRANSLATION] = ir.Attribute.parse(found.translation())
+    return form

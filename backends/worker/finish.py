@@ -1,0 +1,148 @@
+"""The last edit of kernels for GPUs, in the LLVM dialect of IREE's phase `executable-targets`."""
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.math_functions import MEANT, REMAINDER
+from dovetail.backends.worker.walk import kernels, walk
+
+_FULL_DIVISION = "llvm.nvvm.div.full"
+
+
+class Unfinished(ValueError):
+    """A call that stands for a function that it does not say."""
+
+
+def finish(text: bytes) -> bytes:
+    """`text` with functions, divisions and roundings as CUDA's own compiler has them.
+
+    - What stands for an elementary function becomes it; such a kernel divides to two units in the last place, as the
+      function is rounded: over the whole range of numbers, which the faster division is not right on.
+    - Products and sums stay as they are, each rounded, as by eager's kernels.
+    - A number becomes one of bfloat16 by the instruction for it.
+    """
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        for kernel in kernels(module, "llvm.func"):
+            if _name_functions(kernel):
+                _divide(kernel)
+            _round_bfloat16(kernel)
+        return str(module).encode()
+
+
+def _name_functions(kernel: ir.Operation) -> bool:
+    """Whether any remainder of `kernel` stood for a function; it is called now."""
+    calls = [op for op in walk(kernel) if op.name == "llvm.call" and _callee(op) == REMAINDER]
+    for call in calls:
+        divisor = _number(call.operands[1])
+        if divisor is None:
+            raise Unfinished(f"{REMAINDER} by a number that is not known")
+        if divisor not in MEANT:
+            continue
+        _declare(kernel, MEANT[divisor])
+        with call.location, ir.InsertionPoint(call):
+            segments = ir.DenseI32ArrayAttr.get([1, 0])
+            kept = {name: call.attributes[name] for name in call.attributes if name != "operandSegmentSizes"}
+            kept |= {"callee": ir.FlatSymbolRefAttr.get(MEANT[divisor]), "operandSegmentSizes": segments}
+            named = ir.Operation.create(
+                "llvm.call", results=[call.results[0].type], operands=[call.operands[0]], attributes=kept
+            )
+        call.results[0].replace_all_uses_with(named.results[0])
+        call.erase()
+    return bool(calls)
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value if "callee" in call.attributes else ""
+
+
+def _number(value: ir.Value) -> float | None:
+    """The constant that `value`, a number or an element of a vector of one number, is."""
+    made = None if isinstance(value.owner, ir.Block) else value.owner
+    if made is not None and made.name == "llvm.extractelement":
+        vector = made.operands[0].owner
+        made = None if isinstance(vector, ir.Block) else vector
+    if made is None or made.name != "llvm.mlir.constant":
+        return None
+    stated = made.attributes["value"]
+    if isinstance(stated, ir.DenseElementsAttr) and stated.is_splat:
+        stated = stated.get_splat_value()
+    if isinstance(stated, ir.FloatAttr):
+        return stated.value
+    return None
+
+
+def _declare(kernel: ir.Operation, name: str) -> None:
+    """Declares the library's function `name` beside `kernel`, as IREE declared what it calls there."""
+    siblings = [op.operation for op in kernel.parent.regions[0].blocks[0].operations]
+    names = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in siblings if "sym_name" in op.attributes}
+    if name in names:
+        return
+    declared = names[REMAINDER]
+    copy = declared.clone(ir.InsertionPoint(declared))
+    copy.attributes["sym_name"] = ir.StringAttr.get(name)
+    copy.attributes["function_type"] = ir.TypeAttr.parse("!llvm.func<f32 (f32)>")
+
+
+def _divide(kernel: ir.Operation) -> None:
+    for op in [each for each in walk(kernel) if each.name == "llvm.fdiv"]:
+        type_ = op.results[0].type
+        if _element(type_) != ir.F32Type.get():
+            continue
+        with op.location, ir.InsertionPoint(op):
+            quotient = _each(type_, *op.operands) if isinstance(type_, ir.VectorType) else _full(*op.operands)
+        op.results[0].replace_all_uses_with(quotient)
+        op.erase()
+
+
+def _each(type_: ir.Type, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+    """The quotients of two vectors, one after the other."""
+    f32, i32 = ir.F32Type.get(), ir.IntegerType.get_signless(32)
+    quotients = ir.Operation.create("llvm.mlir.poison", results=[type_]).results[0]
+    for place in range(ir.VectorType(type_).shape[0]):
+        attributes = {"value": ir.IntegerAttr.get(i32, place)}
+        at = ir.Operation.create("llvm.mlir.constant", results=[i32], attributes=attributes).results[0]
+        numbers = [
+            ir.Operation.create("llvm.extractelement", results=[f32], operands=[vector, at]).results[0]
+            for vector in (dividend, divisor)
+        ]
+        operands = [quotients, _full(*numbers), at]
+        quotients = ir.Operation.create("llvm.insertelement", results=[type_], operands=operands).results[0]
+    return quotients
+
+
+def _full(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+    attributes = {
+        "intrin": ir.StringAttr.get(_FULL_DIVISION),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
+    }
+    return ir.Operation.create(
+        "llvm.call_intrinsic", results=[dividend.type], operands=[dividend, divisor], attributes=attributes
+    ).results[0]
+
+
+def _round_bfloat16(kernel: ir.Operation) -> None:
+    """Rounds where IREE rounds in whole numbers, which ends in a choice of the NaN for what does not equal itself."""
+    for op in [each for each in walk(kernel) if each.name == "llvm.select"]:
+        condition = op.operands[0].owner
+        type_ = op.results[0].type
+        is_compared = not isinstance(condition, ir.Block) and condition.name == "llvm.fcmp"
+        if not is_compared or _element(type_) != ir.IntegerType.get_signless(16):
+            continue
+        number, same = condition.operands
+        if number != same or _element(number.type) != ir.F32Type.get() or not _is_unordered(condition):
+            continue
+        with op.location, ir.InsertionPoint(op):
+            bf16 = ir.BF16Type.get()
+            half = ir.VectorType.get(type_.shape, bf16) if isinstance(type_, ir.VectorType) else bf16
+            rounded = ir.Operation.create("llvm.fptrunc", results=[half], operands=[number])
+            bits = ir.Operation.create("llvm.bitcast", results=[op.results[0].type], operands=[rounded.results[0]])
+        op.results[0].replace_all_uses_with(bits.results[0])
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
+
+
+def _is_unordered(comparison: ir.Operation) -> bool:
+    return str(comparison).split('"')[1] in ("une", "uno")

@@ -1,0 +1,51 @@
+"""Elementary functions of float32 by NVIDIA's library, in place of IREE's polynomials, in two steps.
+
+In loops, where a function would be expanded, it becomes a remainder by a number that stands for it, which becomes a
+vector as any arithmetic does and is lowered to a call of the library. In the LLVM dialect these calls become those of
+the function meant. The library's functions are those of CUDA's own compiler, and so eager's.
+"""
+
+import struct
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.walk import walk
+
+# By MLIR's op: a number of float32 that stands for it, and the library's name.
+_FUNCTIONS = {
+    "math.exp": (1.2345671e30, "__nv_expf"),
+    "math.tanh": (1.2345672e30, "__nv_tanhf"),
+    "math.erf": (1.2345673e30, "__nv_erff"),
+    "math.log": (1.2345674e30, "__nv_logf"),
+    "math.log1p": (1.2345676e30, "__nv_log1pf"),
+    "math.expm1": (1.2345677e30, "__nv_expm1f"),
+    "math.sin": (1.2345678e30, "__nv_sinf"),
+    "math.cos": (1.2345679e30, "__nv_cosf"),
+}
+REMAINDER = "__nv_fmodf"
+
+
+def _rounded(number: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", number))[0]
+
+
+MEANT = {_rounded(number): name for number, name in _FUNCTIONS.values()}
+"""The library's function by the number that stands for it."""
+
+
+def mark(kernel: ir.Operation) -> None:
+    """Has the loops of `kernel` say functions by numbers; one that takes remainders itself keeps IREE's functions."""
+    ops = list(walk(kernel))
+    if any(op.name == "arith.remf" for op in ops):
+        return
+    for op in ops:
+        if op.name not in _FUNCTIONS or str(op.results[0].type) != "f32":
+            continue
+        with op.location, ir.InsertionPoint(op):
+            f32 = ir.F32Type.get()
+            number = ir.FloatAttr.get(f32, _FUNCTIONS[op.name][0])
+            stands = ir.Operation.create("arith.constant", results=[f32], attributes={"value": number})
+            operands = [op.operands[0], stands.results[0]]
+            marked = ir.Operation.create("arith.remf", results=[f32], operands=operands)
+        op.results[0].replace_all_uses_with(marked.results[0])
+        op.erase()

@@ -1,0 +1,45 @@
+"""The loops of IREE's linalg ops, from their maps and the shapes of their operands."""
+
+import re
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.loops import Loops
+
+_MAP = re.compile(r"affine_map<\((.*)\) -> \((.*)\)>")
+_BITS = {"i1": 8, "index": 64}
+
+
+def read_loops(op: ir.Operation) -> Loops | None:
+    """The loops of `op`; None where one's extent, or an operand's place in them, is not plain."""
+    if "indexing_maps" not in op.attributes:
+        return None
+    reduced = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
+    extents: dict[int, int] = {}
+    inner: set[int] = set()
+    bits = 8
+    for value, given in zip(op.operands, op.attributes["indexing_maps"], strict=True):
+        form = _MAP.search(str(given))
+        if form is None:
+            return None
+        places = [each.strip() for each in form[2].split(",") if each.strip()]
+        shaped = value.type if isinstance(value.type, ir.RankedTensorType) else None
+        if shaped is None:
+            bits = max(bits, _width(value.type))
+            continue
+        bits = max(bits, _width(shaped.element_type))
+        if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in places):
+            return None
+        numbers = [int(each[1:]) for each in places]
+        for number, extent in zip(numbers, shaped.shape, strict=True):
+            extents[number] = extent
+        if len(set(numbers)) == len(reduced):
+            inner.add(numbers[-1])
+    if set(extents) != set(range(len(reduced))):
+        return None
+    return Loops(tuple(extents[number] for number in range(len(reduced))), reduced, frozenset(inner), bits)
+
+
+def _width(type_: ir.Type) -> int:
+    text = str(type_)
+    return _BITS.get(text) or int(re.sub(r"\D", "", text.replace("bf", "")) or 64)

@@ -1,0 +1,101 @@
+"""The closed list of tilings: none that IREE computes wrongly can be made, whatever the sizes."""
+
+import random
+
+import pytest
+
+from dovetail.backends.worker.configurations import LANES, Distribution, Tiles, columns, pointwise, rows
+from dovetail.backends.worker.loops import Loops
+
+
+def nest(*extents: int, reduced: int | None = None, inner: int | None = None, bits: int = 32) -> Loops:
+    last = len(extents) - 1
+    return Loops(
+        extents,
+        tuple(loop == reduced for loop in range(len(extents))),
+        frozenset({last if inner is None else inner}),
+        bits,
+    )
+
+
+def test_a_row_is_read_once_by_many_threads():
+    """Would catch IREE's own choice for many rows: 32 threads, which go over each row twice."""
+    assert rows(nest(8192, 4096, reduced=1)) == Distribution(
+        (False, True), lanes=(1, 32), subgroups=(1, 8), thread=(0, 4), tile=(0, 4096), workgroup=(1, 0)
+    )
+
+
+def test_short_rows_share_a_subgroup():
+    """Would catch a subgroup of which most lanes are idle: a fifth of the speed."""
+    assert rows(nest(262144, 64, reduced=1)) == Distribution(
+        (False, True), lanes=(2, 16), subgroups=(8, 1), thread=(1, 4), tile=(0, 64), workgroup=(16, 0)
+    )
+
+
+def test_rows_of_odd_lengths_are_masked():
+    """Would catch rows that no vector divides left to IREE, which takes a hundred times as long."""
+    found = rows(nest(8192, 3001, reduced=1))
+    assert found == Distribution(
+        (False, True), lanes=(1, 32), subgroups=(1, 8), thread=(0, 1), tile=(0, 3072), workgroup=(1, 0)
+    )
+
+
+def test_columns_share_a_workgroup():
+    """Would catch the sum of columns by one thread each: a tenth of the speed."""
+    assert columns(nest(1024, 2048, reduced=1, inner=0)) == Distribution(
+        (False, True), lanes=(4, 8), subgroups=(1, 8), thread=(4, 1), tile=(0, 128), workgroup=(16, 0)
+    )
+
+
+def test_neighbouring_threads_have_neighbouring_vectors():
+    """Would catch several vectors a thread, whose loads are not coalesced: half of the speed."""
+    assert pointwise(nest(2048, 1024)) == Tiles(128, (1, 4), (1, 512))
+    assert pointwise(nest(2048, 1024, bits=16)) == Tiles(128, (1, 8), (1, 1024))
+    assert pointwise(nest(4096, 64)) == Tiles(128, (1, 4), (8, 64))
+    assert pointwise(nest(7456561)) == Tiles(256, (4,), (1024,))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lanes": (32, 1), "subgroups": (1, 8)},  # computed by IREE to a part of the sum
+        {"lanes": (8, 4), "subgroups": (1, 8)},
+        {"lanes": (1, 16), "subgroups": (1, 8)},
+        {"lanes": (1, 32), "subgroups": (2, 32)},
+    ],
+)
+def test_what_iree_drops_silently_cannot_be_made(wrong: dict):
+    """Would catch fewer lanes than subgroups along what is reduced, of which IREE drops results without a word."""
+    with pytest.raises(ValueError, match="expected"):
+        Distribution((False, True), **wrong, thread=(0, 1), tile=(0, 32), workgroup=(1, 0))
+
+
+def test_no_sizes_give_a_tiling_that_is_computed_wrongly():
+    """Would catch sizes for which a form breaks its own rules: columns whose tile does not divide them, above all."""
+    draw = random.Random(0)
+    extents = [1, 2, 3, 7, 16, 31, 32, 33, 48, 64, 100, 128, 256, 768, 1000, 1001, 1024, 3001, 4096, 5003, 50257]
+    made = 0
+    for _ in range(20000):
+        sizes = [draw.choice(extents) for _ in range(draw.randint(1, 4))]
+        reduced, bits = draw.randrange(len(sizes)), draw.choice([8, 16, 32, 64])
+        inner = draw.randrange(len(sizes))
+        loops = nest(*sizes, reduced=reduced, inner=inner, bits=bits)
+        column, row = columns(loops), rows(loops)
+        flat = pointwise(nest(*sizes, bits=bits))
+        made += sum(each is not None for each in (column, row, flat))
+        if column is not None:
+            assert inner != reduced
+            assert sizes[inner] % column.workgroup[inner] == 0
+            assert sizes[reduced] % column.tile[reduced] == 0
+        if row is not None:
+            assert inner == reduced == len(sizes) - 1
+            is_masked = sizes[-1] % LANES != 0
+            assert row.tile[-1] >= sizes[-1] if is_masked else sizes[-1] % row.tile[-1] == 0
+            assert is_masked <= (row.thread[-1] == 1)
+            steps = row.tile[-1] // (row.lanes[-1] * row.subgroups[-1])
+            assert steps <= 64
+            for extent, workgroup in zip(sizes[:-1], row.workgroup[:-1], strict=True):
+                assert extent % workgroup == 0
+        if flat is not None and flat.threads != 256:
+            assert all(extent % each == 0 for extent, each in zip(sizes, flat.workgroup, strict=True))
+    assert made > 10000

@@ -1,0 +1,164 @@
+"""Kernels as PTX: the tiles and the functions that they were given, and IREE's own where ours do not fit."""
+
+import re
+
+import pytest
+
+from dovetail.backends import iree, iree_worker
+from dovetail.backends.cuda import assembler
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import target_for_device
+
+
+@pytest.fixture(autouse=True)
+def ptx_alone(monkeypatch: pytest.MonkeyPatch):
+    """The code is PTX, to be read; failures of one test are not remembered in the next."""
+    monkeypatch.setattr(assembler, "assembler", lambda: "")
+    monkeypatch.setattr(iree, "_failures", {})
+
+
+def region(shape: str, dtype: str, ops: str, result: str = "", operands: str = "") -> str:
+    """A region of one tensor, `%x`, and one result, `%y`."""
+    value, made = f"!torch.vtensor<[{shape}],{dtype}>", f"[{result or shape}],{dtype}>"
+    ops = ops.replace("!X", value).replace("!Y", f"!torch.vtensor<{made}")
+    return f"""module {{
+  func.func @main(%x: {value}, %o: !torch.tensor<{made}) {{
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %rows = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    {ops}
+    torch.overwrite.tensor.contents %y overwrites %o : !torch.vtensor<{made}, !torch.tensor<{made}
+    return
+  }}
+}}
+"""
+
+
+SOFTMAX = "%y = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X"
+TANH = "%y = torch.aten.tanh %x : !X -> !X"
+COLUMNS = (
+    "%y = torch.aten.sum.dim_IntList %x, %rows, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !Y"
+)
+
+
+def kernel(text: str) -> tuple[str, dict]:
+    """The PTX of a region of one launch, and that launch."""
+    [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
+    assert isinstance(plan, LaunchPlan), plan
+    [launch] = [step for step in plan.steps["steps"] if step["op"] == "dispatch"]
+    return plan.code.decode(), launch
+
+
+def test_softmax_reads_its_rows_once_as_vectors():
+    """Would catch tiles that are asked for and not made: 32 threads that read each row twice, element by element."""
+    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    assert launch["tiling"] == "rows"
+    assert launch["workgroup_size"] == [256, 1, 1]
+    assert launch["workgroups"] == [512, 1, 1]
+    assert ".maxntid 256, 1, 1" in ptx
+    assert len(re.findall(r"ld\.global\S*v4\S*", ptx)) == 4
+    assert len(re.findall(r"ld\.global", ptx)) == 4
+
+
+def test_functions_are_the_librarys():
+    """Would catch IREE's polynomials, which limit kernels more than memory does, and a mark that was never resolved."""
+    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    assert len(re.findall(r"ex2\.approx", ptx)) == 16  # one an element of a thread
+    assert "fmodf" not in ptx
+    ptx, launch = kernel(region("2048,1024", "f32", TANH))
+    assert launch["tiling"] == "pointwise"
+    assert launch["workgroup_size"] == [128, 1, 1]
+    assert re.search(r"tanh\.approx", ptx) is None
+    assert "fmodf" not in ptx
+
+
+def test_division_is_right_over_the_whole_range():
+    """Would catch `div.approx`, which is 0 for every divisor above 2^126, though it compiles and is as fast."""
+    ptx, _ = kernel(region("512,4096", "f32", SOFTMAX))
+    assert "div.full.f32" in ptx
+    assert "div.approx" not in ptx
+    halves = "%two = torch.constant.float 3.0\n%y = torch.aten.div.Scalar %x, %two : !X, !torch.float -> !X"
+    ptx, _ = kernel(region("512,4096", "f32", halves))
+    assert "div.rn.f32" in ptx  # no function is rounded there, so the quotient is eager's to the last bit
+
+
+REMAINDER = """hal.executable private @e {
+  hal.executable.variant public @v target(<"cuda", "cuda-nvptx-fb">) {
+    builtin.module {
+      func.func @takes_remainders(%x: f32, %y: f32) -> f32 {
+        %0 = arith.remf %x, %y : f32
+        %1 = math.exp %0 : f32
+        return %1 : f32
+      }
+      func.func @takes_none(%x: f32) -> f32 {
+        %0 = math.exp %x : f32
+        return %0 : f32
+      }
+    }
+  }
+}"""
+
+
+def test_a_remainder_of_the_program_stays_one():
+    """Would catch a program's own remainder taken for a function that a remainder stands for."""
+    found, text = iree_worker.worker.ask({"task": "configure"}, REMAINDER.encode(), 60)
+    assert found == {"takes_remainders": "IREE tiles nothing there", "takes_none": "IREE tiles nothing there"}
+    assert text.count(b"math.exp") == 1
+    assert text.count(b"arith.remf") == 2
+
+
+def test_a_number_that_stands_for_nothing_known_is_told():
+    """Would catch a call that stands for a function and is compiled as the remainder that it says."""
+    text = REMAINDER.replace("func.func @takes_remainders", "llvm.func @__nv_fmodf(f32, f32) -> f32\nllvm.func @k")
+    text = text.replace("arith.remf %x, %y : f32", "llvm.call @__nv_fmodf(%x, %y) : (f32, f32) -> f32")
+    text = text.replace("math.exp %0 : f32\n        return", "llvm.fneg %0 : f32\n        llvm.return", 1)
+    with pytest.raises(OSError, match="__nv_fmodf by a number that is not known"):
+        iree_worker.worker.ask({"task": "finish"}, text.encode(), 60)
+
+
+def test_columns_are_summed_in_one_launch():
+    """Would catch IREE's own tiles for columns: one thread a column, a tenth of the speed."""
+    ptx, launch = kernel(region("2048,1024", "f32", COLUMNS, result="1024"))
+    assert launch["tiling"] == "columns"
+    assert launch["workgroup_size"] == [256, 1, 1]
+    assert launch["workgroups"] == [64, 1, 1]
+    assert "shfl.sync" in ptx
+
+
+def test_columns_of_odd_sizes_are_not_tiled_by_us():
+    """Would catch a tile that does not divide them, which IREE computes wrongly without a word."""
+    _, launch = kernel(region("5003,1001", "f32", COLUMNS, result="1001"))
+    assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
+
+
+def test_bfloat16_is_rounded_by_its_instruction():
+    """Would catch a rounding by whole numbers, which takes longer than reading the number."""
+    ops = """%six = torch.constant.int 6
+    %fifteen = torch.constant.int 15
+    %w = torch.prims.convert_element_type %x, %six : !X, !torch.int -> !torch.vtensor<[512,4096],f32>
+    %t = torch.aten.tanh %w : !torch.vtensor<[512,4096],f32> -> !torch.vtensor<[512,4096],f32>
+    %y = torch.prims.convert_element_type %t, %fifteen : !torch.vtensor<[512,4096],f32>, !torch.int -> !X"""
+    ptx, launch = kernel(region("512,4096", "bf16", ops))
+    assert launch["tiling"] == "pointwise"
+    assert re.search(r"cvt\.rn\.bf16", ptx)
+    assert re.search(r"ld\.global\S*v4", ptx)
+
+
+def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a region lost since an edit of ours failed, or compiled plainly without a word why."""
+    asked = iree_worker.worker.ask
+
+    def ask(what, text, timeout):
+        if what["task"] == "finish":
+            raise OSError("exit status 1, __nv_fmodf by a number that is not known")
+        return asked(what, text, timeout)
+
+    monkeypatch.setattr(iree_worker.worker, "ask", ask)
+    ptx, launch = kernel(region("512,4096", "f32", SOFTMAX))
+    assert launch["tiling"] == (
+        "IREE's tiles: error: 'finish' failed: exit status 1, __nv_fmodf by a number that is not known"
+    )
+    assert "ex2.approx" not in ptx
