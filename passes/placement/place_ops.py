@@ -21,7 +21,8 @@ from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.rewriting.constants import integer
 
-_NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
+NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
+"""Why an op of any kind is left to ATen."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "library", f"a tensor lies on {elsewhere}, regions run on {devices.home}"
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
-            return "library", _NO_ELEMENTS
+            return "library", NO_ELEMENTS
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], device)
         return ("fallback", reason) if reason else ("region", "")
@@ -100,7 +101,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if facts.kind is Kind.UNKNOWN:
         return "fallback", _unknown(facts, name)
     if _has_no_elements(op):
-        return "library", _NO_ELEMENTS
+        return "library", NO_ELEMENTS
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
     if op.name in ("torch.aten.cat", "torch.aten.stack"):

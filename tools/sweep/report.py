@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from dovetail.passes.placement.place_ops import NO_ELEMENTS
 from dovetail.tools.sweep.check import ACCEPTED
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.record import recorded
@@ -69,6 +70,8 @@ def _wrong(part: dict) -> Iterable[str]:
 def _left(part: dict) -> Iterable[str]:
     for op, left, types in part["left"]:
         cause, _, reason = left.partition(": ")
+        if reason == NO_ELEMENTS:  # so it is with every op
+            continue
         name = cause.removeprefix("aten.").removesuffix(".default")
         through = "" if name == op else f" (through `{name}`)"
         yield f"`{op}`{through} | {_escaped(reason)} | {'all' if len(types) == 10 else ' '.join(types)}"
