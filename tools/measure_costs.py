@@ -10,12 +10,18 @@ from itertools import pairwise
 
 import torch
 
-from dovetail.backends.iree import CompiledRegion, compile_regions
-from dovetail.backends.target import CpuTarget
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.python.memory import allocate
+from dovetail.backends.target import target_for_device
+from dovetail.dialects.attributes import DRIVER, LEVEL, ROLE
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.reading import Role
+from dovetail.loading import launchers, load, write_plans
+from dovetail.options import Options
 from dovetail.passes.placement.cost_model import CostModel
-from dovetail.runtime.launch import Executable, prepare
 
 _SMALL, _LARGE, _MANY = 16, 1 << 22, 17
+_NAME = "measured"
 _DEPTHS = range(4, 13)
 _COUNTS = (64, 128, 256, 512, 1024)
 
@@ -72,22 +78,28 @@ def _region_call(count: int, numel: int) -> Callable[[], object]:
         f"torch.overwrite.tensor.contents %r{index} overwrites %o{index} : {tensor}, {memory}"
         for index in range(count)
     ]
-    executable = _compile(inputs, outputs, ops)
+    region = _compile(inputs, outputs, ops)
     given = [torch.ones(numel) for _ in range(count)]
 
     def call() -> None:
-        into = [torch.empty((numel,), dtype=torch.float32) for _ in range(count)]
-        executable(*map(prepare, given), *into)
+        into = [allocate((numel,), (1,), torch.float32) for _ in range(count)]
+        region(*given, *into)
 
     return call
 
 
-def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Executable:
-    text = "\n".join([f"func.func @main({', '.join([*inputs, *outputs])}) {{", *ops, "return", "}"])
-    outcome = compile_regions({"measured": text}, CpuTarget(), timeout=600)["measured"]
-    if not isinstance(outcome, CompiledRegion):
-        raise RuntimeError(f"a region to measure did not compile: {outcome}")
-    return Executable(outcome, driver="local-sync", name="measured")
+def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Callable[..., object]:
+    """What launches a region of `ops` on the calling thread, by its plan."""
+    signature = f"func.func private @{_NAME}({', '.join([*inputs, *outputs])})"
+    says = f'attributes {{{DRIVER} = "local-sync", {ROLE} = "{Role.REGION.value}"}}'
+    text = "\n".join([f"{signature} {says} {{", *ops, "return", "}"])
+    module = parse_module(f'module attributes {{{LEVEL} = "regions"}} {{\n{text}\n}}', make_context())
+    ready = load(module, Options(timeout=600), target_for_device("cpu"), None, {})
+    planned = {name: each for name, each in ready.items() if isinstance(each, LaunchPlan)}
+    if not planned:
+        raise RuntimeError(f"a region to measure has no plan: {ready}")
+    write_plans(module, planned)
+    return launchers(module, planned)[_NAME]
 
 
 def _reduction_depth() -> int:

@@ -100,10 +100,10 @@ def _is_handed_out(op: ir.Operation) -> bool:
 
 
 def _pays(group: list[ir.Operation], costs: CostModel) -> bool:
-    """Whether the calls saved cost more than a launch for putting the tensors together, and their bytes twice more."""
+    """Whether the calls saved cost more than a region that puts the tensors together, which moves their bytes twice."""
     saved = costs.library_call * (len(group) - 1)
     moved = sum(require_tensor_info(op.results[0].type).nbytes for op in group)
-    return saved > costs.launch + 2 * costs.byte * moved
+    return saved > costs.launch + costs.argument * (len(group) - 1) + 2 * costs.byte * moved
 
 
 def _in_order(function_op: func.FuncOp, group: list[ir.Operation]) -> list[ir.Operation]:

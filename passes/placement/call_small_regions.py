@@ -28,20 +28,17 @@ from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
 
-_MARGIN = 2
-"""How many times cheaper the library calls must be: that much the launch varies with how often memory comes again."""
-
 
 @dataclass(frozen=True)
 class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
-    """Replaces a region beside a library call by library calls of its ops, where these cost half of it or less.
+    """Replaces a region beside a library call by library calls of its ops, where these cost no more: less to compile.
 
     Both costs are the target's, from `passes/placement/cost_model.py`; they stand in the reason. A region that touches
-    no library call stays: it sees the same memory in every call, which makes its launch cheaper than the model says. So
-    does one that computes an argument's new value, which only a region can put in place.
+    no library call stays: a graph without any is one call of compiled code. So does a region that computes an
+    argument's new value, which only a region can put in place.
 
-    Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0)`
-    After:   `%1 = torch.operator "torch.aten.relu"(%0) {dovetail.reason = "small: ..."}`
+    Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0, %b)`
+    After:   `%1 = torch.operator "torch.aten.add.Tensor"(%0, %b, %one) {dovetail.reason = "small: ..."}`
     """
 
     def run(self, module: ir.Module) -> None:
@@ -75,7 +72,7 @@ def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
     if not _beside_library_call(call) or any(kind(op) is not Kind.CONSTANT and aten_name(op) is None for op in ops):
         return ""
     as_calls, as_region = costs.as_library_calls(ops), costs.as_region(call.operands, call.results)
-    if _MARGIN * as_calls > as_region:
+    if as_calls > as_region:
         return ""
     return f"small: {as_calls:.1f} us as library calls, {as_region:.1f} us as a region"
 

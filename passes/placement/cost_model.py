@@ -57,7 +57,7 @@ def _bytes(values: Iterable[ir.Value]) -> int:
 # By type of device. "cpu": two cores of an AMD EPYC with IREE 3.13.0 and torch 2.13.0; "cuda": what the host of an H200
 # spends with torch 2.11.0, the byte apart, which is the GPU's.
 COSTS = {
-    "cpu": CostModel(launch=9.6, argument=2.7, library_call=2.2, byte=0.00003, reduction_depth=8, results=512),
+    "cpu": CostModel(launch=1.7, argument=0.7, library_call=2.2, byte=0.00003, reduction_depth=8, results=512),
     "cuda": CostModel(launch=5.5, argument=0.5, library_call=7.5, byte=2.4e-7, reduction_depth=8, results=512),
 }
 
