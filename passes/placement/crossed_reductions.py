@@ -1,7 +1,9 @@
-"""Reductions whose result meets itself along another dimension: `v[:, None] * v`.
+"""Reductions whose result meets itself along another dimension, `v[:, None] * v`, or is spread out and reduced.
 
 IREE computes a reduction in the loop that uses it, tile by tile. Where one op reads the result along two dimensions, a
-tile needs numbers of other tiles, which are not there yet.
+tile needs numbers of other tiles, which are not there yet. Where another reduction, as in `(x - x.sum(0)).sum()`, takes
+in dimensions of the result and others along which it is repeated, IREE computes it once for each repetition, and adds
+to what it has stored.
 """
 
 from collections.abc import Iterable
@@ -13,6 +15,7 @@ from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.placement.placed_graph import PlacedGraph
+from dovetail.passes.rewriting.constants import integer, integers
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
 _REORDER = (strides.permute, strides.transpose, strides.reverse)
@@ -22,7 +25,7 @@ Form = tuple[object, ...]
 
 
 def crossed_reductions(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
-    """The reductions of one region whose result an op of the same region takes in two forms.
+    """The reductions of one region whose result an op of the same region takes in two forms, or spread out and reduces.
 
     Args:
         graph: the function.
@@ -33,7 +36,7 @@ def crossed_reductions(graph: PlacedGraph, computed: Iterable[int]) -> list[int]
 
 
 def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
-    """Whether the result of `reduction`, followed through pointwise ops `inside` and views, meets itself."""
+    """Whether the result of `reduction`, followed through pointwise ops `inside` and views, ends in such an op."""
     start = graph.results[reduction][0]
     if (info := tensor_info(start.type)) is None or info.numel < 2:
         return False
@@ -43,6 +46,8 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
         value = pending.pop()
         for number in graph.consumers.get(value, ()):
             user = graph.ops[number]
+            if number in inside and kind(user) is Kind.REDUCTION and _reduces_repeated(user, value, forms[value]):
+                return True
             if not (number in inside or graph.placement[number] == "view"):
                 continue
             if kind(user) not in _FOLLOWED or len(graph.results[number]) != 1:
@@ -55,6 +60,25 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
                 forms[result] = forms[value] if kind(user) is Kind.POINTWISE else _seen(user, value, forms[value])
                 pending.append(result)
     return False
+
+
+def _reduces_repeated(reduction: ir.Operation, value: ir.Value, form: Form) -> bool:
+    """Whether `reduction` takes in dimensions of the result, which lies in `value` as `form` says, and others."""
+    sizes = _sizes(value)
+    kept = [place for place in form if isinstance(place, tuple)]
+    if len(kept) < len(form):
+        return True  # behind a view that hides where they are
+    reduced = [(len(sizes) - dim, sizes[dim]) for dim in _reduced(reduction, len(sizes)) if sizes[dim] > 1]
+    return not set(kept).isdisjoint(reduced) and not set(reduced) <= set(kept)
+
+
+def _reduced(reduction: ir.Operation, rank: int) -> list[int]:
+    """The dimensions that `reduction` takes in: all of them where no operand lists them."""
+    listed = integers(reduction.operands[1]) if len(reduction.operands) > 1 else None
+    single = integer(reduction.operands[1]) if len(reduction.operands) > 1 else None
+    if single is not None:
+        return [single % rank]
+    return [dim % rank for dim in listed] if listed else list(range(rank))
 
 
 def _form(value: ir.Value) -> Form:

@@ -41,6 +41,44 @@ def test_crossed(function: Callable):
     assert _regions(function, torch.randn(64, 1024)) == 2
 
 
+def _spread(dims: tuple[int, ...], then: tuple[int, ...]) -> Callable:
+    def spread(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        positive = x.relu()
+        total = positive.sum(dims, keepdim=True)
+        return total, (total - positive).sum(then)
+
+    return spread
+
+
+@pytest.mark.parametrize(
+    ("dims", "then"), [((0,), (0, 1, 2)), ((1,), (1, 2)), ((0,), (0, 2)), ((0, 1), (0, 2)), ((2,), (1, 2))]
+)
+def test_spread_and_reduced(dims: tuple[int, ...], then: tuple[int, ...]):
+    """In one region, a sum over 6 rows was 6 times as large: it was added to itself for each row that read it."""
+    assert _regions(_spread(dims, then), torch.randn(6, 16, 24)) == 2
+
+
+def test_expanded_and_reduced():
+    """The same behind a view, where the loss of a training step was 4 times as large."""
+
+    def expanded(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        positive = x.relu()
+        total = positive.sum(0, keepdim=True)
+        return total, (total.expand(6, 5) * positive).mean()
+
+    assert _regions(expanded, torch.randn(6, 5)) == 2
+
+
+def test_reduced_as_it_lies():
+    """Would catch regions that end without need: the second sum takes in what the first one left, or did."""
+
+    def norms(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        mean = x.mean(1, keepdim=True)
+        return mean, mean.square().sum(), (x - mean).square().mean(1)
+
+    assert _regions(norms, torch.randn(64, 1024)) == 1
+
+
 def test_not_crossed():
     """Would catch regions that end without need: a softmax or a norm would go through memory."""
 
