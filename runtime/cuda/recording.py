@@ -1,15 +1,13 @@
 """One call of a host function as a CUDA graph, which is replayed in place of later calls."""
 
-import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import torch
 
 from dovetail.runtime.cuda import torch_streams
+from dovetail.runtime.cuda.capture import captured
 
 _data_ptr = torch.Tensor.data_ptr
-_capturing = threading.Lock()
 
 
 class Recording:
@@ -37,14 +35,8 @@ class Recording:
         for place, memory in zip(self._moved, self._inputs, strict=True):
             given[place] = memory
         self._graph = torch.cuda.CUDAGraph()
-        with _capturing, torch.cuda.device(device):
-            torch_streams.clear_workspaces()
-            try:
-                stream_of_capture = _capture_stream(device.index)
-                with torch.cuda.graph(self._graph, stream=stream_of_capture, capture_error_mode="thread_local"):
-                    results = run(list(given), *more)
-            finally:
-                torch_streams.clear_workspaces()
+        with captured(self._graph, device.index):
+            results = run(list(given), *more)
         self._results = [_result(each, given) for each in results]
         del results
         self._storages = _storages(each for each in self._results if isinstance(each, torch.Tensor))
@@ -123,8 +115,3 @@ def _like(tensor: torch.Tensor) -> torch.Tensor:
     if torch._debug_has_internal_overlap(made) == 1:
         raise TypeError(f"an argument of shape {tuple(tensor.shape)} has strides {tensor.stride()}, which overlap")
     return made
-
-
-@cache
-def _capture_stream(device: int) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)

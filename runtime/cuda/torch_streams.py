@@ -24,3 +24,9 @@ holders: Callable[[int], int] = torch._C._storage_Use_Count
 
 clear_workspaces: Callable[[], object] = getattr(torch._C, "_cuda_clearCublasWorkspaces", _absent)
 """Lets go of the memory in which cuBLAS works, by stream. What a graph captures takes memory of its own then."""
+
+
+def leave_pool(device: int, pool: tuple[int, int]) -> None:
+    """Ends allocation in a pool of a graph, and gives it back."""
+    torch._C._cuda_endAllocateToPool(device, pool)
+    torch._C._cuda_releasePool(device, pool)

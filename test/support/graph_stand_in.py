@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from dovetail.backends.python import memory
-from dovetail.runtime.cuda import torch_streams
+from dovetail.runtime.cuda import recording, torch_streams
 
 
 class Tape(TorchDispatchMode):
@@ -61,7 +61,7 @@ class Tape(TorchDispatchMode):
 
 
 @contextmanager
-def capture(graph: Tape, **_: Any) -> Iterator[None]:
+def captured(graph: Tape, _: Any) -> Iterator[None]:
     with graph:
         yield
     graph.spoil()
@@ -70,11 +70,8 @@ def capture(graph: Tape, **_: Any) -> Iterator[None]:
 def stand_in_for_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets recordings be made on the CPU, for a test."""
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Tape)
-    monkeypatch.setattr(torch.cuda, "graph", capture)
-    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
-    monkeypatch.setattr(torch.cuda, "Stream", lambda _: None)
+    monkeypatch.setattr(recording, "captured", captured)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    monkeypatch.setattr(torch_streams, "clear_workspaces", lambda: None)
     monkeypatch.setattr(torch_streams, "raw_stream", lambda _: 7)
     monkeypatch.setattr(torch_streams, "current_device", lambda: 0)
     monkeypatch.setattr(torch.Tensor, "get_device", lambda _: 0)

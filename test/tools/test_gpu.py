@@ -35,8 +35,8 @@ def test_figures() -> None:
 
 def test_failed_tests_are_named() -> None:
     """Catches a report that says how many failed, and not which."""
-    said = outcome(TestRun("1 failed, 2 passed", ("test.runtime::test_x",), 3.0))
-    assert said == "`pytest -m cuda`: 1 failed, 2 passed, in 3 s.\n\n- failed: `test.runtime::test_x`"
+    said = outcome(TestRun("some tests", "1 failed, 2 passed", ("test.runtime::test_x",), 3.0))
+    assert said == "Some tests: 1 failed, 2 passed; 3 s with their processes.\n\n- failed: `test.runtime::test_x`"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")

@@ -16,9 +16,10 @@ _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "triton", "cuda-bindin
 
 @dataclass(frozen=True)
 class TestRun:
-    """What pytest said of the tests that need a GPU: its last line, the failures' names, and the seconds."""
+    """What pytest said of some tests: its last line, the failures' names, and the seconds."""
 
     __test__ = False
+    name: str
     summary: str
     failures: tuple[str, ...]
     seconds: float
@@ -39,8 +40,8 @@ def machine(commit: str) -> str:
 
 def outcome(run: TestRun) -> str:
     """How the tests went."""
-    lines = [f"`pytest -m cuda`: {run.summary}, in {run.seconds:.0f} s."]
-    return "\n".join([*lines, "", *(f"- failed: `{each}`" for each in run.failures)])
+    said = f"{run.name[0].upper()}{run.name[1:]}: {run.summary}; {run.seconds:.0f} s with their processes."
+    return "\n".join([said, *([""] if run.failures else []), *(f"- failed: `{each}`" for each in run.failures)])
 
 
 def figures(results: Sequence[Measured], bandwidth: float) -> str:

@@ -133,7 +133,10 @@ def test_random_numbers_are_eagers(device: str) -> None:
 
     run, x = recorded(noisy, False), torch.zeros(1000, device=device)
     torch.cuda.manual_seed(3)
-    found = [each.clone() for _ in range(5) for each in run([x])] + [torch.rand(10, device=device)]
+    found = []
+    for _ in range(5):
+        found += [each.clone() for each in run([x])]
+    found.append(torch.rand(10, device=device))
     torch.cuda.manual_seed(3)
     expected = [draw(x) for _ in range(5) for draw in (torch.rand_like, torch.randn_like)]
     assert all(map(torch.equal, found, [*expected, torch.rand(10, device=device)]))
@@ -234,3 +237,43 @@ def test_memory_taken_away_is_noticed(device: str, weight: torch.Tensor) -> None
         del made
     for x in inputs(3, device):
         assert torch.equal(run([weight, x])[1], x @ weight)
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_a_failed_capture_leaves_nothing_behind(device: str, weight: torch.Tensor) -> None:
+    """Catches a thread that is left on the capture's stream, a generator that no op may use, an allocator in a pool."""
+
+    def waiting(arguments: list) -> tuple:
+        [x] = arguments
+        arguments.clear()
+        noisy = x + torch.rand_like(x)
+        return (noisy * x.sum().item(),)
+
+    run, x, stream = recorded(waiting, False), torch.ones(8, device=device), torch.cuda.current_stream()
+    torch.cuda.manual_seed(3)
+    found = [run([x])[0] for _ in range(4)]
+    assert torch.cuda.current_stream() == stream
+    torch.cuda.manual_seed(3)
+    expected = [(x + torch.rand_like(x)) * 8 for _ in range(4)]
+    assert all(map(torch.equal, found, expected))
+    with pytest.raises(torch.OutOfMemoryError):  # the allocator asks whether it is in a pool
+        torch.empty(1 << 45, dtype=torch.uint8, device=device)
+    other = recorded(linear, True, False)
+    for given in inputs(4, device):
+        assert torch.equal(other([weight, given])[1], given @ weight)
+    assert stats().recordings == 1
+
+
+def failing(arguments: list) -> tuple:
+    raise ValueError("of the function's own")
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+def test_an_error_of_the_functions_own_comes_through(device: str) -> None:
+    """Catches an error inside of a capture that is taken for one of it."""
+    run, x = recorded(failing, False), torch.ones(8, device=device)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="of the function's own"):
+            run([x])
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+    assert torch.rand(2, device=device).shape == (2,)
