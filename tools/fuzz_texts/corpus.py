@@ -31,13 +31,15 @@ def read_corpus(tests: Path, folder: Path) -> Corpus:
     stages = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("graph_*/*.mlir"))]
     files = [path.read_text(encoding="utf-8") for path in sorted(tests.rglob("*.mlir"))]
     chunks = [chunk for text in files for chunk in re.split(rf"^{SEPARATOR}.*\n", text, flags=re.MULTILINE)]
-    texts = tuple(text for text in dict.fromkeys([*stages, *chunks]) if len(text) <= _LONGEST and _is_valid(text))
+    context = make_context()
+    candidates = [text for text in dict.fromkeys([*stages, *chunks]) if len(text) <= _LONGEST]
+    texts = tuple(text for text in candidates if _is_valid(text, context))
     return Corpus(texts, tuple(map(_bytecode, texts[:5])), (folder / "artifact").read_bytes())
 
 
-def _is_valid(text: str) -> bool:
+def _is_valid(text: str, context: ir.Context) -> bool:
     try:
-        parse_module(text, make_context())
+        parse_module(text, context)
     except (ir.MLIRError, ValueError):
         return False
     return True
