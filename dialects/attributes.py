@@ -34,6 +34,19 @@ ARGUMENTS = "dovetail.arguments"
 RESULTS = "dovetail.results"
 """`@joint`, `@call`: what the caller gets where some of it are wrapper subclasses (decision 13)."""
 
+SYMBOL = "dovetail.symbol"
+"""Arguments that are numbers, and ops that make one: the number of the symbol that it is, the same in all functions."""
+
+RANGE = "dovetail.range"
+"""Arguments that are symbols: the smallest and the largest value that the guards of a call allow."""
+
+HINTS = "dovetail.hints"
+"""The module: the values that the symbols, by number, had when the graph was traced; work is priced by them alone."""
+
+SIZES = "dovetail.sizes"
+"""Arguments and results that are tensors with open sizes: an affine map, from symbols by number to all sizes. Ops: an
+array with one for each result, a unit where nothing is known."""
+
 # The guard
 
 MUTATED = "dovetail.mutated"

@@ -7,6 +7,7 @@ caller's gradients lie; then it says which result of `@layouts` tells them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -15,7 +16,7 @@ from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.types import is_value_type, tensor_info
+from dovetail.dialects.torch_facts.types import is_value_type, shaped_info
 
 Strides = tuple[int, ...]
 
@@ -27,7 +28,8 @@ class Followed:
     number: int
 
 
-Stated = Strides | Followed | tuple["Stated", ...] | None
+Stated: TypeAlias = "Strides | Followed | ir.Attribute | tuple[Stated, ...] | None"
+"""A map gives strides by the module's symbols, where some are open."""
 
 
 def is_opaque(op: ir.Operation) -> bool:
@@ -85,8 +87,10 @@ def _entry(stated: Stated) -> ir.Attribute:
         return ir.UnitAttr.get()
     if isinstance(stated, Followed):
         return i64(stated.number)
+    if isinstance(stated, ir.Attribute):
+        return stated
     if any(not isinstance(each, int) for each in stated):
-        return strides_attribute(stated)  # type: ignore[arg-type]  # mypy does not see that a tuple of None is none of int
+        return strides_attribute(stated)
     return ir.DenseI64ArrayAttr.get(stated)
 
 
@@ -99,7 +103,9 @@ def _fits(entry: ir.Attribute, value: ir.Value) -> bool:
         return is_whole and all(_fits(each, part) for each, part in zip(entry, parts, strict=True))
     if isinstance(entry, ir.IntegerAttr):
         return entry.value >= 0
-    info = tensor_info(value.type)
+    info = shaped_info(value.type)
+    if isinstance(entry, ir.AffineMapAttr):
+        return info is not None and len(entry.value.results) == len(info.shape)
     is_array = isinstance(entry, ir.DenseI64ArrayAttr)
     return is_array and info is not None and len(entry) == len(info.shape) and all(each >= 0 for each in entry)
 

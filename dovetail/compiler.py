@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from torch._guards import TracingContext
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_mlir import ir
 
 from dovetail.accounting import account
@@ -17,11 +19,12 @@ from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.eager_path import eager_variant, flat
-from dovetail.errors import AliasMismatch, OptionError, UnsupportedError
+from dovetail.errors import AliasMismatch, DovetailError, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.dynamo.open_sizes import shape_env
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.frontend.unseen import unseen
@@ -58,6 +61,7 @@ def compile_graph(
         DovetailError: with `options.strict`, before anything ran, if the graph can't be honoured.
         OptionError: for a variable of the environment that can't have its value.
     """
+    is_open = shape_env(gm) is not None
     lifted_gm, lifted = lift_attributes(gm)
     plain = with_checkpoints(gm)
 
@@ -77,6 +81,9 @@ def compile_graph(
             if watch is not None:
                 watch(error)
             return eager_variant(eager, arguments, error)
+        # After its compilation Dynamo takes no guards: what was compiled then holds for arguments of these sizes.
+        if is_open and TracingContext.try_get() is None:
+            program = _of_these_sizes(program, inputs)
         if not lifted:
             return program
         layouts = _layouts(lifted)
@@ -92,6 +99,25 @@ def compile_graph(
     return Variants(compile_variant, eager, example_inputs, options.strict)
 
 
+def _of_these_sizes(program: Callable, inputs: Sequence) -> Callable:
+    """`program` for arguments of the sizes and strides of `inputs`; other ones are another variant's."""
+    expected = _described(inputs)
+
+    def run(given: list):
+        if _described(given) != expected:
+            raise AliasMismatch("arguments have other sizes than those that this variant was compiled for")
+        return program(given)
+
+    return run
+
+
+def _described(values: Sequence) -> list:
+    return [
+        (each.shape, each.stride(), each.storage_offset()) if isinstance(each, torch.Tensor) else each
+        for each in values
+    ]
+
+
 def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
     return [(each.shape, each.stride(), each.dtype) for each in tensors]
 
@@ -105,8 +131,31 @@ def _compile(
     Raises:
         DovetailError: if the graph can't be honoured.
     """
+    env = shape_env(gm)
+    if env is None:
+        return _compiled(gm, inputs, None, options, watch, after)
+    try:
+        return _compiled(gm, inputs, env, options, watch, after)
+    except (OptionError, GraphBreak):
+        raise
+    except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
+        reason = str(error).splitlines()[0] if isinstance(error, DovetailError) else f"{type(error).__name__}: {error}"
+        log.info("sizes are fixed to those of now: %s", reason)
+        current().specialised[reason] += 1
+        return _compiled(gm, inputs, None, options, watch, after)
+
+
+def _compiled(
+    gm: torch.fx.GraphModule,
+    inputs: Sequence,
+    env: ShapeEnv | None,
+    options: Options,
+    watch: Watch | None,
+    after: After | None,
+) -> Callable:
+    """Like `_compile`, in one way: numbers that are open in `env` stay so, without it none does."""
     with timed("capture"):
-        captured = capture(gm, inputs)
+        captured = capture(gm, inputs, env)
     home = home_of(captured.graph, inputs)
     with timed("import"):
         module = import_capture(captured, make_context(), _target(home), home)

@@ -19,12 +19,13 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
-from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_tracked
+from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_open, check_tracked
 from dovetail.frontend.decompose.table import decided, decompositions
 from dovetail.frontend.dynamo.assertions import keep_assertions
 from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
+from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
@@ -48,8 +49,10 @@ GraphBreak = DataDependentOutputException
 
 
 @closing_transforms()
-def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
+def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | None = None) -> Capture:
     """Traces forward and backward of a Dynamo graph into one functional graph.
+
+    Numbers that are open in `env`, Dynamo's shape environment, stay so; without it, all are those of now.
 
     Raises:
         UnsupportedError: before anything ran, naming the argument or result that can't be honoured.
@@ -58,30 +61,34 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence) -> Capture:
     keep_assertions(gm)
     replace_idle_dropout(gm)
     with _refusing("its arguments can't be described"):
-        fix_sizes(gm)
-        arguments = flatten_arguments(input_names(gm), [fixed(value) for value in example_inputs])
+        if env is None and TracingContext.try_get() is not None:
+            fix_sizes(gm)
+        given = [known(value) if env is not None else fixed(value) for value in example_inputs]
+        arguments = flatten_arguments(input_names(gm), given)
     names, inputs = list(arguments.names), list(arguments.values)
     check_inputs(names, inputs)
     with _refusing("it can't be run on tensors without memory"):
-        run, groups = _eager_run(gm, arguments)
+        run, groups = _eager_run(gm, arguments, env)
     check_tracked(run, names, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
     static = arguments.positions(static_inputs(gm))
     check_histories(seen, static, groups, names)
+    if env is not None:
+        check_open(arguments, groups)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
-    graph, metadata = _traced(function, inputs, decompositions())
+    graph, metadata = _traced(function, inputs, decompositions(), env)
     if function.refusals:
         raise UnsupportedError(function.refusals[0])
     check_metadata(metadata, names)
     check_nodes(graph)
-    return _describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {})[0])
+    return _describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env)[0])
 
 
-def _traced(function: AliasFree, inputs: Sequence, table: dict) -> tuple[torch.fx.Graph, Any]:
+def _traced(function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | None) -> tuple[torch.fx.Graph, Any]:
     """The joint graph of `function`, its ops decomposed by `table`, and what PyTorch says of it."""
-    mode = FakeTensorMode(shape_env=ShapeEnv())
+    mode = FakeTensorMode(shape_env=env or ShapeEnv())
     primals = tuple(independent(mode, inputs))
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
@@ -112,7 +119,9 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
         raise UnsupportedError(f"{what}: {type(error).__name__}: {lines[0]}") from error
 
 
-def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
+def _eager_run(
+    gm: torch.fx.GraphModule, arguments: Arguments, env: ShapeEnv | None
+) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
     """One run in which arguments share memory where one of their group is written, and those groups.
 
     What is learned of the others must hold for independent arguments too: no guard tells them apart.
@@ -124,13 +133,13 @@ def _eager_run(gm: torch.fx.GraphModule, arguments: Arguments) -> tuple[EagerRun
     members = tuple(group.members for group in groups)
     near = neighbours(arguments.values)
     is_apart = set(near) <= set(members)
-    run = eager_run(gm, arguments, members if is_apart else near)
+    run = eager_run(gm, arguments, members if is_apart else near, env)
     if not is_apart:
         check_saved(run)
     written = tuple(group for group in groups if run.written.intersection(group.members))
     together = tuple(group.members for group in written)
     is_same = is_apart and together == members
-    return (run if is_same else eager_run(gm, arguments, together)), written
+    return (run if is_same else eager_run(gm, arguments, together, env)), written
 
 
 def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
@@ -205,7 +214,8 @@ def _describe(
             layout=seen.layouts[index],
             touches=seen.touches[index],
             gradient=gradients.get(index),
-            number=None if isinstance(values[index], torch.Tensor) else values[index],
+            number=None if isinstance(values[index], torch.Tensor) or is_open(values[index]) else known(values[index]),
+            symbol=values[index] if is_open(values[index]) else None,
             watched=seen.backward.watched_arguments[index],
             reached=seen.backward.reached[index],
         )

@@ -1,15 +1,19 @@
 """What a capture refuses before anything ran: arguments, writes, metadata and nodes that the IR can't say."""
 
+from collections.abc import Sequence
+
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten
 
 from dovetail.dialects.torch_facts.types import DTYPE_NAMES
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import TYPES
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.alias_groups import retains_grad, root
+from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
 from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.wrapped_arguments import Arguments
 
 
 def check_inputs(names: list[str], inputs: list) -> None:
@@ -21,7 +25,7 @@ def check_inputs(names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {name}: lies on {value.device}, expected {' or '.join(TYPES)}")
         if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
             raise UnsupportedError(f"argument {name}: element type {value.dtype} is not supported")
-        if not isinstance(value, torch.Tensor | int | float | bool):
+        if not isinstance(value, torch.Tensor | int | float | bool | torch.SymInt):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
 
 
@@ -42,6 +46,16 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
 
 
+def check_open(arguments: Arguments, groups: Sequence[AliasGroup]) -> None:
+    """Raises for what is known of arguments of now alone: how far apart they lie in one memory, what wrappers hold."""
+    if groups:
+        first, *_ = groups[0].members
+        raise UnsupportedError(f"argument {arguments.names[first]} is written in memory that it shares: sizes count")
+    for name, place in zip(arguments.passed_names, arguments.passed, strict=True):
+        if not isinstance(place, int):
+            raise UnsupportedError(f"argument {name}: sizes of a tensor subclass can't be open")
+
+
 def check_metadata(metadata, names: list[str]) -> None:
     """Raises for every fact that the metadata states and the IR can't yet."""
     if metadata.num_graphsafe_rng_states or metadata.is_rng_op_functionalized:
@@ -57,8 +71,12 @@ def check_metadata(metadata, names: list[str]) -> None:
 def check_nodes(graph: torch.fx.Graph) -> None:
     """Raises for a tensor inside of the graph that the IR can't say: its types know no layout, and few devices."""
     for node in graph.nodes:
-        if isinstance(node.meta.get("val"), torch.SymFloat | torch.SymBool):
-            raise DataDependentOutputException(node.target)
+        number = node.meta.get("val")
+        if isinstance(number, torch.SymFloat | torch.SymBool):
+            if free_unbacked_symbols(number):
+                raise DataDependentOutputException(node.target)
+            if isinstance(number, torch.SymBool):
+                raise UnsupportedError(f"{source_line(node)}: a truth value of open sizes is not supported")
         for value in tree_flatten(node.meta.get("val"))[0]:
             if not isinstance(value, torch.Tensor):
                 continue

@@ -82,6 +82,7 @@ class Input:
         gradient: what the backward computes for it.
         touches: by how much its version counter moves besides.
         number: set where it is no tensor: the graph holds for that one only.
+        symbol: set where it is a number that Dynamo leaves open.
         watched: for the gradients of which of the tensors that leave the call eager needs it unchanged, by number.
         reached: from which of them a gradient flows to it, None where it is not known.
     """
@@ -98,8 +99,13 @@ class Input:
     gradient: torch.fx.Node | None
     touches: int = 0
     number: int | float | bool | None = None
+    symbol: torch.SymInt | None = None
     watched: tuple[int, ...] = ()
     reached: tuple[int, ...] | None = None
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.number is None and self.symbol is None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,18 @@ from dovetail.errors import AliasMismatch
 _data_ptr = torch.Tensor.data_ptr
 
 
+def extent(sizes: Sequence[int], strides: Sequence[int], itemsize: int) -> int:
+    """Bytes from a tensor's first element to the end of its last."""
+    if 0 in sizes:
+        return 0
+    return (sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) + 1) * itemsize
+
+
+def extent_of(tensor: torch.Tensor) -> int:
+    """The extent of a tensor."""
+    return extent(tensor.size(), tensor.stride(), tensor.itemsize)
+
+
 @dataclass(frozen=True)
 class Member:
     """One argument of an alias group: its position, its distance in bytes from the group's first byte in use.
@@ -29,15 +41,15 @@ class Member:
 class Guard:
     """A declared guard's facts.
 
-    `names` and `extents` (bytes) are the arguments'; the first `mutated` ones are written. `groups` lie together in the
-    way they say, and nothing else that is written overlaps anything. `offsets` are (position, storage offset) of
-    arguments for which that counts. `tracked` arguments, written in autograd's sight or views
-    of such, must not retain a gradient, nor what they are views of: theirs is not computed by itself. `apart` are
+    `names` and `extents` (bytes, None where sizes are open) are the arguments'; the first `mutated` ones are written.
+    `groups` lie together in the way they say, and nothing else that is written overlaps anything. `offsets` are
+    (position, storage offset) of arguments for which that counts. `tracked` arguments, written in autograd's sight or
+    views of such, must not retain a gradient, nor what they are views of: theirs is not computed by itself. `apart` are
     (position, number) of arguments that are views of one tensor, if it is written, only where their numbers are equal.
     """
 
     names: tuple[str, ...]
-    extents: tuple[int, ...]
+    extents: tuple[int | None, ...]
     mutated: int
     groups: tuple[tuple[Member, ...], ...] = ()
     offsets: tuple[tuple[int, int], ...] = ()
@@ -104,6 +116,8 @@ class Guard:
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
         """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
         spans, starts = self._spans, list(map(_data_ptr, tensors))
+        if None in self.extents:
+            spans = self._spans_of(tensors)
         end, last, written_end, last_written = 0, -1, 0, -1
         for index in sorted(spans, key=starts.__getitem__):
             start, (nbytes, is_written) = starts[index], spans[index]
@@ -118,10 +132,17 @@ class Guard:
     @cached_property
     def _spans(self) -> dict[int, tuple[int, bool]]:
         """By the argument at its first byte: a span's bytes, and whether they are written. A group is one span."""
-        spans = {index: (nbytes, index < self.mutated) for index, nbytes in enumerate(self.extents)}
+        return self._spans_where([nbytes or 0 for nbytes in self.extents])
+
+    def _spans_of(self, tensors: Sequence[torch.Tensor]) -> dict[int, tuple[int, bool]]:
+        pairs = zip(self.extents, tensors, strict=True)
+        return self._spans_where([extent_of(tensor) if nbytes is None else nbytes for nbytes, tensor in pairs])
+
+    def _spans_where(self, extents: Sequence[int]) -> dict[int, tuple[int, bool]]:
+        spans = {index: (nbytes, index < self.mutated) for index, nbytes in enumerate(extents)}
         for group in self.groups:
             first = min(group, key=attrgetter("start"))
-            end = max(member.start + self.extents[member.index] for member in group)
+            end = max(member.start + extents[member.index] for member in group)
             spans |= {member.index: (0, False) for member in group} | {first.index: (end - first.start, True)}
         return {index: span for index, span in spans.items() if span[0]}
 
@@ -130,10 +151,10 @@ class Guard:
         found = list(tensors)
         for index, offset in self.offsets:
             like = tensors[index]
-            memory = torch.zeros(offset + self.extents[index] // like.itemsize, dtype=like.dtype, device=like.device)
+            memory = torch.zeros(offset + extent_of(like) // like.itemsize, dtype=like.dtype, device=like.device)
             found[index] = memory.as_strided(like.shape, like.stride(), offset).copy_(like)
         for group in self.groups:
-            nbytes = max(each.start + self.extents[each.index] for each in group) + 16
+            nbytes = max(each.start + extent_of(tensors[each.index]) for each in group) + 16
             memory = torch.zeros(nbytes, dtype=torch.uint8, device=tensors[group[0].index].device)
             objects: dict[int, torch.Tensor] = {}
             roots: dict[int, torch.Tensor] = {}

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OF
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts, symbol
 from dovetail.dialects.stated import stated, stated_by
-from dovetail.runtime.guard import Guard, Member
+from dovetail.runtime.guard import Guard, Member, extent
 
 
 def make_guard(declared: func.FuncOp) -> Callable:
@@ -47,10 +47,11 @@ def read_guard(declared: func.FuncOp) -> Guard:
     return Guard(names, extents, stated(declared, MUTATED, ir.IntegerAttr), joined, offsets, tracked, apart)
 
 
-def _extent(type_: RefType) -> int:
-    """Bytes from a tensor's first element to the end of its last."""
-    info = type_.info
-    if not info.numel:
-        return 0
-    steps = sum((size - 1) * stride for size, stride in zip(info.shape, type_.strides, strict=True))
-    return (steps + 1) * info.itemsize
+def _extent(type_: RefType) -> int | None:
+    """Bytes from a tensor's first element to the end of its last, None where these are open."""
+    sizes = [*type_.shaped.shape, *type_.strides]
+    known = [each for each in sizes if each is not None]
+    if len(known) < len(sizes):
+        return None
+    rank = len(type_.strides)
+    return extent(known[:rank], known[rank:], type_.shaped.itemsize)

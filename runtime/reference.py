@@ -5,7 +5,7 @@ a module before and after a pass on the same inputs validates the pass. A module
 none, it runs on the CPU, and whatever it has on GPUs lies there, too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,17 +13,31 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, check_body
-from dovetail.dialects.attributes import ROLE
+from dovetail.dialects.attributes import ROLE, SYMBOL
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
-from dovetail.dialects.reading import Module, Role, body, made_by, of_class, referred, role, symbol
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    argument_fact,
+    body,
+    made_by,
+    of_class,
+    referred,
+    role,
+    symbol,
+)
+from dovetail.dialects.reading import (
+    arguments as arguments_of,
+)
 from dovetail.dialects.saved import tangent_results
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.read_layouts import read_layouts
+from dovetail.runtime.drawn_sizes import drawn_symbols, given_symbols, layout
 from dovetail.runtime.failed_op import failed_op
 from dovetail.runtime.host import unboxed
 from dovetail.runtime.on_host import runnable
@@ -67,9 +81,14 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
     generator, module = torch.Generator("cpu").manual_seed(seed), runnable(module)
     is_wide, entry = is_wide and not any(map(_may_index, _all_ops(module))), _entry(module)
     inputs = []
-    for index, type_ in enumerate(entry.type.inputs):
+    symbols = drawn_symbols(entry, generator)
+    for index, value in enumerate(entry.arguments):
+        type_, stated = value.type, argument_fact(entry, index, SYMBOL)
         try:
-            inputs.append(_random(type_, generator, home(module), is_wide))
+            drawn = (
+                _random(value, symbols, generator, home(module), is_wide) if stated is None else symbols[stated.value]
+            )
+            inputs.append(drawn)
         except RuntimeError as error:
             place = f"{entry.location}: argument {index} of '@{symbol(entry)}'"
             raise ModuleError(f"{place} is of {type_}, of which no tensor can be made and filled: {error}") from error
@@ -110,8 +129,8 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
 def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     generator, entry, own = torch.Generator("cpu").manual_seed(seed + 1), _entry(module), home(module)
     if role(entry) is Role.JOINT:
-        types = [op.results[0].type for op in body(entry) if isinstance(op.opview, TangentOp)]
-        tangents = [_random(type_, generator, own) for type_ in types]
+        made = [op.results[0] for op in body(entry) if isinstance(op.opview, TangentOp)]
+        tangents = [_random(each, given_symbols(entry, inputs), generator, own) for each in made]
         return _run_joint(module, entry, _copies(inputs), tangents, seed)
     found = Module(module)
     arguments = _copies(inputs)
@@ -119,8 +138,8 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     results = list(load_plain_program(module, {})[0](list(arguments)))
     gradients: list = []
     if Role.BACKWARD in found:
-        types = [type_ for type_ in found.backward.type.inputs if isinstance(type_, RefType)]
-        tangents = [_random(type_, generator, own) for type_ in types]
+        taken = [each for each in arguments_of(found.backward) if isinstance(each.type, RefType)]
+        tangents = [_random(each, given_symbols(entry, inputs), generator, own) for each in taken]
         gradients = _run_backward(module, _copies(inputs), tangents, seed)
     return Observation(results, arguments, gradients or [None] * len(arguments))
 
@@ -192,21 +211,21 @@ def _elements(value: ir.Value) -> list[ir.Value]:
     return list(value.owner.operands) if is_list else [value]
 
 
-def _random(type_: ir.Type, generator: torch.Generator, own: str, is_wide: bool = False):
+def _random(value: ir.Value, symbols: Mapping[int, int], generator: torch.Generator, own: str, is_wide: bool = False):
     """The same numbers on each device; `own` is where refs lie that name none."""
-    if not isinstance(type_, RefType):
+    if not isinstance(value.type, RefType):
         return 1
-    info = type_.info
-    dtype = getattr(torch, info.dtype)
-    tensor = torch.empty_strided(info.shape, type_.strides, dtype=dtype, device=type_.device or own)
+    shape, strides = layout(value, symbols)
+    dtype = getattr(torch, value.type.shaped.dtype)
+    tensor = torch.empty_strided(shape, strides, dtype=dtype, device=value.type.device or own)
     if dtype.is_floating_point or dtype.is_complex:
-        return tensor.copy_(torch.randn(info.shape, generator=generator, device=CPU))
-    small = torch.randint(0, 2, info.shape, generator=generator, device=CPU)
+        return tensor.copy_(torch.randn(shape, generator=generator, device=CPU))
+    small = torch.randint(0, 2, shape, generator=generator, device=CPU)
     if not is_wide or dtype is torch.bool:
         return tensor.copy_(small)
     range_ = torch.iinfo(dtype)
-    large = torch.randint(range_.min, range_.max, info.shape, generator=generator, device=CPU)
-    is_large = torch.rand(info.shape, generator=generator, device=CPU) < 0.5
+    large = torch.randint(range_.min, range_.max, shape, generator=generator, device=CPU)
+    is_large = torch.rand(shape, generator=generator, device=CPU) < 0.5
     return tensor.copy_(torch.where(is_large, large, small))
 
 

@@ -24,6 +24,7 @@ class Stats:
         variants: programs compiled anew because a call's arguments share memory in another way than before.
         launches: regions of the programs by what launches them: "plan", or "iree.runtime: " and the reason.
         kernels: launches on GPUs by the form that their kernel is tiled in, or why IREE tiled it in its own way.
+        specialised: graphs whose sizes, which Dynamo left open, are fixed to those of one call, by reason.
         eager: graphs, or calls of them, that run uncompiled, by reason.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
@@ -42,6 +43,7 @@ class Stats:
     variants: int = 0
     launches: Counter = field(default_factory=Counter)
     kernels: Counter = field(default_factory=Counter)
+    specialised: Counter = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
@@ -71,6 +73,7 @@ class Stats:
             console.print(placed)
             for title, counts in (
                 ("run eagerly", self.eager),
+                ("sizes fixed to those of one call", self.specialised),
                 ("options without effect", self.without_effect),
                 ("regions are launched by", self.launches),
                 ("kernels on GPUs are tiled as", self.kernels),

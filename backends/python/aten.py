@@ -12,6 +12,7 @@ from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import DEVICE
 from dovetail.dialects.stated import stated
 from dovetail.dialects.torch_facts import names
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_tensor_info
@@ -108,6 +109,8 @@ def constant(op: ir.Operation, named: dict[ir.Value, str]) -> str | None:
     """The Python expression of a constant or a list of constants, None for any other op."""
     if op.name in CONVERSIONS:
         return f"{CONVERSIONS[op.name]}({named[op.operands[0]]})"
+    if op.name in ARITHMETIC:
+        return ARITHMETIC[op.name].format(*(named[value] for value in op.operands))
     match op.name:
         case "torch.constant.none":
             return "None"

@@ -16,6 +16,7 @@ from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_
 from dovetail.dialects.devices import CPU
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
+from dovetail.dialects.symbols import said
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info
 
@@ -101,6 +102,9 @@ def _laid_out_part(emitter: Emitter, value: ir.Value, index: int, strides: ir.At
 
 
 def _as_stated(emitter: Emitter, tensor: str, strides: ir.Attribute) -> str:
+    if isinstance(strides, ir.AffineMapAttr):
+        numbers = [said(each, emitter.symbols) for each in strides.value.results]
+        return f"{emitter.bound('laid_out', tensors.laid_out)}({tensor}, ({as_tuple(numbers)}))"
     wanted = f"layouts[{strides.value}]" if isinstance(strides, ir.IntegerAttr) else tuple(strides)
     return f"{emitter.bound('laid_out', tensors.laid_out)}({tensor}, {wanted})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,7 +14,9 @@ from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
-from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
+from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
+from dovetail.dialects.torch_facts.types import is_memory, require_shaped_info, require_tensor_info
+from dovetail.errors import ModuleError
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -22,6 +25,17 @@ _DELETE = "    del "
 
 allocate = torch._C._dynamo.guards._empty_strided_cpu  # type: ignore[attr-defined]  # PyTorch's stub lacks it
 """Memory on the CPU, by shape, strides in elements and dtype, whatever the default device; no dispatcher is asked."""
+
+
+def allocate_rows(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Like `allocate`, row by row, where sizes are known only when the program runs.
+
+    Raises:
+        ModuleError: for a negative size, before there is memory.
+    """
+    if any(size < 0 for size in shape):
+        raise ModuleError(f"memory of sizes {list(shape)} can't be: expected sizes from 0 up")
+    return allocate(tuple(shape), row_major(shape), dtype)
 
 
 def reused(dead: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -38,16 +52,28 @@ def spoil(memory: torch.Tensor) -> None:
     memory.fill_(float("nan") if is_number else True if is_bool else torch.iinfo(memory.dtype).max)
 
 
+def filled(emitter: Emitter, stated: Iterable[OpenSize], numbers: Iterable[ir.Value]) -> list[str]:
+    """Sizes or strides as Python says them; those that are open are the `numbers`, in order."""
+    given = iter(numbers)
+    return [emitter.name(next(given)) if each is None else str(each) for each in stated]
+
+
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
-    info = require_tensor_info(op.memory.type)
+    info = require_shaped_info(op.memory.type)
     dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
     device = op.device_name or emitter.home
     if device != CPU:
         empty = emitter.bind("empty", torch.empty)
-        emitter.line(f"{memory} = {empty}({info.shape}, dtype={dtype}, device={device!r})")
-    else:
+        shape = ", ".join(filled(emitter, info.shape, op.numbers))
+        emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={device!r})")
+    elif info.is_static:
         empty = emitter.bind("allocate", allocate)
-        emitter.line(f"{memory} = {empty}({info.shape}, {info.contiguous_strides}, {dtype})")
+        strides = require_tensor_info(op.memory.type).contiguous_strides
+        emitter.line(f"{memory} = {empty}({info.shape}, {strides}, {dtype})")
+    else:
+        empty = emitter.bind("allocate_rows", allocate_rows)
+        shape = ", ".join(filled(emitter, info.shape, op.numbers))
+        emitter.line(f"{memory} = {empty}([{shape}], {dtype})")
 
 
 def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
@@ -111,7 +137,7 @@ def is_allocated(value: ir.Value) -> bool:
 def lies_as_stated(op: OwnOp) -> bool:
     """Whether an owned result lies in memory of a region's, which surely has its strides: made for it, or updated."""
     load, type_ = made_by(op.value, LOAD), RefType(op.ref.type)
-    if load is None or type_.strides != type_.info.contiguous_strides:
+    if load is None or not type_.is_row_major:
         return False
     memory = load.operands[0]
     if updated := made_by(memory, DestinationOp.OPERATION_NAME):

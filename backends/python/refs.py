@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch_mlir import ir
 
 from dovetail.backends.python import aten, tensors
-from dovetail.backends.python.memory import lies_as_stated
+from dovetail.backends.python.calls import as_tuple
+from dovetail.backends.python.memory import filled, lies_as_stated
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,
@@ -25,10 +26,19 @@ from dovetail.dialects.dovetail import (
     ViewOp,
     WriteOp,
 )
+from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.memory.roots import memory_root
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
+
+
+def _said(emitter: Emitter, argument: ir.Attribute, numbers: Iterator[ir.Value]) -> str:
+    """An argument of a view function; the open numbers in it are the next of `numbers`."""
+    if isinstance(argument, ir.ArrayAttr):
+        return f"[{', '.join(_said(emitter, each, numbers) for each in argument)}]"
+    is_open = isinstance(argument, ir.IntegerAttr) and argument.value == OPEN
+    return emitter.name(next(numbers)) if is_open else repr(aten.python_value(argument))
 
 
 def _read(emitter: Emitter, op: ReadOp) -> None:
@@ -68,13 +78,15 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
     owned = emitter.bound("with_strides", tensors.with_strides)
     is_held = isinstance(memory_root(op.value).type, RefType)
     value = f"{emitter.name(op.value)}.clone()" if is_held else emitter.name(op.value)
-    emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, {op.ref.type.strides})")
+    strides = as_tuple(filled(emitter, op.ref.type.strides, op.numbers))
+    emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, ({strides}))")
 
 
 def _view(emitter: Emitter, op: ViewOp) -> None:
     name, mode = op.callee_name.removesuffix(".default").replace(".", "_"), op.sets_grad_mode
     function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", aten.view_function(op.callee_name, mode))
-    arguments = [emitter.name(op.ref), *(repr(aten.python_value(each)) for each in ir.ArrayAttr(op.args))]
+    numbers = iter(op.numbers)
+    arguments = [emitter.name(op.ref), *(_said(emitter, each, numbers) for each in ir.ArrayAttr(op.args))]
     if op.callee_name == "aten.as_strided.default":
         arguments[-1] = f"{emitter.name(op.ref)}.storage_offset() + {arguments[-1]}"
     emitter.namespace.setdefault("torch", torch)
@@ -88,9 +100,10 @@ def _detach(emitter: Emitter, op: DetachOp) -> None:
 
 def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
     ref = emitter.name(op.ref)
-    size, stride = aten.python_value(op.size), aten.python_value(op.stride)
-    offset = f"{ref}.storage_offset() + {ir.IntegerAttr(op.attributes['offset']).value}"
-    emitter.line(f"{ref}.as_strided_({size}, {stride}, {offset})")
+    stated = filled(emitter, [None if each == OPEN else each for each in op.stated], op.numbers)
+    rank = len(ir.ArrayAttr(op.size))
+    size, stride = ", ".join(stated[:rank]), ", ".join(stated[rank:-1])
+    emitter.line(f"{ref}.as_strided_([{size}], [{stride}], {ref}.storage_offset() + {stated[-1]})")
     if op.version_count > 1:
         move = emitter.bind("increment_version", tensors.increment_version)
         emitter.line(f"{move}({ref}, {op.version_count - 1})")

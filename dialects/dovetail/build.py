@@ -8,6 +8,8 @@ from typing import Any
 
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail.types import OPEN
+
 
 def create(
     op: type[ir.OpView], operands: Sequence, attributes: Mapping[str, ir.Attribute], results: Sequence[ir.Type]
@@ -22,6 +24,12 @@ def create(
 def i64(value: int) -> ir.IntegerAttr:
     """A number as an attribute of 64 bits."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def open_numbers(numbers: Sequence) -> tuple[list[int], list[ir.Value]]:
+    """Numbers for an attribute or a type, in which those that are values of the IR are open; and these values."""
+    stated = [OPEN if isinstance(each, ir.Value) else each for each in numbers]
+    return stated, [each for each in numbers if isinstance(each, ir.Value)]
 
 
 def i64_array(values: Sequence[int]) -> ir.ArrayAttr:

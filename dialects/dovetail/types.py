@@ -1,11 +1,21 @@
 """Types of the dovetail dialect, and the attribute that is a part of them."""
 
 import re
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, read_once, require_tensor_info
+from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
+from dovetail.dialects.torch_facts.types import (
+    ShapedInfo,
+    TensorInfo,
+    is_ranked,
+    is_value_type,
+    read_once,
+    require_shaped_info,
+    require_tensor_info,
+)
 
 
 class BufferType(Dovetail.Type, name="buffer"):
@@ -14,6 +24,9 @@ class BufferType(Dovetail.Type, name="buffer"):
     `!dovetail.buffer`
     """
 
+
+OPEN = -(2**63)
+"""MLIR's word for a number that is not known, where numbers stand: the least integer of 64 bits, `?` in a type."""
 
 DEVICE = re.compile(r"cpu|[a-z]+:\d+")
 """Torch's words for where a tensor lies."""
@@ -36,9 +49,12 @@ class RefType(Dovetail.Type, name="ref"):
 
     It lies on the module's target, unless a `#dovetail.layout` around the strides names another device:
     `!dovetail.ref<!torch.vtensor<[2,3],f32>, #dovetail.layout<strided<[3, 1]>, "cuda:0">>`
+
+    Sizes and strides that are known only when the program runs are open:
+    `!dovetail.ref<!torch.vtensor<[2,?],f32>, strided<[?, 1]>>`
     """
 
-    SOUND = "a ref to a static '!torch.vtensor' with one stride a dimension and no offset"
+    SOUND = "a ref to a '!torch.vtensor' with one stride a dimension and no offset"
 
     tensor: ir.TypeAttr
     layout: ir.StridedLayoutAttr | LayoutAttr
@@ -51,13 +67,30 @@ class RefType(Dovetail.Type, name="ref"):
 
     @property
     def info(self) -> TensorInfo:
+        """Of a tensor whose sizes are known."""
         return require_tensor_info(self.tensor_type)
 
     @property
+    def shaped(self) -> ShapedInfo:
+        """Of any tensor; sizes may be open."""
+        return require_shaped_info(self.tensor_type)
+
+    @property
     @read_once
-    def strides(self) -> tuple[int, ...]:
-        """Strides in elements."""
-        return tuple(self._strided.strides)
+    def strides(self) -> tuple[OpenSize, ...]:
+        """Strides in elements; None for one that is open."""
+        return tuple(None if stride == OPEN else stride for stride in self._strided.strides)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes and strides are known."""
+        return self.shaped.is_static and None not in self.strides
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether the strides are surely those of the row-major layout."""
+        known = [0 if dim == 0 else size for dim, size in enumerate(self.shaped.shape)]  # nothing steps over the first
+        return None not in known and self.strides == row_major(size for size in known if size is not None)
 
     @property
     @read_once
@@ -75,14 +108,14 @@ class RefType(Dovetail.Type, name="ref"):
     @read_once
     def is_sound(self) -> bool:
         """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
-        if not (is_value_type(self.tensor_type) and is_tensor(self.tensor_type)):
+        if not (is_value_type(self.tensor_type) and is_ranked(self.tensor_type)):
             return False
-        fits = len(self.strides) == len(self.info.shape) and self._strided.offset == 0
-        return fits and all(stride >= 0 for stride in self.strides)  # a `?` reads as the least integer
+        fits = len(self.strides) == len(self.shaped.shape) and self._strided.offset == 0
+        return fits and all(stride is None or stride >= 0 for stride in self.strides)
 
     @classmethod
-    def of(cls, tensor: ir.Type, strides: tuple[int, ...] | None = None, device: str = "") -> "RefType":
+    def of(cls, tensor: ir.Type, strides: Sequence[OpenSize] | None = None, device: str = "") -> "RefType":
         """The ref to memory of `tensor`'s shape, row-major where no strides are given, on `device` or the target."""
         strides = require_tensor_info(tensor).contiguous_strides if strides is None else strides
-        layout = ir.StridedLayoutAttr.get(0, list(strides))
+        layout = ir.StridedLayoutAttr.get(0, [OPEN if stride is None else stride for stride in strides])
         return cls.get(tensor, LayoutAttr.get(layout, ir.StringAttr.get(device)) if device else layout)

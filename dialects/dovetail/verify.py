@@ -5,14 +5,27 @@ Each rule says what is wrong, in MLIR's words, or "" where it is kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from inspect import get_annotations
 from typing import Any, get_args, get_origin
 
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
-from dovetail.dialects.dovetail.types import DEVICE, RefType
-from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor
+from dovetail.dialects.dovetail.types import DEVICE, OPEN, RefType
+from dovetail.dialects.torch_facts.types import is_memory_type, is_ranked, is_torch_type
+
+
+def _operand(place: int, op: ir.OpView) -> ir.Value:
+    return op.operands[place]
+
+
+def _operands_from(place: int, op: ir.OpView) -> list[ir.Value]:
+    return list(op.operands)[place:]
+
+
+# What the hint of operands without a number is.
+_MANY: tuple[Any, ...] = (Sequence,)
 
 _DEVICE = '"cpu" or a device with its number, such as "cuda:0"'
 
@@ -22,6 +35,17 @@ class VerifiedOp(Dovetail.Operation):
 
     # Attributes that may be there, besides those that are declared and those of other dialects.
     optional = tuple[str, ...]()
+
+    def __init_subclass__(cls, **options):
+        """Operands by their places: those without a number come last, the bindings want to be told where."""
+        super().__init_subclass__(**options)
+        hints = get_annotations(cls)
+        names = [name for name, hint in hints.items() if get_origin(hint) in (ir.Value, *_MANY)]
+        if not names or get_origin(hints[names[-1]]) is ir.Value:
+            return
+        for place, name in enumerate(names[:-1]):
+            setattr(cls, name, property(partial(_operand, place)))
+        setattr(cls, names[-1], property(partial(_operands_from, len(names) - 1)))
 
     def problem(self) -> str:
         """What is wrong with an op of which all is there that is declared; "" if nothing is."""
@@ -49,10 +73,6 @@ class _Declared:
     variadic: list
 
 
-# What the hint of an operand without a number is, an iterable of values.
-_MANY: tuple[Any, ...] = (Sequence,)
-
-
 @cache
 def _declared(op_class: type[VerifiedOp]) -> _Declared:
     """Remembered, since each op is verified after each pass."""
@@ -68,7 +88,8 @@ def _is_as_declared(op: VerifiedOp, types: Sequence[ir.Type], declared: _Declare
     """Whether operands and results, of these `types`, and attributes are of the declared number and kinds."""
     operands, results, given = declared.operands, declared.results, op.attributes
     if declared.variadic:  # which of several kinds each is of, IRDL checks
-        operands = [declared.variadic[0] if len(declared.variadic) == 1 else Any] * len(op.operands)
+        kind = declared.variadic[0] if len(declared.variadic) == 1 else Any
+        operands = [*operands, *[kind] * (len(op.operands) - len(operands))]
     if len(op.operands) != len(operands) or len(op.results) != len(results):
         return False
     is_typed = all(map(_is_a, types, [*operands, *results]))
@@ -87,7 +108,7 @@ def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:
 
 
 def _unsound_ref(types: Sequence[ir.Type]) -> str:
-    """IRDL can't say of a ref's type that it is of a static tensor, with one stride for each dimension."""
+    """IRDL can't say of a ref's type that it is of a ranked tensor, with one stride for each dimension."""
     for type_ in types:
         if isinstance(type_, RefType) and not type_.is_sound:
             return f"expects {RefType.SOUND}, got '{type_}'"
@@ -109,10 +130,10 @@ def none_of(op: ir.OpView, name: str, valid: tuple[str, ...]) -> str:
     return "" if given in valid else f"expects '{name}' to be {_listed(valid)}, got '{given}'"
 
 
-def no_integers(op: ir.OpView, name: str) -> str:
-    """An array attribute holds integers, none negative: sizes, or strides in elements."""
+def no_integers(op: ir.OpView, name: str, may_be_open: bool = False) -> str:
+    """An array attribute holds integers, none negative: sizes, or strides in elements; some ops leave some open."""
     for each in ir.ArrayAttr(op.attributes[name]):
-        if not isinstance(each, ir.IntegerAttr) or each.value < 0:
+        if not isinstance(each, ir.IntegerAttr) or (each.value < 0 and not (may_be_open and each.value == OPEN)):
             return f"expects '{name}' to hold integers from 0 up, got {each}"
     return ""
 
@@ -143,9 +164,17 @@ def another_device(one: ir.Value, other: ir.Value) -> str:
 
 def no_memory(type_: ir.Type) -> str:
     """A result is memory that is overwritten as a whole."""
-    if is_memory_type(type_) and is_tensor(type_):
+    if is_memory_type(type_) and is_ranked(type_):
         return ""
-    return f"expects a result of type '!torch.tensor' with static sizes, got '{type_}'"
+    return f"expects a result of type '!torch.tensor', ranked, got '{type_}'"
+
+
+def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
+    """One number, a `!torch.int`, is given for each place that is open in `what`."""
+    if len(numbers) != wanted:
+        return f"expects a number for each of the {wanted} open {what}, got {len(numbers)}"
+    other = next((each.type for each in numbers if not is_torch_type(each.type, "int")), None)
+    return "" if other is None else f"expects numbers of type '!torch.int', got '{other}'"
 
 
 def another_type(result: ir.Value, expected: ir.Type, what: str = "result type") -> str:

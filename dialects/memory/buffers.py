@@ -19,13 +19,14 @@ from dovetail.dialects.torch_facts.result_memory import may_keep_operands, resul
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
-from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, tensor_info
+from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_ranked, tensor_info
 
 
 class Buffers:
     """The buffers of a one-block function, in order, and which of them each value lies in.
 
     `strides` are those of its values, in elements, as far as they are known; `function` is where they are.
+    Memory whose size is open counts no bytes.
     """
 
     def __init__(self, function_op: func.FuncOp, strides: Mapping[ir.Value, Sizes] | None = None):
@@ -35,9 +36,11 @@ class Buffers:
         self.by_value: dict[ir.Value, Buffer] = {}
         self.strides: dict[ir.Value, Sizes] = dict(strides or {})
         for index, argument in enumerate(arguments(function_op)):
-            if isinstance(argument.type, RefType) and argument_fact(function_op, index, FOLLOWED) is None:
+            is_ref = isinstance(argument.type, RefType)
+            if is_ref and None not in argument.type.strides and argument_fact(function_op, index, FOLLOWED) is None:
                 self.strides[argument] = argument.type.strides
-            self._make(argument, Origin.ARGUMENT, -1)
+            if is_ref or holds_tensors(argument.type):
+                self._make(argument, Origin.ARGUMENT, -1)
         for index, op in enumerate(self.ops):
             used = self.used(op)
             for buffer in used:
@@ -60,7 +63,11 @@ class Buffers:
 
     def is_whole(self, value: ir.Value) -> bool:
         """Whether `value` is known to be all of its buffer, row by row."""
-        return self.strides.get(value) == _row_major(value) and _nbytes(value) == self.by_value[value].nbytes
+        return self._is_row_major(value) and _nbytes(value) == self.by_value[value].nbytes
+
+    def _is_row_major(self, value: ir.Value) -> bool:
+        strides = _row_major(value)
+        return strides is not None and self.strides.get(value) == strides
 
     def _make(self, root: ir.Value, origin: Origin, start: int, nbytes: int = 0, within: Sequence[Buffer] = ()) -> None:
         memory = frozenset(each for one in within for each in one.memory)
@@ -109,7 +116,7 @@ class Buffers:
 
     def _follow_copy(self, op: CopyOp, index: int) -> None:
         """A copy keeps the strides of what is dense."""
-        if self.strides.get(op.value) == _row_major(op.value):
+        if self._is_row_major(op.value):
             self._make_row_major(op.copied, Origin.EXACT, index)
         else:
             self._make(op.copied, Origin.EXACT, index, _nbytes(op.copied))
@@ -144,7 +151,8 @@ class Buffers:
         value, rule = op.operands[0], row(op).strides
         info, known, new = tensor_info(value.type), self.strides.get(value), tensor_info(result.type)
         strides = None
-        if rule is not None and info is not None and known is not None:
+        is_open = new is None and is_ranked(result.type)
+        if rule is not None and info is not None and known is not None and not is_open:
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
             self._join(result, source, known if op.name == names.UNPACK else strides)
@@ -184,6 +192,6 @@ def _row_major(value: ir.Value) -> Sizes | None:
 
 def _nbytes(value: ir.Value) -> int:
     if isinstance(value.type, RefType):
-        return value.type.info.nbytes
+        return value.type.info.nbytes if value.type.shaped.is_static else 0
     info = tensor_info(value.type)
     return 0 if info is None else info.nbytes

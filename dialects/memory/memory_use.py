@@ -16,8 +16,9 @@ from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
-from dovetail.dialects.reading import Module, Role, forward_of, role
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.reading import Module, Role, arguments, forward_of, returned, role
+from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.types import tensor_info
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,16 @@ def private_arguments(buffers: Buffers) -> dict[int, Buffer]:
     """By position, the arguments that die in a function: the private saved values of a backward."""
     forward = forward_of(buffers.function)
     kinds = [] if forward is None else saved_kinds(forward)
-    return {place: buffers.all[place] for place, kind in enumerate(kinds) if kind == "private"}
+    taken = [buffers.by_value.get(each) for each in arguments(buffers.function)[: len(kinds)]]  # numbers have no memory
+    pairs = enumerate(zip(kinds, taken, strict=True))
+    return {place: buffer for place, (kind, buffer) in pairs if kind == "private" and buffer is not None}
 
 
 def held_bytes(buffers: Buffers) -> dict[Buffer, int]:
     """Bytes of each buffer that the function is the one to hold."""
-    arguments = private_arguments(buffers).values()
+    infos = {each: tensor_info(each.root.type) for each in private_arguments(buffers).values()}
     held = {each: each.nbytes for each in buffers.all if each.nbytes}
-    return held | {each: require_tensor_info(each.root.type).nbytes for each in arguments}
+    return held | {each: info.nbytes for each, info in infos.items() if info is not None}
 
 
 def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffer, int]) -> np.ndarray:
@@ -105,7 +108,9 @@ def _use(buffers: Buffers, saved: int) -> MemoryUse:
 
 
 def saved_bytes(forward: func.FuncOp) -> int:
-    """Bytes of the saved values that only the program holds."""
+    """Bytes of the saved values that only the program holds; of open sizes, what they are expected to be."""
     kinds = saved_kinds(forward)
-    types = list(forward.type.results)[len(forward.type.results) - len(kinds) :]
-    return sum(require_tensor_info(type_).nbytes for type_, kind in zip(types, kinds, strict=True) if kind == "private")
+    values = returned(forward)
+    pairs = zip(values[len(values) - len(kinds) :], kinds, strict=True)
+    infos = [expected_info(value) for value, kind in pairs if kind == "private"]
+    return sum(info.nbytes for info in infos if info is not None)

@@ -8,7 +8,8 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
+from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.types import TensorInfo
 
 Flops = Callable[[ir.Operation], int]
 
@@ -85,7 +86,7 @@ def _scores(query: TensorInfo, key: TensorInfo) -> int:
 
 
 def _infos(values: ir.OpOperandList | list[ir.Value]) -> list[TensorInfo]:
-    return [info for value in values if (info := tensor_info(value.type)) is not None]
+    return [info for value in values if (info := expected_info(value)) is not None]
 
 
 def _is_true(value: ir.Value) -> bool:

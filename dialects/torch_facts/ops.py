@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
@@ -52,12 +53,15 @@ CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float",
 
 
 def is_constant(op: ir.Operation) -> bool:
-    """Whether `op` makes a Python value (a number, a list, None): free, and cloned wherever it is used."""
+    """Whether `op` makes a Python value (a number, a list, None): free, and cloned wherever it is used.
+
+    A number may be open: a function's argument, or computed of such.
+    """
     name = op.name
     if name == LIST:
         # A type's text costs more than all else here, and a list's elements are mostly of one type.
         return not any(map(holds_tensors, {value.type for value in op.operands}))
-    return name.startswith("torch.constant.") or name in CONVERSIONS
+    return name.startswith("torch.constant.") or name in CONVERSIONS or name in ARITHMETIC
 
 
 def row(op: ir.Operation) -> Op:
@@ -79,7 +83,7 @@ def kind(op: ir.Operation) -> Kind:
 @cache
 def _row(name: str) -> Op:
     """By the name of an op of the torch dialect."""
-    if name.startswith("torch.constant.") or name in CONVERSIONS:
+    if name.startswith("torch.constant.") or name in CONVERSIONS or name in ARITHMETIC:
         return _CONSTANT
     if name in ROWS:
         return ROWS[name]

@@ -19,14 +19,22 @@ def parse_sizes(text: str) -> tuple[OpenSize, ...]:
     return tuple(None if size == "?" else int(size) for size in text.split(",") if size)
 
 
-def print_sizes(sizes: Iterable[OpenSize]) -> str:
+def print_sizes(sizes: Iterable[OpenSize], separator: str = ",") -> str:
     """The text that `parse_sizes` reads."""
-    return ",".join("?" if size is None else str(size) for size in sizes)
+    return separator.join("?" if size is None else str(size) for size in sizes)
 
 
-def static(sizes: Iterable[Size]) -> tuple[int, ...]:
-    """The sizes as numbers."""
-    return tuple(sizes)
+def static(sizes: Iterable[OpenSize]) -> tuple[int, ...]:
+    """The sizes as numbers.
+
+    Raises:
+        ValueError: if one is open.
+    """
+    found = tuple(sizes)
+    known = tuple(size for size in found if size is not None)
+    if len(known) < len(found):
+        raise ValueError(f"expected known sizes, got [{print_sizes(found)}]")
+    return known
 
 
 def numel(sizes: Iterable[Size]) -> int:

@@ -172,6 +172,11 @@ def shaped_info(type_: ir.Type) -> ShapedInfo | None:
     return _said(type_).shaped
 
 
+def is_ranked(type_: ir.Type) -> bool:
+    """Whether `type_` is a ranked torch tensor type, static or not."""
+    return _said(type_).shaped is not None
+
+
 def is_tensor(type_: ir.Type) -> bool:
     """Whether `type_` is a ranked, static torch tensor type."""
     return _said(type_).info is not None

@@ -8,7 +8,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.reading import Role, arguments, returned
 from dovetail.dialects.saved import tangent_results
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.sizes import print_sizes
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.picture_records import Node
 from dovetail.explanation.records import Input, Op, Saved
@@ -64,7 +65,7 @@ class _Dataflow:
         for argument, result in zip(arguments(backward)[len(given) :], tangent_results(backward), strict=True):
             given.append(self._add(Node(self.results[self.returned[result]], "tangent", (), _type(argument), "")))
         for name, value, of in zip(self.names, returned(backward), self._follow(backward, given), strict=True):
-            if tensor_info(value.type) is not None:
+            if shaped_info(value.type) is not None:
                 self._add(Node(name, "gradient", of, _type(value), self.origins.line(value)))
 
     def _follow(self, function_op: func.FuncOp, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -95,5 +96,5 @@ class _Dataflow:
 
 def _type(value: ir.Value) -> str:
     """A tensor's type as "float32[4, 2]", "" for what is none."""
-    info = tensor_type(value.type) or tensor_info(value.type)
-    return f"{info.dtype}{list(info.shape)}" if info else ""
+    info = tensor_type(value.type) or shaped_info(value.type)
+    return f"{info.dtype}[{print_sizes(info.shape, ', ')}]" if info else ""

@@ -29,8 +29,7 @@ def tensor_type(type_: ir.Type) -> TensorType | None:
     """What a ref's type says, None for a type that is none."""
     if not isinstance(type_, RefType):
         return None
-    info = type_.info
-    return TensorType(info.dtype, info.shape, type_.strides, type_.strides == info.contiguous_strides)
+    return TensorType(type_.shaped.dtype, type_.shaped.shape, type_.strides, type_.is_row_major)
 
 
 def inputs(origins: Origins) -> tuple[Input, ...]:

@@ -73,7 +73,7 @@ class _Result:
         if of:
             return of
         is_region = own.value.owner.operation.name == LOAD
-        is_row_major = own.ref.type.strides == own.ref.type.info.contiguous_strides
+        is_row_major = own.ref.type.is_row_major
         return "" if is_row_major or not is_region else "the region's row-major result, for eager's strides"
 
 

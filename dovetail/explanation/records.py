@@ -10,11 +10,11 @@ from dovetail.explanation.picture_records import Memory, Node, Stage
 
 @dataclass(frozen=True)
 class TensorType:
-    """Element type (PyTorch's name for it), shape and strides of a tensor."""
+    """Element type (PyTorch's name for it), shape and strides of a tensor; None is a number that calls decide."""
 
     dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
     is_row_major: bool
 
 

@@ -8,6 +8,7 @@ from rich.filesize import decimal
 from rich.padding import Padding
 from rich.table import Column, Table
 
+from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.explanation.records import Eager, Input, Mutation, Op, Output, Program, Region, Saved, TensorType
 from dovetail.options import Options
 
@@ -83,8 +84,8 @@ def _table(rows: list[tuple[str, str, list[str]]]) -> Table:
 def _type(tensor: TensorType | None) -> str:
     if tensor is None:
         return "no tensor"
-    strides = "" if tensor.is_row_major else f" strides {list(tensor.strides)}"
-    return f"{tensor.dtype}{list(tensor.shape)}{strides}"
+    strides = "" if tensor.is_row_major else f" strides [{print_sizes(tensor.strides, ', ')}]"
+    return f"{tensor.dtype}[{print_sizes(tensor.shape, ', ')}]{strides}"
 
 
 def _input(each: Input) -> Iterable[str]:

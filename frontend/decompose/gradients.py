@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.frontend.decompose.counts import divisor
 from dovetail.frontend.decompose.precision import in_any_precision, in_full_precision
 
 aten = torch.ops.aten
@@ -29,7 +30,7 @@ def _batch_norm_backward(
         return NotImplemented
     dims = [each for each in range(value.dim()) if each != 1]
     sizes = [1, -1, *[1] * (value.dim() - 2)]
-    count = float(value.numel() // max(value.size(1), 1))
+    count = divisor(value.numel() // max(value.size(1), 1))
     normal = (value - mean.view(sizes)) * reciprocal.view(sizes)
     total, along = gradient.sum(dims), (gradient * normal).sum(dims)
     scale = reciprocal if weight is None else reciprocal * weight

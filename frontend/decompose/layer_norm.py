@@ -1,10 +1,9 @@
 """Layer normalization from simpler ops, in the form that compiles to the fastest code."""
 
-import math
-
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.frontend.decompose.counts import counted
 from dovetail.frontend.decompose.precision import HALVES
 
 _native_layer_norm = torch.ops.aten.native_layer_norm.default
@@ -34,7 +33,7 @@ def layer_norm(
     dims = list(range(-len(normalized_shape), 0))
     # The sum of some of the largest numbers is none of float32.
     total = value.sum(dims, True, dtype=torch.float64)
-    mean = (total / math.prod(value.size(each) for each in dims)).to(torch.float32)
+    mean = (total / counted(value, dims)).to(torch.float32)
     centred = value - mean
     reciprocal = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
     normal = centred * reciprocal

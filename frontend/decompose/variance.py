@@ -6,6 +6,8 @@ from collections.abc import Callable
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.frontend.decompose.counts import counted, divisor
+
 aten = torch.ops.aten
 
 _without_statistics = aten._native_batch_norm_legit.no_stats
@@ -18,15 +20,16 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
 
     IREE divides by a negative number where the correction is larger than the count; eager's divisor is never below 0.
     """
-    count = math.prod(value.size(each) for each in dims)
+    count = counted(value, dims)
+    whole = int(correction) if float(correction).is_integer() else correction
     wide = value if value.dtype is torch.float64 else value.to(torch.float32)
-    mean = wide.sum(dims, True, dtype=torch.float64) / float(count)
+    mean = wide.sum(dims, True, dtype=torch.float64) / divisor(count)
     if value.dtype is torch.float64:
         # What rounding left of the mean: that of equal numbers is none of them else.
-        rest = (wide - mean).sum(dims, True) / float(count)
+        rest = (wide - mean).sum(dims, True) / divisor(count)
         mean = torch.where(mean.isfinite(), mean + rest, mean)
     centred = (wide - mean.to(wide.dtype)).to(torch.float64)
-    return (centred * centred).sum(dims, True) / float(max(count - correction, 0)), mean
+    return (centred * centred).sum(dims, True) / divisor(max(count - whole, 0)), mean
 
 
 def _reduced(

@@ -22,12 +22,14 @@ from dovetail.frontend.observe.wrapped_arguments import Arguments, rebuilt
 from dovetail.frontend.observe.wrapped_results import Returned, count_versions, flatten_results
 
 
-def eager_run(gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tuple[int, ...]]) -> EagerRun:
+def eager_run(
+    gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tuple[int, ...]], env: ShapeEnv | None = None
+) -> EagerRun:
     """Runs `gm` on stand-ins for `inputs`, computes nothing, draws no random numbers.
 
-    Those that are `together`, by position, share memory as the inputs do.
+    Those that are `together`, by position, share memory as the inputs do. Sizes that are open in `env` stay so.
     """
-    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=env or ShapeEnv())
     arguments = stand_ins(mode, inputs.values, together)
     run = EagerRun(mode, arguments, [_state(each) for each in arguments])
     run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]

@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
@@ -80,7 +81,7 @@ def _layout(run: EagerRun, index: int) -> Layout | None:
     before, value = run.before[index], run.arguments[index]
     if not run.reshaped[index]:
         return None
-    offset = int(value.storage_offset() - before[4])
+    offset = known(value.storage_offset() - before[4])
     return Layout(tuple(value.size()), tuple(value.stride()), offset, run.reshaped[index])
 
 

@@ -12,6 +12,7 @@ import torch
 
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
+from dovetail.frontend.dynamo.open_sizes import known
 
 
 class Caller(NamedTuple):
@@ -87,4 +88,4 @@ def strides_of(argument: object) -> Stated:
         found = tuple(map(strides_of, argument))
         return None if all(each is None for each in found) else found
     value = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
-    return tuple(map(int, value.stride())) if isinstance(value, torch.Tensor) else None
+    return tuple(map(known, value.stride())) if isinstance(value, torch.Tensor) else None

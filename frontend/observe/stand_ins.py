@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch._subclasses.fake_tensor import FakeTensorConverter, FakeTensorMode
 
+from dovetail.frontend.dynamo.open_sizes import has_context
+
 
 def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[int, ...]]) -> list:
     """One for each tensor: same sizes, strides, place in autograd's graph. Those that are `together` share memory.
@@ -20,7 +22,7 @@ def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[i
         for index in members:
             if isinstance(values[index], torch.Tensor):
                 if id(values[index]) not in seen:
-                    seen[id(values[index])] = converter.from_real_tensor(mode, values[index])
+                    seen[id(values[index])] = _stand_in(converter, mode, values[index])
                 found[index] = seen[id(values[index])]
     return found
 
@@ -28,8 +30,14 @@ def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[i
 def independent(mode: FakeTensorMode, values: Sequence) -> list:
     """Leaves of the same sizes, strides and types that share nothing."""
     return [
-        FakeTensorConverter().from_real_tensor(mode, value).detach().requires_grad_(value.requires_grad)
+        _stand_in(FakeTensorConverter(), mode, value).detach().requires_grad_(value.requires_grad)
         if isinstance(value, torch.Tensor)
         else value
         for value in values
     ]
+
+
+def _stand_in(converter: FakeTensorConverter, mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
+    """The sizes that Dynamo leaves open in the mode's shape environment are open."""
+    env = mode.shape_env if has_context(tensor, mode.shape_env) else None
+    return converter.from_real_tensor(mode, tensor, shape_env=env)

@@ -1,21 +1,38 @@
 """The view functions between a tensor and the one it is a view of, as the IR replays them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import torch
 
+from dovetail.frontend.dynamo.open_sizes import identity, known
 from dovetail.frontend.records import ViewStep
 
 
-class Key(NamedTuple):
-    """What tells apart two tensors of one storage: their place in it and how they show it."""
+@dataclass(frozen=True, eq=False)
+class Key:
+    """What tells apart two tensors of one storage: their place in it and how they show it.
+
+    Open numbers are equal where they are for all calls; `shown` is all but the memory, to be compared.
+    """
 
     memory: int
     offset: int
     size: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: torch.dtype
+    shown: Any = field(init=False, repr=False)
+
+    def __post_init__(self):
+        numbers = tuple(map(identity, (self.offset, *self.size, *self.stride)))
+        object.__setattr__(self, "shown", (numbers, len(self.size), self.dtype))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.memory == other.memory and self.shown == other.shown
+
+    def __hash__(self) -> int:
+        return hash((self.memory, self.shown))
 
 
 class Viewed(NamedTuple):
@@ -36,7 +53,7 @@ class Viewed(NamedTuple):
 def key(tensor: torch.Tensor) -> Key:
     """The key of a tensor as it is now."""
     memory = tensor.untyped_storage()._cdata
-    return Key(memory, int(tensor.storage_offset()), tuple(tensor.size()), tuple(tensor.stride()), tensor.dtype)
+    return Key(memory, known(tensor.storage_offset()), tuple(tensor.size()), tuple(tensor.stride()), tensor.dtype)
 
 
 def chain_of_calls(
@@ -70,7 +87,7 @@ def chain_of_calls(
 
 def as_strided(source: Key, tensor: torch.Tensor, grad_mode: bool | None) -> ViewStep:
     """The step that shows the memory of `source` as `tensor`; the offset is relative to that of `source`."""
-    offset = int(tensor.storage_offset()) - source.offset
+    offset = known(tensor.storage_offset() - source.offset)
     return view_step("aten.as_strided.default", ([*tensor.size()], [*tensor.stride()], offset), key(tensor), grad_mode)
 
 
@@ -84,7 +101,7 @@ def _called(call: Viewed, grad_mode: bool | None) -> ViewStep:
     name = f"{callee.namespace}.{callee._opname}.{callee._overloadname}"
     args = tuple(_plain(value) for value in call.args)
     if callee is torch.ops.aten.as_strided.default:
-        args = (args[0], args[1], call.view.offset - call.source.offset)
+        args = (args[0], args[1], known(call.view.offset - call.source.offset))
     return view_step(name, args, call.view, grad_mode, call.output_index)
 
 
@@ -106,7 +123,7 @@ def _replayed(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
     return result if step.output_index < 0 else result[step.output_index]
 
 
-def _plain(field):
-    if isinstance(field, list | tuple):
-        return [_plain(each) for each in field]
-    return int(field) if isinstance(field, torch.SymInt) else field
+def _plain(given):
+    if isinstance(given, list | tuple):
+        return [_plain(each) for each in given]
+    return known(given)

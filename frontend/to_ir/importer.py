@@ -4,14 +4,17 @@ Only dataflow says what the user observes: a result is returned as the ref that 
 argument's ref, a gradient is tied to its input. See docs/ir-levels.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import filterfalse
+from math import prod
 
 import torch
+from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import BASE, DEVICE, FREES, LEVEL, MUTATED, ONCE, TARGET, WRITTEN_LAST
+from dovetail.dialects.attributes import BASE, DEVICE, FREES, LEVEL, MUTATED, ONCE, SIZES, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -23,17 +26,21 @@ from dovetail.dialects.dovetail.ops.tangent import tangent
 from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.ops.write import write
+from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import CPU_DEVICE, named
+from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import guarded, reached, stated, watched
 from dovetail.frontend.to_ir.device_facts import state_devices
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.node_importer import NodeImporter
+from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 
 
 def import_capture(
@@ -61,7 +68,7 @@ class _Joint:
     def __init__(self, capture: Capture, module: ir.Module, home: torch.device):
         self.capture, self.module, self.home = capture, module, home
         importer = FxImporter(module=module, config_check=False, graph_node_importer_cls=NodeImporter)
-        self.types = importer._cc
+        self.types = importer._cc = OpenTypes(module.context)
         arguments = [self._argument_type(argument) for argument in capture.inputs]
         with ir.InsertionPoint(module.body):
             self.func = func.FuncOp("joint", ir.FunctionType.get(arguments, []))
@@ -73,11 +80,14 @@ class _Joint:
         block = self.func.add_entry_block()
         self.nodes = NodeImporter(importer, module.context, self.types, block)
         self.nodes.operand_strides, self.nodes.home = capture.operand_strides, home
+        self.open = self.nodes.open = OpenNumbers(capture.inputs, list(block.arguments))
+        self.open.hint(module)
         self.block = block
         self.arguments = list(block.arguments)
         self.tangents: list[tuple[torch.fx.Node, ir.Value]] = []
         # By the number of what they hand out among the tensors that leave the call.
         self.owns: dict[int, OwnOp] = {}
+        self.laid_out: dict[ir.Value, Sequence] = {}
 
     def build(self) -> None:
         calls = self.capture.graph.nodes
@@ -102,7 +112,7 @@ class _Joint:
 
     def _guard(self) -> None:
         """What was traced holds for arguments that share memory as these do; a later call may differ."""
-        tensors = [each for each in zip(self.capture.inputs, self.arguments, strict=True) if each[0].number is None]
+        tensors = [each for each in zip(self.capture.inputs, self.arguments, strict=True) if each[0].is_tensor]
         mutated = [each for each in tensors if each[0].mutation is not None]
         checked = mutated + [each for each in tensors if each[0].mutation is None]
         is_tracked = any(each.mutation and each.mutation.mode == "tracked" for each, _ in mutated)
@@ -118,22 +128,30 @@ class _Joint:
         func.CallOp([], "guard", refs)
 
     def _argument_type(self, argument: Input) -> ir.Type:
-        if argument.number is None:
+        if argument.is_tensor:
             return self._ref_type(argument.node)
-        return self.types.value_info_to_type(argument.number)
+        return torch_type("int") if argument.symbol is not None else self.types.value_info_to_type(argument.number)
 
     def _ref_type(self, node: torch.fx.Node) -> RefType:
         value = node.meta["val"]
-        type_ = self.types.create_vtensor_type(value.dtype, value.size())
-        return RefType.of(type_, tuple(value.stride()), named(value.device, self.home))
+        type_ = self.types.get_vtensor_type(value.size(), value.dtype)
+        return RefType.of(type_, _strides(value.stride()), named(value.device, self.home))
 
     def _import(self, nodes: Iterable[torch.fx.Node]) -> None:
-        self.nodes.import_nodes(nodes, skip_placeholders_outputs=True)
+        self.nodes.import_nodes(filterfalse(self.nodes.bind_number, nodes), skip_placeholders_outputs=True)
 
     def _bind_arguments(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
-            if argument.number is None:
-                self.nodes.bind_node_value(argument.node, read(ref).value)
+            if argument.is_tensor:
+                value = read(ref).value
+                self.open.state(value.owner, argument.node.meta["val"])
+                self.nodes.bind_node_value(argument.node, value)
+            elif argument.symbol is not None:
+                self.nodes.bind_node_value(argument.node, ref)
+            elif argument.node.users:
+                # It became known while the graph was traced.
+                value = self.nodes._import_argument(ir.Location.unknown(), argument.number)
+                self.nodes.bind_node_value(argument.node, value)
 
     def _own(self, owned: Owned, place: int) -> ir.Value:
         return self._own_value(place, owned.node, owned.layout, owned.tangent, owned.requires_grad)
@@ -146,8 +164,11 @@ class _Joint:
         with self.types.get_node_location(node) or ir.Location.unknown():
             value = self.nodes.resolve_node_value(node)
             device = named(node.meta["val"].device, self.home)
-            self.owns[place] = own(value, RefType.of(value.type, layout.stride, device), requires_grad)
+            type_ = RefType.of(value.type, _strides(layout.stride), device)
+            numbers = self.open.values(each for each in layout.stride if is_open(each))
+            self.owns[place] = own(value, type_, requires_grad, numbers)
             ref = self.owns[place].ref
+            self.laid_out[ref] = layout.stride
         if tangent_node is not None:
             self.tangents.append((tangent_node, ref))
         return ref
@@ -160,7 +181,8 @@ class _Joint:
                 touch(ref, argument.touches)
             if argument.layout is not None:
                 layout = argument.layout
-                set_metadata(ref, layout.size, layout.stride, layout.offset, layout.versions)
+                size, stride = self.open.values(layout.size), self.open.values(layout.stride)
+                set_metadata(ref, size, stride, self.open.value(layout.offset), layout.versions)
 
     def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
         value = self.nodes.resolve_node_value(node)
@@ -197,6 +219,10 @@ class _Joint:
             stated(argument) | watched(argument, numbers) | reached(argument, differentiated, numbers)
             for argument in self.capture.inputs
         ]
+        for index, argument in enumerate(self.capture.inputs):
+            facts[index] |= self.open.facts(index, argument)
+            sizes = self.open.sizes(argument.node.meta["val"])
+            facts[index] |= {} if sizes is None else {SIZES: sizes}
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
         for place in differentiated:
             if self.capture.frees[place] != (0,):
@@ -216,9 +242,11 @@ class _Joint:
             return self._replay(self.arguments[result.argument], result)
         if result.owned is not None:
             return self._replay(owned[result.owned], result)
-        if not isinstance(result.value, bool | int | float | str | None):
+        if is_open(result.value):
+            return self.open.value(result.value)
+        if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
-        return self.nodes._import_argument(ir.Location.unknown(), result.value)
+        return self.nodes._import_argument(ir.Location.unknown(), known(result.value))
 
     def _replay(self, ref: ir.Value, result: Result) -> ir.Value:
         for step in result.chain:
@@ -226,15 +254,21 @@ class _Joint:
         return ref
 
     def _view(self, ref: ir.Value, step: ViewStep) -> ir.Value:
-        tensor = self.types.create_vtensor_type(step.dtype, torch.Size(step.size))
+        tensor = self.types.get_vtensor_type(step.size, step.dtype)
         args = [_attribute(arg) for arg in step.args]
-        view_type = RefType.of(tensor, step.stride, RefType(ref.type).device)
-        return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode).view
+        numbers = self.open.values(each for each in tree_leaves(step.args) if is_open(each))
+        view_type = RefType.of(tensor, _strides(step.stride), RefType(ref.type).device)
+        return view(ref, step.callee, args, view_type, step.output_index, step.grad_mode, numbers).view
 
     def _bind_tangents(self) -> None:
         for node, ref in self.tangents:
-            delivered = tangent(ref, self._ref_type(node)).ref
-            self.nodes.bind_node_value(node, read(delivered).value)
+            type_ = self._ref_type(node)
+            _check_tangent(node, self.laid_out[ref], type_ == ref.type)
+            delivered = tangent(ref, type_).ref
+            value = read(delivered).value
+            for made in (delivered, value):
+                self.open.state(made.owner, node.meta["val"])
+            self.nodes.bind_node_value(node, value)
 
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
@@ -251,13 +285,32 @@ def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
     return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
 
 
+def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> None:
+    """Raises UnsupportedError for open strides that are neither those of the result nor row by row, as types say it."""
+    traced, wanted = node.meta["val"].stride(), strides
+    if not any(map(is_open, traced)):
+        return
+    if not is_same:
+        sizes = node.meta["val"].size()
+        wanted = [prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    if list(map(identity, traced)) != list(map(identity, wanted)):
+        raise UnsupportedError(f"{source_line(node)}: a gradient of open sizes is laid out in a way of its own")
+
+
+def _strides(strides: Iterable) -> list[int | None]:
+    """Strides as a type says them."""
+    return [None if is_open(each) else known(each) for each in strides]
+
+
 def _attribute(value) -> ir.Attribute:
     """A view function's argument as an attribute: integers, booleans, floats, dtypes (by name) and lists of them."""
-    match value:
+    match known(value):
+        case torch.SymInt():
+            return i64(OPEN)
         case bool():
             return ir.BoolAttr.get(value)
         case int():
-            return i64(value)
+            return i64(known(value))
         case float():
             return ir.FloatAttr.get_f64(value)
         case torch.dtype():

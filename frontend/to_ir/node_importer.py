@@ -16,11 +16,13 @@ from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import CPU_DEVICE, with_index
+from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
 from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
+from dovetail.frontend.to_ir.open_numbers import OpenNumbers
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
@@ -50,12 +52,14 @@ class NodeImporter(GraphNodeImporter):
         self.operand_strides: Mapping[torch.fx.Node, Sequence[Stated]] = {}  # of eager's calls
         self.home = CPU_DEVICE  # whose memory the IR does not name
         self.placed: list[tuple[ir.Value, torch.device]] = []  # where values lie, of a program for a GPU
+        self.open = OpenNumbers(())
 
     def nested(self, block: ir.Block) -> "NodeImporter":
         """The importer of a graph inside of this one, into a block of its own."""
         inner = NodeImporter(self.fx_importer, self._c, self._cc, block)
         inner.symbols, inner.operand_strides, inner.is_nested = self.symbols, self.operand_strides, True
         inner.home, inner.placed = self.home, self.placed
+        inner.open = self.open
         return inner
 
     def bind_node_value(self, node: torch.fx.Node, value: ir.Value, result_idx: int = 0) -> None:
@@ -74,6 +78,16 @@ class NodeImporter(GraphNodeImporter):
         self._note_device(value, py_value)
         return value
 
+    def bind_number(self, node: torch.fx.Node) -> bool:
+        """Makes the number that `node` computes of symbols alone, at the insertion point; False if it computes none."""
+        number = node.meta.get("val") if node.op == "call_function" else None
+        if not isinstance(number, torch.SymInt | torch.SymFloat):
+            return False
+        value = self.open.value(number)
+        value = value if isinstance(value, ir.Value) else self._import_argument(ir.Location.unknown(self._c), value)
+        self.bind_node_value(node, value)
+        return True
+
     def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
         """Binds what `getitem` takes from `node`, by position; None where there is no value to take."""
         self._multi_result_nodes.add(node)
@@ -88,7 +102,7 @@ class NodeImporter(GraphNodeImporter):
 
     def state_strides(self, node: torch.fx.Node, op: ir.Operation, schema, args: Sequence, kwargs: Mapping) -> None:
         """Makes `op`, on behalf of `node`, state how its operands lie in memory, if it may see that."""
-        state_strides(op, schema, args, kwargs, self.operand_strides.get(node))
+        state_strides(op, schema, args, kwargs, self.operand_strides.get(node), self.open)
 
     def call(self, loc, node, name: str, reason: str, operands, results, is_fallback: bool = False) -> ir.Operation:
         """Builds a library call on behalf of `node`."""
@@ -110,6 +124,8 @@ class NodeImporter(GraphNodeImporter):
         # What control flow runs, it runs as a whole: nothing inside of it is saved by itself.
         policy = None if self.is_nested else recompute_policy(node)
         value = self._v.get((node, 0))
+        if value is not None:
+            self.open.state(value.owner, node.meta.get("val"))
         if policy is not None and value is not None:
             value.owner.attributes[RECOMPUTE] = ir.StringAttr.get(policy, self._c)
 
@@ -175,6 +191,9 @@ class NodeImporter(GraphNodeImporter):
         IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
         while it still reads a slice of it.
         """
+        if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(each) for each in node.args[2:]])))):
+            self._import_extern(loc, node, node.target, "slice_scatter of open sizes", is_fallback=True)
+            return
         base, source, dim, start, end, step = _slice_arguments(node)
         if step != 1:
             self._import_extern(loc, node, node.target, f"slice_scatter with step {step}", is_fallback=True)
@@ -202,6 +221,10 @@ class NodeImporter(GraphNodeImporter):
 
     def _import_argument(self, loc, arg, expected_jit_type=None):
         """torch-mlir's numbers for complex element types are one too high."""
+        arg = known(arg)
+        if is_open(arg):
+            with loc:
+                return self.open.value(arg)
         if isinstance(arg, torch.dtype):
             arg = SCALAR_TYPES.index(str(arg).removeprefix("torch."))
         if isinstance(arg, torch.device):
@@ -223,6 +246,11 @@ class NodeImporter(GraphNodeImporter):
             else:
                 operands.append(self._import_argument(loc, given[argument.name], argument.type))
         return operands
+
+
+def _number(argument):
+    """The number that an argument is or will be."""
+    return argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
 
 
 def _is_double(node: torch.fx.Node) -> bool:

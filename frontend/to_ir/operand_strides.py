@@ -8,10 +8,16 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.operand_strides import Stated, is_opaque, strides_attribute
 from dovetail.frontend.observe.operand_layouts import strides_of
+from dovetail.frontend.to_ir.open_numbers import OpenNumbers
 
 
 def state_strides(
-    op: ir.Operation, schema: torch.FunctionSchema, args: Sequence, kwargs: Mapping, seen: Sequence[Stated] | None
+    op: ir.Operation,
+    schema: torch.FunctionSchema,
+    args: Sequence,
+    kwargs: Mapping,
+    seen: Sequence[Stated] | None,
+    open_: OpenNumbers,
 ) -> None:
     """Makes `op`, if it is opaque, state the strides of its operands: those `seen` in eager, else the traced ones.
 
@@ -24,4 +30,4 @@ def state_strides(
     eager = traced if seen is None else seen
     stated = [None if fake is None else each for each, fake in zip(eager, traced, strict=True)]
     with op.context:
-        op.attributes[STRIDES] = strides_attribute(stated)
+        op.attributes[STRIDES] = strides_attribute([open_.strides(each) for each in stated])

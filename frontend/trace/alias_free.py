@@ -11,6 +11,7 @@ import torch
 from torch.fx.traceback import preserve_node_meta
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
+from dovetail.frontend.dynamo.open_sizes import is_open
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
@@ -52,9 +53,9 @@ class AliasFree(torch.nn.Module):
         self.refusals: list[str] = []
 
     def forward(self, *primals):
-        # Numbers are those of now: what was observed holds for them only.
+        # Numbers are those of now, unless Dynamo leaves them open: what was observed holds for them only.
         given = [
-            primal if isinstance(value, torch.Tensor) else value
+            primal if isinstance(value, torch.Tensor) or is_open(value) else value
             for primal, value in zip(primals, self.inputs.values, strict=True)
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))

@@ -62,7 +62,9 @@ class Refusals:
             return "autograd follows the write"
         if producer(write.ref):
             return "it is written through a view"
-        if write.ref.type.strides != write.ref.type.info.contiguous_strides:
+        if not write.ref.type.is_static:
+            return "its sizes are known only when it runs"
+        if not write.ref.type.is_row_major:
             return "its memory is not contiguous"
         if self.changes[write.ref] > 1:
             return "the caller changes it more than once"

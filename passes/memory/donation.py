@@ -29,6 +29,8 @@ class Donors:
         if self.kinds[number] != "private":
             return "the user can reach it"
         value = self.returned[self.first + number]
+        if value not in self.buffers.by_value:
+            return "it is a number"
         buffer = self.buffers.by_value[value]
         if buffer.origin not in (Origin.ALLOCATED, Origin.EXACT):
             return f"its memory comes from {buffer.origin.value}"

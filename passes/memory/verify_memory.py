@@ -14,7 +14,7 @@ from dovetail.dialects.dovetail import FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
-from dovetail.dialects.reading import Module, Role, role
+from dovetail.dialects.reading import Module, Role, arguments, role
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.memory.donation import Donors
@@ -55,7 +55,8 @@ class _Checker:
         self.buffers, self.devices = buffers, devices
         self.sizes = held_bytes(buffers)
         self.private = set(private_arguments(buffers).values())
-        self.donated = {buffers.all[place] for place in donated(buffers.function)}
+        taken = arguments(buffers.function)
+        self.donated = {buffers.by_value[taken[place]] for place in donated(buffers.function)}
         self.ended: dict[Buffer, ir.Operation] = {}
 
     def broken(self) -> Iterator[Broken]:

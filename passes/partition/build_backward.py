@@ -10,6 +10,7 @@ from dovetail.dialects.dovetail import GradientOp, OwnOp, TangentOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.layouts import followed_tangents
 from dovetail.dialects.reading import Role, module_of, set_role
+from dovetail.dialects.symbols import facts_of
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.rewriting.cloning import constant_none, set_signature
@@ -23,12 +24,12 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
     with ir.InsertionPoint(graph.joint):
         backward = func.FuncOp("backward", ir.FunctionType.get([value.type for value in taken], []))
     set_role(backward, Role.BACKWARD)
-    facts: list[dict[str, ir.Attribute]] = [{}] * len(saved)
+    facts = [facts_of(graph.values[value]) for value in saved]
     kept = followed_tangents(module_of(graph.joint))
     for node in tangents:
         tied = places[node.operands[0]]
         fact: dict[str, ir.Attribute] = {TANGENT_OF: i64(tied)}
-        facts.append(fact | ({FOLLOWED: ir.UnitAttr.get()} if tied in kept else {}))
+        facts.append(fact | facts_of(node.op.results[0]) | ({FOLLOWED: ir.UnitAttr.get()} if tied in kept else {}))
     backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
     values = dict(zip(taken, backward.add_entry_block().arguments, strict=True))
     gradients = {graph.numbers[each.of]: each.value for each in (graph.nodes[i].view for i in graph.of(GradientOp))}

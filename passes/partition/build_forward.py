@@ -10,10 +10,11 @@ from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.symbols import facts_of, row_major_numbers, symbols
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
-from dovetail.passes.rewriting.cloning import set_signature
+from dovetail.passes.rewriting.cloning import set_signature, state_facts
 
 
 def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved: Sequence[int]) -> list[ir.Type]:
@@ -21,13 +22,16 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     with ir.InsertionPoint(graph.joint):
         forward = func.FuncOp("forward", ir.FunctionType.get([argument.type for argument in graph.arguments], []))
     set_role(forward, Role.FORWARD)
+    state_facts(forward, "arg_attrs", dict(enumerate(map(facts_of, graph.arguments))))
     values = dict(zip(graph.arguments, forward.add_entry_block().arguments, strict=True))
     with ir.InsertionPoint(forward.body.blocks[0]):
         graph.clone(sorted(halves.computed(saved)), values)
         owned = [values[graph.values[graph.nodes[index].results[0]]] for index in graph.of(OwnOp)]
         for value in halves.written:
             cloned = values[graph.values[value]]
-            owned.append(own(cloned, RefType.of(cloned.type), False).ref)
+            strides = row_major_numbers(graph.values[value], symbols(forward))
+            type_ = RefType.of(cloned.type, [None if isinstance(each, ir.Value) else each for each in strides])
+            owned.append(own(cloned, type_, False, [each for each in strides if isinstance(each, ir.Value)]).ref)
         fates = [memory.fate(value) for value in saved]
         results = list(owned)
         for value, fate in zip(saved, fates, strict=True):

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dovetail.dialects.attributes import IN_BACKWARD
+from dovetail.dialects.attributes import IN_BACKWARD, STRIDES
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import attribute
+from dovetail.dialects.symbols import symbols, used_symbols
 from dovetail.passes.partition.joint_graph import JointGraph
 
 
@@ -97,6 +99,25 @@ class Halves:
             for index in sorted(reachable(self._roots(), needed))
             if not nodes[index].is_constant and not isinstance(nodes[index].view, skipped)
         ]
+
+    def symbols(self, saved: Sequence[int]) -> list[int]:
+        """The arguments that are numbers which `@backward` computes with, if these values are saved, in order."""
+        graph, found, seen = self.graph, set[int](), set[int]()
+        nodes = [graph.nodes[index] for index in self.recomputed(saved)]
+        pending = [value for node in nodes for value in node.operands]
+        stated = {symbol for node in nodes if (laid := attribute(node.op, STRIDES)) for symbol in used_symbols(laid)}
+        pending += [graph.numbers[value] for number, value in symbols(graph.joint).items() if number in stated]
+        while pending:
+            value = pending.pop()
+            producer = graph.producers[value]
+            if value in seen:
+                continue
+            seen.add(value)
+            if producer is not None and graph.nodes[producer].is_constant:
+                pending.extend(graph.nodes[producer].operands)
+            elif producer is None and not isinstance(graph.values[value].type, RefType):
+                found.add(value)
+        return sorted(found)
 
     def sources(self) -> list[int]:
         """What the algorithm `default` saves: the needed values themselves, but for some what they come from.

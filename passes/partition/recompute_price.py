@@ -1,9 +1,10 @@
 """What it costs to run an op of the forward again in the backward."""
 
 from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.row import Recompute
-from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.partition.joint_graph import JointGraph, Node
 from dovetail.passes.partition.min_cut import Cost
 
@@ -62,7 +63,7 @@ def _work(graph: JointGraph, node: Node) -> int:
 
 
 def _infos(graph: JointGraph, values: tuple[int, ...]) -> list[TensorInfo]:
-    return [info for value in values if (info := tensor_info(graph.values[value].type)) is not None]
+    return [info for value in values if (info := expected_info(graph.values[value])) is not None]
 
 
 def _bytes(infos: list[TensorInfo]) -> int:

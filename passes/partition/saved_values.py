@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
@@ -26,7 +26,7 @@ def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorit
         saved = _cheapest(graph, halves, memory, algorithm, budget)
         again = repeated_decisions(graph, halves, saved)
         if not again:
-            return saved
+            return [*saved, *halves.symbols(saved)]
         for index in again:
             graph.nodes[index] = replace(graph.nodes[index], is_once=True)
 
@@ -53,7 +53,7 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
     producer = graph.producers[value]
-    info = tensor_info(graph.values[value].type)
+    info = expected_info(graph.values[value])
     if producer is None or info is None:
         return None
     node = graph.nodes[producer]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
-from dovetail.dialects.torch_facts.types import tensor_info
 
 MOST_BINDINGS = 32
 """How many tensors a dispatch can bind in IREE's runtime: one that needs more compiles, and then can't be loaded."""
@@ -51,7 +51,7 @@ class CostModel:
 
 
 def _bytes(values: Iterable[ir.Value]) -> int:
-    return sum(info.nbytes for value in values if (info := tensor_info(value.type)) is not None)
+    return sum(info.nbytes for value in values if (info := expected_info(value)) is not None)
 
 
 # By type of device. "cpu": two cores of an AMD EPYC with IREE 3.13.0 and torch 2.13.0; "cuda": what the host of an H200

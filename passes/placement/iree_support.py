@@ -15,6 +15,7 @@ from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
 from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, tensor_info
 
+OPEN = "a size is known only when it runs"
 _NARROW = ("int8", "uint8", "int16")
 Tensors = Sequence[TensorInfo | None]
 
@@ -31,7 +32,7 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     """Why IREE can't compile `op` for a type of `device`; "" if it can."""
     facts, name = row(op), aten_name(op) or op.name
     if any(is_value_type(value.type) and not is_tensor(value.type) for value in (*op.operands, *op.results)):
-        return "a size is known only when it runs"
+        return OPEN
     tensors = [tensor_info(value.type) for value in (*op.operands, *op.results)]
     reason = _refusal(facts, name, tensors, device)
     if reason:

@@ -10,7 +10,7 @@ from dovetail.dialects.reading import Module, body, of_class, producer, users
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
-from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_shape
+from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list
 from dovetail.passes.rewriting.erase_unused import erase_unused
@@ -40,8 +40,8 @@ class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
 
 def _order_in_memory(op: ir.Operation) -> Sizes | None:
     """Of a large tensor, its dimensions from the outermost one in memory to the innermost; None if that is rows."""
-    info, strides = require_tensor_info(op.operands[0].type), op.results[0].type.strides
-    if info.numel < SMALLEST:
+    info, strides = tensor_info(op.operands[0].type), op.results[0].type.strides
+    if info is None or info.numel < SMALLEST:
         return None
     order = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
     sizes = tuple(info.shape[dim] for dim in order)

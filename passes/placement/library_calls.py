@@ -2,12 +2,15 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import DEVICE, STRIDES
+from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.rewriting.cloning import clone
+
+KEPT = (STRIDES, SIZES, DEVICE)
+"""What is said of an op that is as true of the library call in its place."""
 
 
 def clone_as_library_call(
@@ -24,8 +27,7 @@ def clone_as_library_call(
     if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
         return
     made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results], is_fallback)
-    for stated in (STRIDES, DEVICE):
-        if stated in op.attributes:
-            made.attributes[stated] = op.attributes[stated]
+    for stated in (name for name in KEPT if name in op.attributes):
+        made.attributes[stated] = op.attributes[stated]
     values.update(zip(op.results, made.results, strict=True))
     cloned.erase()

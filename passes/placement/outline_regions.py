@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DEVICE, LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, STRIDES
+from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, role
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
+from dovetail.passes.placement.library_calls import KEPT
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
@@ -103,9 +104,8 @@ class _Outliner:
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
         types = [value.type for value in op.results]
         made = extern(name, reason, list(cloned.operands), types, is_fallback=placement != "library")
-        for stated in (STRIDES, DEVICE):
-            if stated in op.attributes:
-                made.attributes[stated] = op.attributes[stated]
+        for stated in (name for name in KEPT if name in op.attributes):
+            made.attributes[stated] = op.attributes[stated]
         self.values.update(zip(op.results, made.results, strict=True))
         cloned.erase()
 

@@ -11,6 +11,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, made_by, users
+from dovetail.dialects.symbols import is_open
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
@@ -18,7 +19,7 @@ from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
-from dovetail.passes.placement.iree_support import refusal, refusal_of
+from dovetail.passes.placement.iree_support import OPEN, refusal, refusal_of
 from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
@@ -90,6 +91,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", NO_ELEMENTS
+        if is_open(op):
+            return "fallback", OPEN
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], device)
         return ("fallback", reason) if reason else ("region", "")

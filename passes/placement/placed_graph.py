@@ -10,6 +10,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import body
+from dovetail.dialects.symbols import is_open
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
@@ -55,7 +56,9 @@ class PlacedGraph:
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
-            graph.compiles.append(op.name != "torch.operator" and not row(op).refused and not is_scattered(op))
+            graph.compiles.append(
+                op.name != "torch.operator" and not row(op).refused and not is_scattered(op) and not is_open(op)
+            )
             graph.operands.append(operands)
             graph.results.append(results)
             if op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host":

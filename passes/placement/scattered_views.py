@@ -10,7 +10,7 @@ from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.sizes import row_major
 from dovetail.dialects.torch_facts.transposition import SMALLEST, is_transposition
-from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info
+from dovetail.dialects.torch_facts.types import tensor_info
 
 
 def is_scattered(op: ir.Operation) -> bool:
@@ -31,6 +31,4 @@ def is_scattered(op: ir.Operation) -> bool:
 def _lies_in_rows(value: ir.Value) -> bool:
     """Whether no argument holds `value` in another order, which the host may show as it is wanted."""
     read = made_by(value, ReadOp.OPERATION_NAME)
-    if read is None:
-        return True
-    return read.operands[0].type.strides == row_major(require_tensor_info(value.type).shape)
+    return read is None or read.operands[0].type.is_row_major

@@ -5,8 +5,8 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.names import LITERAL
-from dovetail.dialects.torch_facts.types import tensor_info
 
 
 def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
@@ -26,5 +26,7 @@ def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
 
 def _is_part(value: ir.Value, root: ir.Value) -> bool:
     """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
-    shown, held = tensor_info(value.type), tensor_info(root.type)
-    return shown is None or held is None or shown.numel != held.numel
+    if value == root:
+        return False
+    shown, held = elements(value), elements(root)
+    return shown is None or held is None or shown != held

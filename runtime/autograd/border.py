@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
 from dovetail.backends.python.tensors import with_strides
+from dovetail.dialects.torch_facts.sizes import OpenSize, row_major, static
 from dovetail.runtime.autograd.layouts import Layouts
 from dovetail.runtime.autograd.version_checks import Watch
 from dovetail.runtime.stats import count_copy
@@ -15,27 +17,41 @@ from dovetail.runtime.stats import count_copy
 class Tangent:
     """What the backward expects for one owned result: sizes and strides in elements, as traced, and its device.
 
-    Where it `is_followed`, operands lie as it does, and it comes as autograd gives it.
+    Where it `is_followed`, operands lie as it does, and it comes as autograd gives it. Open sizes, None, are the
+    result's; open strides, too, if it `lies_as_result`, else the tangent lies row by row.
     """
 
     result: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    shape: tuple[OpenSize, ...]
+    strides: tuple[OpenSize, ...]
     dtype: torch.dtype
     is_followed: bool = False
     device: str = "cpu"
+    lies_as_result: bool = True
 
-    def prepare(self, gradient: torch.Tensor | None) -> torch.Tensor:
+    def layout(self, result: torch.Tensor) -> "Laid":
+        """The sizes and strides of a call that gave `result`."""
+        shape = tuple(result.size())
+        if None not in self.strides:
+            return shape, static(self.strides)
+        return shape, result.stride() if self.lies_as_result else row_major(shape)
+
+    def prepare(self, gradient: torch.Tensor | None, layout: "Laid") -> torch.Tensor:
         """`gradient` in the layout that the backward was compiled for; zeros where autograd has none."""
+        shape, strides = layout
         if gradient is None:
-            made = torch.empty_strided(self.shape, self.strides, dtype=self.dtype, device=self.device)
+            made = torch.empty_strided(shape, strides, dtype=self.dtype, device=self.device)
             return made.zero_()
         if self.is_followed:
             return gradient
-        laid_out = with_strides(gradient, self.strides)
+        laid_out = with_strides(gradient, strides)
         if laid_out is not gradient:
             count_copy("gradient in another memory layout than traced")
         return laid_out
+
+
+Laid = tuple[tuple[int, ...], tuple[int, ...]]
+"""Sizes, and strides in elements."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,8 @@ class Border:
     gradients the groups of what eager saved that their backward frees. `bases` are the sizes of what owned results show
     themselves as views of. Where several results have gradients, `checks` tells for each checked saved value, then for
     the `watched` results, for which of them it must be unchanged; None where the memory is not known.
-    `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks like.
+    `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks
+    like, None for a number.
     `layouts` tells how operands in the backward lie that lie as tangents do, None where none do.
     """
 
@@ -71,9 +88,15 @@ class Border:
     frees: tuple[tuple[int, frozenset[int]], ...]
     bases: tuple[tuple[int, tuple[int, ...]], ...]
     checks: tuple[Watch, ...] | None
-    saved_types: tuple[tuple[tuple[int, ...], torch.dtype], ...]
+    saved_types: tuple[tuple[tuple[OpenSize, ...], torch.dtype] | None, ...]
     used: tuple[frozenset[int], ...]
     layouts: Layouts | None
+
+    @cached_property
+    def layouts_of_tangents(self) -> tuple["Laid", ...] | None:
+        """How tangents lie in every call, None where that hangs on the call."""
+        found = [(each.shape, each.strides) for each in self.tangents]
+        return None if any(None in (*shape, *strides) for shape, strides in found) else tuple(found)  # type: ignore[arg-type]  # none is None
 
     def told_by(self, tangents: Sequence[torch.Tensor]) -> tuple:
         """What the backward takes after its list of values: how operands lie, if that hangs on the `tangents`."""

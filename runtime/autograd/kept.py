@@ -1,8 +1,9 @@
 """What one compiled call leaves for its backward: saved values, version counters, and what was freed already."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -61,11 +62,27 @@ class Slots:
         """The tensors that a call leaves, by slot."""
         return [*map(results.__getitem__, self.results), *map(arguments.__getitem__, self.arguments)]
 
-    def zeros(self) -> list[torch.Tensor | None]:
-        """Stand-ins for saved values that are multiplied only with gradients that are absent."""
-        made = [torch.zeros(shape, dtype=dtype) for shape, dtype in self.border.saved_types]
-        of = self.of_saved
-        return [made[of.index(slot)] if slot in of else None for slot in range(len(self.results))]
+    def zeros(self, numbers: Mapping[int, int | torch.Size]) -> list:
+        """Stand-ins for saved values that are multiplied only with gradients that are absent.
+
+        `numbers` are the saved values that are no tensors, and the sizes of those whose types leave some open.
+        """
+        made: list = [None] * len(self.results)
+        for index, (slot, type_) in enumerate(zip(self.of_saved, self.border.saved_types, strict=True)):
+            given: Any = numbers.get(index, type_[0] if type_ else None)
+            made[slot] = given if type_ is None else torch.zeros(given, dtype=type_[1])
+        return made
+
+    @cached_property
+    def open(self) -> tuple[int, ...]:
+        """The saved values that are numbers, or have open sizes."""
+        types = enumerate(self.border.saved_types)
+        return tuple(index for index, type_ in types if type_ is None or None in type_[0])
+
+    def numbers(self, left: Sequence) -> dict[int, int | torch.Size]:
+        """What `zeros` must know of one call."""
+        found = ((index, left[self.of_saved[index]]) for index in self.open)
+        return {index: each.size() if isinstance(each, torch.Tensor) else each for index, each in found}
 
 
 def keep(ctx, slots: Slots, results: Sequence, arguments: Sequence) -> "Kept":
@@ -85,6 +102,7 @@ class Kept:
         left = slots.filled(results, arguments)
         self._slots = slots
         self._freed: set[int] = set()
+        self._numbers = slots.numbers(left)
         self._versions = _versions(left[len(slots.results) :])
         self.held: list | None = self._save(ctx, left, results, arguments)
 
@@ -122,7 +140,7 @@ class Kept:
         given = {index for index, each in enumerate(gradients) if each is not None}
         needed = any(not given.isdisjoint(each) for each in self._slots.border.used)
         _refuse(_FREED if needed or torch.is_grad_enabled() else None)
-        return self._slots.zeros()
+        return self._slots.zeros(self._numbers)
 
     def is_last(self) -> bool:
         """Whether nobody needs what was left after the present backward."""
@@ -137,6 +155,8 @@ class Kept:
         """How kept arguments, which autograd does not check, may differ from what they were; None if they don't."""
         kept = zip(self._slots.arguments, left[len(self._slots.results) :], self._versions, strict=True)
         for index, tensor, version in kept:
+            if not isinstance(tensor, torch.Tensor):
+                continue
             if version is None:
                 return f"argument {self._slots.names[index]} is an inference tensor, whose changes can't be seen"
             if tensor._version != version:
@@ -186,16 +206,17 @@ class KeptByHooks(Kept):
     """
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
-        self._types = [each.dtype for each in left]
-        ctx.save_for_backward(*left)
+        self._types = [each.dtype if isinstance(each, torch.Tensor) else None for each in left]
+        ctx.save_for_backward(*(each for each in left if isinstance(each, torch.Tensor)))
+        self._plain = [each for each in left if not isinstance(each, torch.Tensor)]
         return []
 
     def _modified(self, gradients: Sequence) -> str | None:
         return None
 
     def take(self, ctx, gradients: Sequence) -> list:
-        saved = ctx.saved_tensors if self._types else ()
-        return [each.to(dtype) for each, dtype in zip(saved, self._types, strict=True)]
+        saved, plain = iter(ctx.saved_tensors if self._types else ()), iter(self._plain)
+        return [next(plain) if dtype is None else next(saved).to(dtype) for dtype in self._types]
 
     def is_last(self) -> bool:
         """What went through hooks may be the user's."""
@@ -213,5 +234,7 @@ def _refuse(reason: str | None) -> None:
 def _versions(tensors: Sequence[torch.Tensor]) -> list[int | None]:
     try:
         return [each._version for each in tensors]
-    except RuntimeError:  # an inference tensor has none; asking each first would cost every call
-        return [None if each.is_inference() else each._version for each in tensors]
+    except (RuntimeError, AttributeError):  # an inference tensor has none, nor a number; asking first costs each call
+        return [
+            None if not isinstance(each, torch.Tensor) or each.is_inference() else each._version for each in tensors
+        ]

@@ -56,6 +56,7 @@ def make_border(
             if interrupted is not None and has_hooks():
                 interrupted.results = results[: border.owned]
             ctx.kept = keep(ctx, slots, results, arguments)
+            ctx.layouts = border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents]
             # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
             ctx.roots = [each for each in arguments if _requires_grad(each)] if refusal is not None else []
             ctx.set_materialize_grads(False)
@@ -70,7 +71,8 @@ def make_border(
             is_last = kept.is_last()
             if is_last:
                 kept.release()
-            tangents = [tangent.prepare(gradients[tangent.result]) for tangent in border.tangents]
+            pairs = zip(border.tangents, ctx.layouts, strict=True)
+            tangents = [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
             told = border.told_by(tangents)
             if not torch.is_grad_enabled():
                 values = [*(left[slot] for slot in slots.of_saved), *tangents]

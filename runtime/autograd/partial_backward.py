@@ -16,7 +16,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import Devices, module_beside
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, arguments, body
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, torch_type
+from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, shaped_info, torch_type
 from dovetail.errors import EagerWarning
 from dovetail.runtime.autograd.inlining import inlined
 from dovetail.runtime.autograd.replay import has_effect
@@ -40,7 +40,10 @@ class PartialBackward:
         self._backward, self._saved, self._found = backward, saved, found
         self._loaded: dict[frozenset[int], tuple[Callable, list[Zeros]]] = {}
         effects = any(is_extern(op) and has_effect(op) for op in body(backward))
-        self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
+        # Zeros of open sizes would have to be told them.
+        types = [value.type for op in body(backward) for value in (*op.operands, *op.results)]
+        is_open = any((info := shaped_info(each)) is not None and not info.is_static for each in types)
+        self.is_possible = len(backward.type.inputs) - saved > 1 and not effects and not is_open
 
     def __call__(self, values: list, absent: frozenset[int], told: tuple) -> tuple:
         """The gradients, None where only tangents that are `absent` (by number) give one; `told` is by the border."""

@@ -24,7 +24,7 @@ from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.reading import argument_facts, made_by, numbers, returned, symbol
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.stated import stated_by
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border, Tangent
 from dovetail.runtime.autograd.layouts import Layouts
@@ -39,7 +39,8 @@ def read_border(
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     owns = {index: op.opview for index, op in made if op is not None}
     inputs = list(backward.type.inputs)
-    tangents = tuple(_tangent(backward, index) for index in range(len(saved), len(inputs)))
+    results = list(border.type.results)
+    tangents = tuple(_tangent(backward, index, results) for index in range(len(saved), len(inputs)))
     stated = _watches(border, owns)
     checks = [_check(each) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(results)) for index, results in watched.items()]
@@ -68,7 +69,8 @@ def read_border(
         ),
         checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
         saved_types=tuple(
-            (each.shape, getattr(torch, each.dtype)) for each in map(require_tensor_info, inputs[: len(saved)])
+            None if each is None else (each.shape, getattr(torch, each.dtype))
+            for each in map(shaped_info, inputs[: len(saved)])
         ),
         used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
         layouts=layouts,
@@ -94,14 +96,14 @@ def _freed(op: OwnOp) -> frozenset[int]:
     return frozenset((0,) if stated is None else stated)
 
 
-def _tangent(backward: func.FuncOp, index: int) -> Tangent:
+def _tangent(backward: func.FuncOp, index: int, results: list[ir.Type]) -> Tangent:
     place, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
     if not isinstance(type_, RefType):
         raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
     facts: Any = argument_facts(backward)[index] if argument_facts(backward) else {}
-    result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.info.dtype)
-    device = ref_device(type_, backward.operation.parent)
-    return Tangent(result, type_.info.shape, type_.strides, dtype, FOLLOWED in facts, device)
+    result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.shaped.dtype)
+    device, is_same = ref_device(type_, backward.operation.parent), type_ == results[result]
+    return Tangent(result, type_.shaped.shape, type_.strides, dtype, FOLLOWED in facts, device, is_same)
 
 
 def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:

@@ -12,6 +12,7 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, argument_facts
 from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
+from dovetail.dialects.torch_facts.sizes import static
 from dovetail.runtime.autograd.layouts import Argument, Layouts
 
 
@@ -32,4 +33,4 @@ def read_layouts(module: Module) -> Layouts | None:
 
 def _argument(type_: RefType, facts: ir.DictAttr, device: str) -> Argument:
     number = ir.IntegerAttr(facts[TANGENT_OF]).value if TANGENT_OF in facts else None
-    return Argument(type_.info.shape, type_.strides, getattr(torch, type_.info.dtype), number, device)
+    return Argument(type_.info.shape, static(type_.strides), getattr(torch, type_.info.dtype), number, device)

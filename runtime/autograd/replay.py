@@ -32,7 +32,7 @@ from dovetail.dialects.reading import Module, argument_facts, arguments, body, i
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.ops import aten_name
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.runtime.autograd.history import AtPlace, Place
 from dovetail.runtime.autograd.inlining import inlined
 from dovetail.runtime.random_states import drawing_from, random_state
@@ -228,7 +228,10 @@ def _read_through_copies(value: ir.Value) -> ir.BlockArgument | None:
 
 
 def _is_differentiable(value: ir.Value) -> bool:
-    dtype = getattr(torch, require_tensor_info(value.type).dtype)
+    info = shaped_info(value.type)
+    if info is None:
+        return False  # a number
+    dtype = getattr(torch, info.dtype)
     return dtype.is_floating_point or dtype.is_complex
 
 

@@ -3,7 +3,7 @@
 // Catches memory of a size that nobody knows, and a misspelt attribute.
 
 func.func @result(%m: !torch.tensor<[4],f32>) {
-  // expected-error @+1 {{'dovetail.reuse' op expects a result of type '!torch.tensor' with static sizes, got '!torch.vtensor<[4],f32>'}}
+  // expected-error @+1 {{'dovetail.reuse' op expects a result of type '!torch.tensor', ranked, got '!torch.vtensor<[4],f32>'}}
   %0 = "dovetail.reuse"(%m) : (!torch.tensor<[4],f32>) -> !torch.vtensor<[4],f32>
   return
 }

@@ -53,7 +53,7 @@ def assert_same(
         inputs = [_fresh(args, call) for _ in range(2)]
         expected = observe(fn, inputs[0], prepare, then, train, _state(fn))
         actual = observe(compiled, inputs[1], prepare, then, train, _state(compiled_fn))
-        _compare(f"call {call}", expected, actual)
+        compare(f"call {call}", expected, actual)
     after = dovetail.stats()
     compiled_graphs = after.graphs - before.graphs
     assert compiled_graphs >= graphs, f"expected at least {graphs} compiled graphs, got {compiled_graphs}"
@@ -119,7 +119,7 @@ def _version(tensor: torch.Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def _compare(where: str, expected: Observed, actual: Observed) -> None:
+def compare(where: str, expected: Observed, actual: Observed) -> None:
     differences = [
         f"{name}: eager {expected.facts.get(name)}, compiled {actual.facts.get(name)}"
         for name in {**expected.facts, **actual.facts}

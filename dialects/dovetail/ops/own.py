@@ -1,6 +1,7 @@
 """`dovetail.own`: a value becomes fresh memory of the user's."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from torch_mlir import ir
@@ -17,10 +18,12 @@ class OwnOp(VerifiedOp, name="own"):
     """Hands `value` to the user in memory of its own, laid out as the result type says.
 
     It is what autograd sees as a result of the compiled program; `requires_grad` says whether it is differentiable.
+    Each stride that the type leaves open is one of `numbers`, in order.
     `%o = "dovetail.own"(%0) {requires_grad = true} : (!torch.vtensor<[4],f32>) -> !dovetail.ref<...>`
     """
 
     value: Operand[Any]
+    numbers: Sequence[Operand[Any]]
     requires_grad: Any  # a bool; the bindings have no constraint for it
     ref: Result[RefType]
 
@@ -28,6 +31,7 @@ class OwnOp(VerifiedOp, name="own"):
         return (
             verify.no_bool(self, "requires_grad")
             or verify.another_tensor(self.value, self.ref)
+            or verify.missing_numbers(self.numbers, RefType(self.ref.type).strides.count(None), "strides")
             or (self._unsound_base() if BASE in self.attributes else "")
         )
 
@@ -43,6 +47,6 @@ class OwnOp(VerifiedOp, name="own"):
         return ir.BoolAttr(self.requires_grad).value
 
 
-def own(value, ref_type: RefType, requires_grad: bool) -> OwnOp:
-    """Builds the hand-over of `value` in memory of type `ref_type`."""
-    return create(OwnOp, [value], {"requires_grad": ir.BoolAttr.get(requires_grad)}, [ref_type])
+def own(value, ref_type: RefType, requires_grad: bool, numbers: Sequence[ir.Value] = ()) -> OwnOp:
+    """Builds the hand-over of `value` in memory of type `ref_type`, whose open strides are `numbers`."""
+    return create(OwnOp, [value, *numbers], {"requires_grad": ir.BoolAttr.get(requires_grad)}, [ref_type])

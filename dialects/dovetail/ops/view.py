@@ -1,13 +1,14 @@
 """`dovetail.view`: another ref to the same memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create, i64
-from dovetail.dialects.dovetail.types import RefType
+from dovetail.dialects.dovetail.types import OPEN, RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 # View functions that show memory as elements of another type.
@@ -20,11 +21,13 @@ class ViewOp(VerifiedOp, name="view"):
     Replayed on the user's tensor itself, so that `._base`, `grad_fn` and later in-place use are eager's. `index` picks
     the result of a multi-output view (`split`, `unbind`), -1 elsewhere. `grad_mode` is autograd's mode in which it is
     replayed, where the user chose another than that of the call. The offset of an `as_strided` counts from the first
-    element of `ref`. Never merged: each makes an object of its own.
+    element of `ref`. Each number that `args` leave open is one of `numbers`, in order. Never merged: each makes an
+    object of its own.
     `%v = "dovetail.view"(%x) {args = [0, 1], callee = "aten.transpose.int", index = -1 : i64} : (...) -> ...`
     """
 
     ref: Operand[RefType]
+    numbers: Sequence[Operand[Any]]
     callee: ir.StringAttr
     args: ir.ArrayAttr
     index: ir.IntegerAttr
@@ -32,9 +35,11 @@ class ViewOp(VerifiedOp, name="view"):
     optional = ("grad_mode",)
 
     def problem(self) -> str:
-        if self.ref.type.info.dtype != self.view.type.info.dtype and self.callee_name not in REINTERPRETATIONS:
+        if self.ref.type.shaped.dtype != self.view.type.shaped.dtype and self.callee_name not in REINTERPRETATIONS:
             return f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
-        return verify.another_device(self.ref, self.view) or verify.no_bool(self, "grad_mode")
+        unknown = sum(isinstance(each, ir.IntegerAttr) and each.value == OPEN for each in flat(self.args))
+        missing = verify.missing_numbers(self.numbers, unknown, "arguments")
+        return missing or verify.another_device(self.ref, self.view) or verify.no_bool(self, "grad_mode")
 
     @property
     def callee_name(self) -> str:
@@ -50,6 +55,15 @@ class ViewOp(VerifiedOp, name="view"):
         return ir.IntegerAttr(self.index).value
 
 
+def flat(args: ir.Attribute) -> Iterator[ir.Attribute]:
+    """The arguments, those in lists one by one."""
+    for each in ir.ArrayAttr(args):
+        if isinstance(each, ir.ArrayAttr):
+            yield from flat(each)
+        else:
+            yield each
+
+
 def view(
     ref,
     callee: str,
@@ -57,9 +71,10 @@ def view(
     view_type: RefType,
     index: int = -1,
     grad_mode: bool | None = None,
+    numbers: Sequence[ir.Value] = (),
 ) -> ViewOp:
-    """Builds the alias that `callee` makes of `ref`."""
+    """Builds the alias that `callee` makes of `ref`; `numbers` are the arguments that `args` leave open."""
     attributes = {"args": ir.ArrayAttr.get(list(args)), "callee": ir.StringAttr.get(callee), "index": i64(index)}
     if grad_mode is not None:
         attributes["grad_mode"] = ir.BoolAttr.get(grad_mode)
-    return create(ViewOp, [ref], attributes, [view_type])
+    return create(ViewOp, [ref, *numbers], attributes, [view_type])

@@ -45,7 +45,7 @@ module attributes {dovetail.level = "joint"} {
 // -----
 
 module attributes {dovetail.level = "joint"} {
-  // expected-error @below {{'func.func' op '@joint' expects a ref to a static '!torch.vtensor' with one stride a dimension and no offset, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>'}}
+  // expected-error @below {{'func.func' op '@joint' expects a ref to a '!torch.vtensor' with one stride a dimension and no offset, got '!dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>'}}
   func.func @joint(%x: !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1, 1]>>) attributes {dovetail.role = "joint"} {
     return
   }

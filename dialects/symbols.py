@@ -1,0 +1,165 @@
+"""Symbols: the numbers that a program takes instead of knowing them, and what is known of sizes by them.
+
+`dovetail.symbol` numbers the values that are symbols, the same in all functions of a module; `dovetail.sizes` says by
+affine expressions of them what the sizes of a tensor are that its type leaves open. These are facts, for passes: what
+runs takes values (decision 40).
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import RANGE, SIZES, SYMBOL
+from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, role
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info, torch_type
+
+_FACTS = (SYMBOL, RANGE, SIZES)
+
+# The op of the torch dialect, by the class of the expression.
+_OPS = {
+    ir.AffineAddExpr: "torch.aten.add.int",
+    ir.AffineMulExpr: "torch.aten.mul.int",
+    ir.AffineFloorDivExpr: "torch.aten.floordiv.int",
+    ir.AffineModExpr: "torch.aten.remainder.int",
+}
+
+
+def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
+    """The function's arguments that are symbols, by the symbol's number."""
+    facts = argument_facts(function_op)
+    taken = arguments(function_op) if facts else []
+    return {ir.IntegerAttr(each[SYMBOL]).value: taken[index] for index, each in enumerate(facts) if SYMBOL in each}
+
+
+def sizes_map(sizes: Sequence[ir.AffineExpr]) -> ir.AffineMapAttr:
+    """`dovetail.sizes` of a tensor of these `sizes`."""
+    count = max((symbol + 1 for size in sizes for symbol in _used(size)), default=0)
+    return ir.AffineMapAttr.get(ir.AffineMap.get(0, count, list(sizes)))
+
+
+def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
+    """What is known of the sizes of a tensor with open ones, None where nothing is."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        function_op = owner.owner.opview
+        number = ir.BlockArgument(value).arg_number
+        stated = argument_fact(function_op, number, SIZES) if role(function_op) is not None else None
+    else:
+        listed = attribute(owner, SIZES)
+        stated = None if listed is None else ir.ArrayAttr(listed)[ir.OpResult(value).result_number]
+    return tuple(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
+
+
+def is_open(op: ir.Operation) -> bool:
+    """Whether sizes of what `op` takes or makes are known only when the program runs."""
+    infos = [shaped_info(each.type) for each in (*op.operands, *op.results)]
+    return any(each is not None and not each.is_static for each in infos)
+
+
+def elements(value: ir.Value) -> ir.AffineExpr | int | None:
+    """How many elements a tensor has, equal for values that surely have as many; None where it is not known."""
+    info, sizes = tensor_info(value.type), sizes_of(value)
+    if info is not None:
+        return info.numel
+    return None if sizes is None else prod(sizes[1:], start=sizes[0])
+
+
+def facts_of(value: ir.Value) -> dict[str, ir.Attribute]:
+    """What stands on an argument of another function that takes `value`: which symbol it is, or its sizes."""
+    owner, found = value.owner, dict[str, ir.Attribute]()
+    if isinstance(owner, ir.Block):
+        stated = argument_facts(owner.owner.opview)
+        number = ir.BlockArgument(value).arg_number
+        return {each.name: each.attr for each in stated[number] if each.name in _FACTS} if stated else found
+    sizes = sizes_of(value)
+    return found if sizes is None else {SIZES: sizes_map(sizes)}
+
+
+def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
+    """Python's text for the number that `size` is, by the names of the symbols; raises KeyError for one without."""
+    match size:
+        case ir.AffineConstantExpr():
+            return str(size.value)
+        case ir.AffineSymbolExpr():
+            return names[size.position]
+    operands = said(size.lhs, names), said(size.rhs, names)
+    return ARITHMETIC[_OPS[type(size)]].format(*operands)
+
+
+def used_symbols(stated: ir.Attribute) -> set[int]:
+    """The numbers of the symbols in an attribute: in a map, or in maps in a list."""
+    if isinstance(stated, ir.ArrayAttr):
+        return {symbol for each in stated for symbol in used_symbols(each)}
+    sizes = stated.value.results if isinstance(stated, ir.AffineMapAttr) else ()
+    return {symbol for size in sizes for symbol in _used(size)}
+
+
+def evaluated(size: ir.AffineExpr, known: Mapping[int, int]) -> int:
+    """The number that `size` is, by the numbers that the symbols are; raises KeyError for one that is not `known`."""
+    match size:
+        case ir.AffineConstantExpr():
+            return size.value
+        case ir.AffineSymbolExpr():
+            return known[size.position]
+    left, right = evaluated(size.lhs, known), evaluated(size.rhs, known)
+    match size:
+        case ir.AffineAddExpr():
+            return left + right
+        case ir.AffineMulExpr():
+            return left * right
+        case ir.AffineModExpr():
+            return left % right
+        case ir.AffineFloorDivExpr():
+            return left // right
+    return -(-left // right)
+
+
+def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
+    """Builds the number that `size` is, by the values of the symbols.
+
+    Raises:
+        KeyError: for a symbol that is not `known`.
+    """
+    if isinstance(size, ir.AffineConstantExpr):
+        return _int("torch.constant.int", [], {"value": i64(size.value)})
+    if isinstance(size, ir.AffineSymbolExpr):
+        return known[size.position]
+    if isinstance(size, ir.AffineCeilDivExpr):
+        raise KeyError(f"ceildiv in {size}")
+    return _int(_OPS[type(size)], [materialise(size.lhs, known), materialise(size.rhs, known)], {})
+
+
+def row_major_numbers(value: ir.Value, known: Mapping[int, ir.Value]) -> list[ir.Value | int]:
+    """The strides of the row-major layout of `value`: numbers, or values built by the values of the symbols.
+
+    Raises:
+        KeyError: for sizes of which too little is known.
+    """
+    stated = sizes_of(value)
+    shape = require_shaped_info(value.type).shape
+    found: list[ir.Value | int] = []
+    for dim in range(len(shape)):
+        inner = shape[dim + 1 :]
+        sizes = [size for size in inner if size is not None]
+        if len(sizes) == len(inner):
+            found.append(prod(max(size, 1) for size in sizes))
+        elif stated is None:
+            raise KeyError(f"nothing is known of the sizes of '{value.type}'")
+        else:
+            found.append(materialise(prod(stated[dim + 2 :], start=stated[dim + 1]), known))
+    return found
+
+
+def _int(name: str, operands: list, attributes: dict[str, ir.Attribute]) -> ir.Value:
+    return ir.Operation.create(name, results=[torch_type("int")], operands=operands, attributes=attributes).result
+
+
+def _used(size: ir.AffineExpr) -> set[int]:
+    """The numbers of the symbols in an expression."""
+    if isinstance(size, ir.AffineSymbolExpr):
+        return {size.position}
+    return set() if isinstance(size, ir.AffineConstantExpr) else _used(size.lhs) | _used(size.rhs)

@@ -1,0 +1,42 @@
+"""What a tensor is expected to look like whose sizes are known only when the program runs: by which work is priced.
+
+Nothing else may hang on it: sizes are expected to be those of the call that was traced.
+"""
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import HINTS, SIZES
+from dovetail.dialects.symbols import evaluated
+from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
+
+_GUESS = 32
+"""Of a size of which nothing is known."""
+
+
+def expected_info(value: ir.Value) -> TensorInfo | None:
+    """Like `tensor_info` of the type, with each open size as it is expected to be; None for what is no tensor."""
+    shaped = shaped_info(value.type)
+    if shaped is None or shaped.is_static:
+        return tensor_info(value.type)
+    expected = _expected(value)
+    sizes = shaped.shape if expected is None else expected
+    return TensorInfo(tuple(_GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
+
+
+def _expected(value: ir.Value) -> list[int] | None:
+    """The sizes by what is known of them and by the module's hints, None where that is nothing."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    module = owner.operation.block.owner.operation.parent
+    if SIZES not in owner.attributes or module is None or HINTS not in module.attributes:
+        return None
+    stated = ir.ArrayAttr(owner.attributes[SIZES])[ir.OpResult(value).result_number]
+    hints = list(ir.DenseI64ArrayAttr(module.attributes[HINTS]))
+    if not isinstance(stated, ir.AffineMapAttr):
+        return None
+    known = dict(enumerate(hints))
+    try:
+        return [evaluated(size, known) for size in stated.value.results]
+    except (KeyError, ZeroDivisionError):  # of a stranger's module
+        return None

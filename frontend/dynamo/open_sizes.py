@@ -1,0 +1,54 @@
+"""Numbers that Dynamo leaves open: the sizes of a tensor that vary from call to call, and integers that do.
+
+What is decided on such a number while a graph is captured in Dynamo's own shape environment becomes a guard of
+Dynamo's.
+"""
+
+import torch
+from torch._guards import TracingContext
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+
+def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
+    """The environment that knows the open numbers of a graph's arguments.
+
+    None where all are known; and where Dynamo does not wait for guards, as its compilation has ended.
+    """
+    context = TracingContext.try_get()
+    if context is None or context.fake_mode is None:
+        return None
+    values = [node.meta.get("example_value") for node in gm.graph.find_nodes(op="placeholder")]
+    return context.fake_mode.shape_env if any(map(_is_open, values)) else None
+
+
+def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
+    """Whether Dynamo says in `env` which sizes of an argument are open."""
+    context = TracingContext.try_get()
+    if context is None or context.fake_mode is None:
+        return False
+    return context.fake_mode.shape_env is env and tensor in context.tensor_to_context
+
+
+def known(value):
+    """A number as such where it is known by now; an open one as it is."""
+    if not isinstance(value, torch.SymInt):
+        return value
+    found = value.node.maybe_as_int()
+    return value if found is None else found
+
+
+def identity(value):
+    """What is equal for numbers that are equal in all calls, without asking whether they are so now."""
+    found = known(value)
+    return found.node.expr if isinstance(found, torch.SymInt) else found
+
+
+def is_open(value) -> bool:
+    """Whether `value` is a number that is known only when the program runs."""
+    return isinstance(known(value), torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def _is_open(value) -> bool:
+    if isinstance(value, torch.Tensor):
+        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset())))
+    return is_open(value)

@@ -1,0 +1,174 @@
+"""Numbers that Dynamo leaves open, as the IR says them: the symbols, what sizes are by them, and values for both."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]  # it has no stubs
+import torch
+from torch.utils._sympy import functions as by_torch
+from torch_mlir import ir
+from torch_mlir.extras.fx_importer import ContextCache
+
+from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
+from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.operand_strides import Stated
+from dovetail.dialects.symbols import materialise, sizes_map
+from dovetail.dialects.torch_facts.sizes import print_sizes
+from dovetail.dialects.torch_facts.types import torch_type
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import is_open, known
+from dovetail.frontend.records import Input
+
+_LARGEST = 2**63 - 1
+# sympy's node and torch's own, by what an affine map has for both.
+_DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
+_REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
+
+
+_OF_FLOATS = (
+    (by_torch.IntTrueDiv, "torch.aten.div.float"),
+    (by_torch.FloatTrueDiv, "torch.aten.div.float"),
+    (sympy.Add, "torch.aten.add.float"),
+    (sympy.Mul, "torch.aten.mul.float"),
+)
+"""The op for each of sympy's nodes whose value is a number of floating point."""
+
+
+class OpenTypes(ContextCache):
+    """Types in which a number is known that became so after tensors of its size were made."""
+
+    __slots__ = ()
+
+    def format_asm_shape(self, shape) -> str:
+        return print_sizes(None if is_open(each) else known(each) for each in shape)
+
+
+class OpenNumbers:
+    """The symbols of a captured graph by number, in the order of its arguments; `values` are the arguments."""
+
+    def __init__(self, inputs: Sequence[Input], values: Sequence[ir.Value] = ()):
+        opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
+        self._symbols: dict[sympy.Symbol, int] = {}
+        self._places: dict[int, int] = {}
+        self._hints: list[int] = []
+        self._environment: Any = opened[0][1].node.shape_env if opened else None
+        for index, each in opened:
+            expression = each.node.expr
+            if isinstance(expression, sympy.Symbol) and expression not in self._symbols:
+                self._places[index] = self._symbols[expression] = len(self._symbols)
+                self._hints.append(each.node.hint)
+        self._values = {number: values[index] for index, number in self._places.items()} if values else {}
+
+    def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
+        """What is known of argument `index` where it is a symbol."""
+        if index not in self._places or argument.symbol is None:
+            return {}
+        node = argument.symbol.node
+        allowed = node.shape_env.bound_sympy(node.expr)
+        least, most = _within(allowed.lower), _within(allowed.upper)
+        return {
+            SYMBOL: i64(self._places[index]),
+            RANGE: ir.DenseI64ArrayAttr.get([least, most]),
+        }
+
+    def hint(self, module: ir.Module) -> None:
+        """States the values of now."""
+        if self._hints:
+            module.operation.attributes[HINTS] = ir.DenseI64ArrayAttr.get(self._hints)
+
+    def value(self, number) -> Any:
+        """The value of the IR that is an open number, built at the insertion point; another number as it is."""
+        if isinstance(number, torch.SymFloat):
+            return self._float(number.node.expr)
+        return materialise(self._affine(number), self._values) if is_open(number) else known(number)
+
+    def _float(self, expression: sympy.Expr) -> ir.Value:
+        """The value that is a number of floating point; raises UnsupportedError for what the IR has no op for."""
+        if expression.is_integer:
+            return _number("torch.aten.Float.Scalar", materialise(self._of(expression), self._values))
+        if isinstance(expression, by_torch.ToFloat):
+            return self._float(expression.args[0])
+        if isinstance(expression, sympy.Float):
+            value = ir.FloatAttr.get(ir.F64Type.get(), float(expression))
+            return ir.Operation.create("torch.constant.float", [torch_type("float")], [], {"value": value}).result
+        for kind, name in _OF_FLOATS:
+            if isinstance(expression, kind):
+                first, *others = map(self._float, expression.args)
+                for each in others:
+                    first = _number(name, first, each)
+                return first
+        raise UnsupportedError(
+            f"the number {expression} can't be open: the IR has no op for {type(expression).__name__}"
+        )
+
+    def values(self, numbers: Iterable) -> list:
+        """Like `value`, of each."""
+        return [self.value(each) for each in numbers]
+
+    def sizes(self, tensor: object) -> ir.Attribute | None:
+        """`dovetail.sizes` of what looks like `tensor`; None where all are known."""
+        if not isinstance(tensor, torch.Tensor) or not any(map(is_open, tensor.size())):
+            return None
+        return sizes_map([self._affine(each) for each in tensor.size()])
+
+    def strides(self, stated: Stated) -> Stated:
+        """What is stated of an operand, by maps where numbers in it are open."""
+        if not isinstance(stated, tuple):
+            return stated
+        if any(map(is_open, stated)):
+            return sizes_map([self._affine(each) for each in stated])
+        return tuple(self.strides(each) if isinstance(each, tuple) else each for each in stated)
+
+    def state(self, op: ir.Operation, results: object) -> None:
+        """Says of the results of `op` what is known of their sizes; `results` look like them."""
+        each = results if isinstance(results, list | tuple) else [results]
+        found = [self.sizes(tensor) for tensor in each]
+        if any(found) and len(found) == len(op.results):
+            op.attributes[SIZES] = ir.ArrayAttr.get([ir.UnitAttr.get() if one is None else one for one in found])
+
+    def _affine(self, number) -> ir.AffineExpr:
+        if not is_open(number):
+            return ir.AffineExpr.get_constant(known(number))
+        return self._of(number.node.expr)
+
+    def _of(self, expression: sympy.Expr) -> ir.AffineExpr:
+        """Raises UnsupportedError for what no affine expression says."""
+        if isinstance(expression, sympy.Symbol) and expression in self._symbols:
+            return ir.AffineExpr.get_symbol(self._symbols[expression])
+        if isinstance(expression, sympy.Integer):
+            return ir.AffineExpr.get_constant(int(expression))
+        if isinstance(expression, sympy.Add | sympy.Mul):
+            first, *others = map(self._of, expression.args)
+            for each in others:
+                first = first + each if isinstance(expression, sympy.Add) else first * each
+            return first
+        if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
+            return self._of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
+        if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
+            return self._of(self._chosen(expression))
+        if isinstance(expression, _DIVISIONS):
+            return ir.AffineExpr.get_floor_div(*map(self._of, expression.args))
+        if isinstance(expression, _REMAINDERS):
+            return ir.AffineExpr.get_mod(*map(self._of, expression.args))
+        raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
+
+    def _chosen(self, expression: sympy.Expr) -> sympy.Expr:
+        """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
+        is_largest = isinstance(expression, by_torch.Max | sympy.Max)
+        chosen, *others = expression.args
+        for each in others:
+            ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
+            chosen = chosen if self._environment.evaluate_expr(ordered) else each
+        return chosen
+
+
+def _number(name: str, *operands: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[torch_type("float")], operands=list(operands)).result
+
+
+def _within(bound: sympy.Expr) -> int:
+    return (
+        max(-_LARGEST - 1, min(_LARGEST, int(bound)))
+        if bound.is_Integer
+        else (-_LARGEST - 1 if bound < 0 else _LARGEST)
+    )

@@ -1,0 +1,51 @@
+"""Sizes that a module leaves open, drawn for one run of it: as the ranges of its symbols and their facts allow."""
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+
+import torch
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import RANGE, SYMBOL
+from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import argument_facts, numbers
+from dovetail.dialects.symbols import evaluated, sizes_of
+from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
+
+_MOST = 5
+"""How far above the smallest value that is allowed a size is drawn: small ones show what large ones do."""
+
+
+def drawn_symbols(entry: func.FuncOp, generator: torch.Generator) -> dict[int, int]:
+    """A value for each symbol among the arguments of `entry`, by its number."""
+    found: dict[int, int] = {}
+    for each in argument_facts(entry):
+        if SYMBOL in each:
+            least, most = numbers(each, RANGE) or (0, _MOST)
+            drawn = torch.randint(0, min(most - least, _MOST) + 1, (), generator=generator)
+            found[ir.IntegerAttr(each[SYMBOL]).value] = least + int(drawn)
+    return found
+
+
+def given_symbols(entry: func.FuncOp, inputs: Sequence) -> dict[int, int]:
+    """The values of the symbols in a call of `entry` with `inputs`."""
+    facts = enumerate(argument_facts(entry))
+    return {ir.IntegerAttr(each[SYMBOL]).value: inputs[index] for index, each in facts if SYMBOL in each}
+
+
+def layout(value: ir.Value, symbols: Mapping[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Sizes and strides, in elements, of the ref `value`. What nothing is known of is 2; open strides are dense."""
+    type_, known = RefType(value.type), sizes_of(value)
+    sizes = type_.shaped.shape if known is None else [evaluated(size, symbols) for size in known]
+    shape = tuple(2 if size is None else size for size in sizes)
+    return shape, _dense(shape, type_.strides)
+
+
+def _dense(shape: tuple[int, ...], strides: Sequence[OpenSize]) -> tuple[int, ...]:
+    """The strides that are stated, those that are open such that no memory lies between elements, if there are any."""
+    for order in permutations(range(len(shape))):
+        steps = dict(zip(order, row_major(shape[dim] for dim in order), strict=True))
+        if all(stated in (None, steps[dim]) for dim, stated in enumerate(strides)):
+            return tuple(steps[dim] for dim in range(len(shape)))
+    return tuple(step if stated is None else stated for stated, step in zip(strides, row_major(shape), strict=True))

@@ -1,0 +1,110 @@
+"""Sizes that change from call to call: one program for all of them does what eager does.
+
+0 and 1 are special to PyTorch, which compiles them apart. What may be fixed to the sizes of one call is counted.
+"""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import dovetail
+from test.support.differential import compare, observe
+
+SIZES = (6, 4, 11, 8)
+
+
+def tensor(*size: int, grad: bool = True) -> torch.Tensor:
+    return torch.randn(*size).requires_grad_(grad)
+
+
+def update(x, mean):
+    with torch.no_grad():
+        mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
+    return (x - mean) ** 2
+
+
+def pad_and_cut(x):
+    y = F.pad(x, (1, 2))
+    return y[:, 1:-1], y[::2], y[-1]
+
+
+def windows(x):
+    return x.unfold(0, 2, 1).sum(2), x.narrow(0, 1, x.shape[0] - 1)
+
+
+def masked(x):
+    mask = torch.ones(x.shape[0], x.shape[0], dtype=torch.bool).tril()
+    return torch.softmax((x @ x.t()).masked_fill(~mask, float("-inf")), -1) @ x
+
+
+def write_rows(x, y):
+    x[: y.shape[0]] = y * 2
+    return x.sum(0)
+
+
+def own_strides(x):
+    y = torch.empty(x.shape[1], x.shape[0]).copy_(x.t())
+    return y.t(), (x + 1).transpose(0, 1), x.t().contiguous()
+
+
+PROGRAMS: dict[str, tuple[Callable, Callable]] = {
+    "pointwise": (lambda x: torch.relu(x) * 2 + x.shape[0], lambda n: [tensor(n, 4)]),
+    "product": (lambda x, w: x @ w, lambda n: [tensor(n, 4), tensor(4, 3)]),
+    "inner product": (lambda x, w: x.t() @ w, lambda n: [tensor(n, 4), tensor(n, 3)]),
+    "linear": (lambda x, w, b: F.linear(x, w, b).relu(), lambda n: [tensor(2, n, 4), tensor(3, 4), tensor(3)]),
+    "sums": (lambda x: (x.sum(0), x.mean(1), x.amax(0), x.var(0)), lambda n: [tensor(n, 4)]),
+    "softmax": (lambda x: torch.log_softmax(x, 0), lambda n: [tensor(n, 4)]),
+    "layer norm": (lambda x, w: F.layer_norm(x, (4,), w), lambda n: [tensor(2, n, 4), tensor(4)]),
+    "views": (lambda x: (x.t(), x.reshape(-1), x[1:], x.unsqueeze(1).expand(-1, 3, -1)), lambda n: [tensor(n, 4)]),
+    "views of a result": (lambda x: (y := x * 2, y.view(-1)[: x.shape[0]], y[0]), lambda n: [tensor(n, 4)]),
+    "reshape": (lambda x: (x * 1).view(x.shape[0] * 2, 2).sum(1), lambda n: [tensor(n, 4)]),
+    "split heads": (lambda x: x.view(2, x.shape[1], 2, 2).transpose(1, 2) * 3, lambda n: [tensor(2, n, 4)]),
+    "concatenation": (lambda x, y: torch.cat([x, y, x], 0), lambda n: [tensor(n, 4), tensor(3, 4)]),
+    "stack": (lambda x: torch.stack([x, x * 2], 1).flatten(0, 1), lambda n: [tensor(n, 4)]),
+    "expand": (lambda x: x.sum(0, keepdim=True).expand(x.shape[0], 4) * x, lambda n: [tensor(n, 4)]),
+    "broadcast": (lambda x, y: x[:, None] + y[None], lambda n: [tensor(n), tensor(n)]),
+    "pad and cut": (pad_and_cut, lambda n: [tensor(n, 4)]),
+    "windows": (windows, lambda n: [tensor(n, 4)]),
+    "halves": (lambda x: x[: x.shape[0] // 2] * 2, lambda n: [tensor(n, 4)]),
+    "masked attention": (masked, lambda n: [tensor(n, 4)]),
+    "arange": (lambda x: x + torch.arange(x.shape[0])[:, None], lambda n: [tensor(n, 4)]),
+    "fill": (lambda x: x.new_full((x.shape[0], 2), 3.0) + torch.zeros(x.shape[0], 1), lambda n: [tensor(n, 4)]),
+    "gather": (lambda x, i: x[i] + x.index_select(0, i), lambda n: [tensor(5, 4), torch.randint(5, (n,))]),
+    "embedding": (lambda i, w: F.embedding(i, w), lambda n: [torch.randint(5, (2, n)), tensor(5, 4)]),
+    "scatter": (lambda x, i: torch.zeros(5, 4).index_add(0, i, x), lambda n: [tensor(n, 4), torch.randint(5, (n,))]),
+    "cross entropy": (lambda x, y: F.cross_entropy(x, y), lambda n: [tensor(n, 5), torch.randint(5, (n,))]),
+    "convolution": (lambda x, w: F.conv2d(x, w).relu(), lambda n: [tensor(n, 2, 5, 5), tensor(3, 2, 3, 3)]),
+    "pooling": (lambda x: F.max_pool2d(x, 2), lambda n: [tensor(n, 2, 4, 4)]),
+    "attention": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        lambda n: [tensor(2, 2, n, 4) for _ in "qkv"],
+    ),
+    "mutated statistics": (update, lambda n: [tensor(n, 4), torch.zeros(4)]),
+    "mutated argument": (lambda x: x.mul_(2).add(1), lambda n: [tensor(n, 4, grad=False)]),
+    "mutated part": (write_rows, lambda n: [tensor(n + 2, 4, grad=False), tensor(n, 4)]),
+    "own strides": (own_strides, lambda n: [tensor(n, 4)]),
+    "transposed argument": (lambda x: x * 2 + x.sum(0), lambda n: [tensor(4, n).detach().t().requires_grad_()]),
+    "two sizes": (lambda x, y: x[:, None] * y, lambda n: [tensor(n), tensor(2 * n)]),
+    "number of a size": (lambda x: (x * x.numel(), x.shape[0] * 3), lambda n: [tensor(n, 4)]),
+    "dropout": (lambda x: F.dropout(x, 0.5), lambda n: [tensor(n, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sizes_are_values(op_by_op, name):
+    """A result, gradient, stride or written argument is that of another size, or a second program is compiled."""
+    function, make = PROGRAMS[name]
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for call, size in enumerate(SIZES):
+        arguments = make(size)
+        copies = [each.detach().clone(memory_format=torch.preserve_format) for each in arguments]
+        twins = [copy.requires_grad_(each.requires_grad) for copy, each in zip(copies, arguments, strict=True)]
+        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        compare(f"call {call}, size {size}", expected, actual)
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert not stats.eager
+    assert stats.graphs == 1
