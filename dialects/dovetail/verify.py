@@ -41,8 +41,8 @@ class VerifiedOp(Dovetail.Operation):
         super().__init_subclass__(**options)
         hints = get_annotations(cls)
         names = [name for name, hint in hints.items() if get_origin(hint) in (ir.Value, *_MANY)]
-        if not names or get_origin(hints[names[-1]]) is ir.Value:
-            return
+        if sum(get_origin(hints[name]) in _MANY for name in names) != 1:
+            return  # of several, the op itself says how many there are of each
         for place, name in enumerate(names[:-1]):
             setattr(cls, name, property(partial(_operand, place)))
         setattr(cls, names[-1], property(partial(_operands_from, len(names) - 1)))
