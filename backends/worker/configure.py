@@ -45,9 +45,11 @@ def _configure(kernel: ir.Operation) -> str:
     computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
     found = [read_loops(op) for op in computing]
     nests = [_Nest(op, each, _CONFIG in op.attributes) for op, each in zip(computing, found, strict=True) if each]
-    if any(len(op.results) != 1 for op in computing if op.results) or len(nests) != len(computing):
-        return "IREE's tiles: not all loops are plain, or have one result"
+    if len(nests) != len(computing):
+        return "IREE's tiles: not all loops are plain"
     reductions = [nest for nest in nests if nest.loops.reduces]
+    if any(len(nest.op.results) != 1 for nest in reductions):
+        return "IREE's tiles: a reduction of several results"
     if not reductions:
         return _pointwise(kernel, [nest for nest in nests if nest.is_tiled])
     if all(nest.loops.reduces_rows for nest in reductions):
@@ -68,14 +70,15 @@ def _pointwise(kernel: ir.Operation, tiled: list[_Nest]) -> str:
 
 
 def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> str:
-    root, last = reductions[-1], nests[-1]
+    root = reductions[-1]
     if any(nest.loops.extents != root.loops.extents for nest in reductions):
         return "IREE's tiles: rows of several lengths"
-    if last.loops.extents != root.loops.extents and last is not root:
-        return "IREE's tiles: what follows the rows has other loops"
     whole = [nest for nest in nests if nest.loops.extents == root.loops.extents]
+    ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces] or whole[-1:]
+    ends = [nest for nest in ends if not nest.loops.reduces]
+    if any(nest.loops.extents != root.loops.extents for nest in ends):
+        return "IREE's tiles: what follows the rows has other loops"
     widest = replace(root.loops, bits=max(nest.loops.bits for nest in whole))
-    ends = [] if last.loops.reduces else [last]
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
 
 

@@ -1,4 +1,4 @@
-"""Elementary functions of float32 by NVIDIA's library, in place of IREE's polynomials, in two steps.
+"""Elementary functions of float32 by NVIDIA's library, in two steps; of half precision too, as eager computes them.
 
 In loops, where a function would be expanded, it becomes a remainder by a number that stands for it, which becomes a
 vector as any arithmetic does and is lowered to a call of the library. In the LLVM dialect these calls become those of
@@ -39,13 +39,18 @@ def mark(kernel: ir.Operation) -> None:
     if any(op.name == "arith.remf" for op in ops):
         return
     for op in ops:
-        if op.name not in _FUNCTIONS or str(op.results[0].type) != "f32":
+        f32, type_ = ir.F32Type.get(), op.results[0].type if op.name in _FUNCTIONS else None
+        if not isinstance(type_, ir.F32Type | ir.F16Type | ir.BF16Type):
             continue
         with op.location, ir.InsertionPoint(op):
-            f32 = ir.F32Type.get()
             number = ir.FloatAttr.get(f32, _FUNCTIONS[op.name][0])
             stands = ir.Operation.create("arith.constant", results=[f32], attributes={"value": number})
-            operands = [op.operands[0], stands.results[0]]
-            marked = ir.Operation.create("arith.remf", results=[f32], operands=operands)
-        op.results[0].replace_all_uses_with(marked.results[0])
+            wide = op.operands[0] if type_ == f32 else _made("arith.extf", f32, op.operands[0])
+            marked = _made("arith.remf", f32, wide, stands.results[0])
+            value = marked if type_ == f32 else _made("arith.truncf", type_, marked)
+        op.results[0].replace_all_uses_with(value)
         op.erase()
+
+
+def _made(name: str, type_: ir.Type, *operands: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[type_], operands=list(operands)).results[0]

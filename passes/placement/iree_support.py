@@ -14,6 +14,7 @@ from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
 from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, tensor_info
+from dovetail.passes.placement.slow_reductions import slow_reduction
 
 OPEN = "a size is known only when it runs"
 _NARROW = ("int8", "uint8", "int16")
@@ -34,7 +35,7 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     if any(is_value_type(value.type) and not is_tensor(value.type) for value in (*op.operands, *op.results)):
         return OPEN
     tensors = [tensor_info(value.type) for value in (*op.operands, *op.results)]
-    reason = _refusal(facts, name, tensors, device)
+    reason = _refusal(facts, name, tensors, device) or (slow_reduction(op) if device == "cuda" else "")
     if reason:
         return reason
     for refused in facts.refused:

@@ -11,6 +11,7 @@ from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import body
 from dovetail.dialects.symbols import is_open
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
@@ -50,14 +51,14 @@ class PlacedGraph:
     def of(cls, function_op: func.FuncOp, pass_name: str) -> "PlacedGraph":
         """Reads `function_op`; raises PassError, for `pass_name`, at an op without a placement."""
         graph = cls(body(function_op))
-        made_by = graph.made_by
+        made_by, device = graph.made_by, device_type(function_op.operation.parent)
         for number, op in enumerate(graph.ops):
             operands, results = list(op.operands), list(op.results)
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
             graph.compiles.append(
-                op.name != "torch.operator" and not row(op).refused and not is_scattered(op) and not is_open(op)
+                op.name != "torch.operator" and not _is_refused(op, device) and not is_scattered(op) and not is_open(op)
             )
             graph.operands.append(operands)
             graph.results.append(results)
@@ -79,6 +80,10 @@ class PlacedGraph:
 
     def __len__(self) -> int:
         return len(self.ops)
+
+
+def _is_refused(op: ir.Operation, device: str) -> bool:
+    return any(device in refused.devices for refused in row(op).refused)
 
 
 def _placement(op: ir.Operation, pass_name: str) -> str:

@@ -7,8 +7,10 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, integers, is_none
@@ -32,12 +34,19 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
     Numbers are negated after their sum: IREE makes a subtraction of the two, which no vectors compute. Nor do they add
     up neighbours of a permuted tensor, or products that IREE takes for one of matrices: these count as rows.
 
+    On a GPU, many threads add up at once. There, blocks are made where too few of them had work, or a thread too much
+    of it: of rows too long for a workgroup, and of columns. A mean is taken in float32 there, as eager takes it.
+
     Before:  `%1 = torch.aten.sum.dim_IntList %0, [0]` of `[4096]`
     After:   `%1 = reshape %0, [8, 512]; %2 = sum %1, [1]; %3 = sum %2, [0]`
     """
 
     def run(self, module: ir.Module) -> None:
-        apply_rules(module, {_SUM: _sum, "torch.aten.sum": _sum, _MEAN: _mean, "torch.aten.mean": _mean})
+        is_cpu = device_type(module) == "cpu"
+        add, average = (_sum, _mean) if is_cpu else (gpu_sum, gpu_mean)
+        if not is_cpu:
+            apply_rules(module, {"torch.aten._to_copy": mean_in_single})
+        apply_rules(module, {_SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average})
 
 
 def _sum(op: ir.Operation) -> ir.Value | None:

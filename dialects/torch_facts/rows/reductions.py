@@ -6,38 +6,51 @@ _ADDS_IN_HALVES = Refused("adds up in half precision, eager in float32", HALVES)
 _NAN_LOSES = Refused("NaN does not win", FLOATS)
 _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
 _NEGATIVE = Refused("negative where the correction is larger than the count")
+_NOT_ON_GPUS = Refused("not measured on GPUs", devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
 REDUCTIONS = (
-    reduction("all", keeps_equality=True, tells_subnormals=True),
+    reduction("all", keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction("amax", rounding=Rounding.NEVER, keeps_equality=True),
     reduction("amin", rounding=Rounding.NEVER, keeps_equality=True),
-    reduction("any", keeps_equality=True, tells_subnormals=True),
-    reduction("argmax", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES,)),
-    reduction("argmin", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES,)),
-    reduction("count_nonzero", tells_subnormals=True),
+    reduction("any", keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
+    reduction("argmax", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES, _NOT_ON_GPUS)),
+    reduction("argmin", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES, _NOT_ON_GPUS)),
+    reduction("count_nonzero", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction(
         "cumsum",
         keeps_equality=True,
         recompute=Recompute.WORK,
         refused=(Refused("adds up in the element type, eager in a wider one", FLOATS),),
     ),
-    reduction("linalg_vector_norm", keeps_equality=True, tells_subnormals=True, refused=(_ADDS_IN_HALVES,)),
+    reduction(
+        "linalg_vector_norm", keeps_equality=True, tells_subnormals=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)
+    ),
     reduction("_log_softmax", traced=Traced.IN_PARTS),
     reduction("_log_softmax_backward_data", layout=Layout.ROWS, traced=Traced.IN_PARTS),
-    reduction("logsumexp"),
-    reduction("max", rounding=Rounding.NEVER, keeps_equality=True, refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES)),
+    reduction("logsumexp", refused=(_NOT_ON_GPUS,)),
+    reduction(
+        "max",
+        rounding=Rounding.NEVER,
+        keeps_equality=True,
+        refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS),
+    ),
     reduction("mean", refused=(_ADDS_IN_HALVES,)),
-    reduction("min", rounding=Rounding.NEVER, keeps_equality=True, refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES)),
-    reduction("native_group_norm", sees_strides=True, refused=(_ADDS_IN_HALVES,)),
-    reduction("native_layer_norm"),
+    reduction(
+        "min",
+        rounding=Rounding.NEVER,
+        keeps_equality=True,
+        refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS),
+    ),
+    reduction("native_group_norm", sees_strides=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
+    reduction("native_layer_norm", refused=(_NOT_ON_GPUS,)),
     reduction("native_layer_norm_backward", layout=Layout.ROWS, sees_strides=True, traced=Traced.IN_PARTS),
-    reduction("norm", keeps_equality=True, tells_subnormals=True),
-    reduction("prod", refused=(_ADDS_IN_HALVES,)),
+    reduction("norm", keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
+    reduction("prod", refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("_softmax", traced=Traced.IN_PARTS),
     reduction("_softmax_backward_data", traced=Traced.IN_PARTS),
-    reduction("std", tells_subnormals=True),
+    reduction("std", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction("sum", refused=(_ADDS_IN_HALVES,)),
-    reduction("var", refused=(_NEGATIVE,)),
-    reduction("var_mean", tells_subnormals=True, refused=(_NEGATIVE,)),
+    reduction("var", refused=(_NEGATIVE, _NOT_ON_GPUS)),
+    reduction("var_mean", tells_subnormals=True, refused=(_NEGATIVE, _NOT_ON_GPUS)),
 )

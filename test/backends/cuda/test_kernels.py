@@ -147,6 +147,15 @@ def test_bfloat16_is_rounded_by_its_instruction():
     assert re.search(r"ld\.global\S*v4", ptx)
 
 
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_functions_of_half_precision_are_the_librarys_in_single(dtype: str):
+    """Would catch half precision left to IREE's polynomials, or its functions rounded more than once."""
+    ptx, launch = kernel(region("512,4096", dtype, "%y = torch.aten.exp %x : !X -> !X"))
+    assert launch["tiling"] == "pointwise"
+    assert len(re.findall(r"ex2\.approx", ptx)) == 8
+    assert f"cvt.rn.{dtype}" in ptx
+
+
 def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):
     """Would catch a region lost since an edit of ours failed, or compiled plainly without a word why."""
     asked = iree_worker.worker.ask

@@ -1,0 +1,30 @@
+"""Reductions on GPUs for which there is no good kernel: IREE's own gives each of few threads very much to do."""
+
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.passes.regions.gpu_sums import COLUMN_TILE, ROW_TILE, reduced_dims
+
+MOST_BY_FEW = 16_384
+"""Numbers that any kernel reduces in some microseconds."""
+
+
+def slow_reduction(op: ir.Operation) -> str:
+    """Why ATen's kernel is the better one for `op` on a GPU; "" where ours is, or `op` reduces nothing."""
+    source = tensor_info(op.operands[0].type) if kind(op) is Kind.REDUCTION else None
+    if source is None or source.numel <= MOST_BY_FEW:
+        return ""
+    if source.itemsize > 4 or not source.is_floating_point:
+        return "one thread would reduce each row of whole or wide numbers"
+    dims = reduced_dims(op)
+    if dims is None:
+        return ""
+    if dims != list(range(dims[0], dims[-1] + 1)):
+        return "no kernel reduces dimensions that lie apart"
+    columns, height = prod(source.shape[dims[-1] + 1 :]), prod(source.shape[dims[0] : dims[-1] + 1])
+    if columns > 1 and (columns % COLUMN_TILE or height % ROW_TILE):
+        return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
+    return ""

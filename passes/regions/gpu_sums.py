@@ -1,0 +1,121 @@
+"""How GPUs add up: by many threads at once, each a few numbers; a sum of very many is one of partial sums."""
+
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
+from dovetail.passes.rewriting.cloning import constant_none
+from dovetail.passes.rewriting.constants import constant, integer_list, integers, is_none
+from dovetail.passes.rewriting.rules import create, shape
+
+_SUM = "torch.aten.sum.dim_IntList"
+
+MOST_IN_A_ROW = 65_536
+"""Numbers that the registers of one workgroup hold."""
+_ROWS_FOR_ALL = 128
+"""Workgroups below which a GPU stands idle in part."""
+
+COLUMN_TILE = 16
+"""Columns that a workgroup takes at once."""
+ROW_TILE = 64
+"""Rows that it takes at once."""
+_WORKGROUPS = 528
+_ADDED_BY_A_TILE = 16_384
+"""Rows after which what a thread adds up one after the other is too much rounded."""
+
+
+def gpu_sum(op: ir.Operation) -> ir.Value | None:
+    """The sum `op` in a form of which a GPU's threads have an equal share each; None where it has that form."""
+    return _summed(op)
+
+
+def gpu_mean(op: ir.Operation) -> ir.Value | None:
+    """The mean `op` by such a sum."""
+    total = _summed(op)
+    if total is None:
+        return None
+    count = prod(shape(op.operands[0])) // max(prod(shape(op.results[0])), 1)
+    return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
+
+
+def mean_in_single(op: ir.Operation) -> ir.Value | None:
+    """float32 that is made of a mean in float64 of float32, by a mean in float32; None for any other conversion.
+
+    Many threads add up a few numbers each, so that what is wide on a CPU costs accuracy nothing here, and much time.
+    """
+    quotient = made_by(op.operands[0], "torch.aten.div.Scalar")
+    total = None if quotient is None else made_by(quotient.operands[0], _SUM)
+    result = require_tensor_info(op.results[0].type)
+    if quotient is None or total is None or result.dtype != "float32":
+        return None
+    source, sum_ = require_tensor_info(total.operands[0].type), require_tensor_info(total.results[0].type)
+    if source.dtype != "float32" or sum_.dtype != "float64":
+        return None
+    operands = [*total.operands[:3], constant_none()]
+    narrow = create(_SUM, operands, with_dtype(total.results[0].type, "float32"))
+    return create("torch.aten.div.Scalar", [narrow, quotient.operands[1]], op.results[0].type)
+
+
+def _summed(op: ir.Operation) -> ir.Value | None:
+    source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
+    if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
+        return None
+    dims = reduced_dims(op)
+    if dims is None or dims != list(range(dims[0], dims[-1] + 1)):
+        return None
+    outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
+    inner = prod(source.shape[dims[-1] + 1 :])
+    block = _block_of_row(outer, count) if inner == 1 else _block_of_column(outer, count, inner)
+    if block is None:
+        return None
+    blocks = _with_shape(op.operands[0], [outer, count // block, block, inner])
+    return _with_shape(_added(_added(blocks, 2), 1), shape(op.results[0]))
+
+
+def reduced_dims(op: ir.Operation) -> list[int] | None:
+    """The dimensions that `op` reduces, in order; None where they are not known."""
+    rank = len(shape(op.operands[0]))
+    if not rank:
+        return None
+    if len(op.operands) < 3 or is_none(op.operands[1]):
+        return list(range(rank))
+    given = integers(op.operands[1])
+    return None if given is None else sorted(dim % rank for dim in given) or list(range(rank))
+
+
+def _block_of_row(outer: int, count: int) -> int | None:
+    """How many neighbours to add up first; None for all."""
+    if count > MOST_IN_A_ROW:
+        return _divisor(count, MOST_IN_A_ROW // 4)
+    return _divisor(count, 4096) if outer < _ROWS_FOR_ALL and count > 2 * 4096 else None
+
+
+def _block_of_column(outer: int, count: int, inner: int) -> int | None:
+    """How many rows to add up first, so that there is work for all of a GPU; None for all."""
+    if inner % COLUMN_TILE or count % ROW_TILE:
+        return None
+    block = count
+    while block % (2 * ROW_TILE) == 0 and (
+        block > _ADDED_BY_A_TILE or outer * (count // block) * (inner // COLUMN_TILE) < _WORKGROUPS
+    ):
+        block //= 2
+    return block if block < count else None
+
+
+def _divisor(count: int, most: int) -> int | None:
+    """The largest divisor of `count` that is a multiple of 32, at most `most`; None where there is none."""
+    return next((block for block in range(most, 31, -32) if count % block == 0), None)
+
+
+def _added(value: ir.Value, dim: int) -> ir.Value:
+    sizes = shape(value)
+    operands = [value, integer_list([dim]), constant(False), constant_none()]
+    return create(_SUM, operands, with_shape(value.type, [*sizes[:dim], *sizes[dim + 1 :]]))
+
+
+def _with_shape(value: ir.Value, sizes: tuple[int, ...] | list[int]) -> ir.Value:
+    if shape(value) == tuple(sizes):
+        return value
+    return create("torch.aten.reshape", [value, integer_list(sizes)], with_shape(value.type, sizes))

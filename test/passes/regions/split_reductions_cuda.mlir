@@ -1,0 +1,52 @@
+// RUN: dovetail-opt %s --pass-pipeline='split-reductions' | FileCheck %s
+//
+// Catches a GPU's sums added up by few threads, in blocks that its tiles do not divide, or in float64.
+
+!all = !torch.vtensor<[1048576],f32>
+!columns = !torch.vtensor<[8,1024,768],f32>
+!rows = !torch.vtensor<[8192,4096],f32>
+!odd = !torch.vtensor<[5003,1001],f32>
+!mean = !torch.vtensor<[8192,1],f32>
+!wide = !torch.vtensor<[8192,1],f64>
+!scalar = !torch.vtensor<[],f32>
+!column = !torch.vtensor<[768],f32>
+!row = !torch.vtensor<[8192],f32>
+!oddly = !torch.vtensor<[1001],f32>
+module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
+  // CHECK-LABEL: func.func private @region(
+  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[1048576],f32>, %[[C:[a-z0-9]+]]: !torch.vtensor<[8,1024,768],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[8192,4096],f32>, %[[O:[a-z0-9]+]]: !torch.vtensor<[5003,1001],f32>
+  func.func private @region(%a: !all, %c: !columns, %r: !rows, %o: !odd) -> (!scalar, !column, !row, !oddly, !mean) attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %true = torch.constant.bool true
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %int6 = torch.constant.int 6
+    %int7 = torch.constant.int 7
+    %n = torch.constant.int 4096
+    %first = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
+    %two = torch.prim.ListConstruct %int0, %int1 : (!torch.int, !torch.int) -> !torch.list<int>
+    %last = torch.prim.ListConstruct %int1 : (!torch.int) -> !torch.list<int>
+    // CHECK: %[[BLOCKS:.*]] = torch.aten.reshape %[[A]], {{.*}} -> !torch.vtensor<[1,64,16384,1],f32>
+    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]], {{.*}} -> !torch.vtensor<[1,64,1],f32>
+    // CHECK: torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[1,1],f32>
+    %0 = torch.aten.sum.dim_IntList %a, %first, %false, %none : !all, !torch.list<int>, !torch.bool, !torch.none -> !scalar
+    // CHECK: %[[BLOCKS:.*]] = torch.aten.reshape %[[C]], {{.*}} -> !torch.vtensor<[1,16,512,768],f32>
+    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]], {{.*}} -> !torch.vtensor<[1,16,768],f32>
+    // CHECK: torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[1,768],f32>
+    %1 = torch.aten.sum.dim_IntList %c, %two, %false, %none : !columns, !torch.list<int>, !torch.bool, !torch.none -> !column
+    // COM: Rows that one workgroup holds, and columns that no tile divides, are left as they are.
+    // CHECK: torch.aten.sum.dim_IntList %[[R]], {{.*}} -> !torch.vtensor<[8192],f32>
+    %2 = torch.aten.sum.dim_IntList %r, %last, %false, %none : !rows, !torch.list<int>, !torch.bool, !torch.none -> !row
+    // CHECK: torch.aten.sum.dim_IntList %[[O]], {{.*}} -> !torch.vtensor<[1001],f32>
+    %3 = torch.aten.sum.dim_IntList %o, %first, %false, %none : !odd, !torch.list<int>, !torch.bool, !torch.none -> !oddly
+    // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[R]], {{.*}} -> !torch.vtensor<[8192,1],f32>
+    // CHECK: torch.aten.div.Scalar %[[SUM]], {{.*}} -> !torch.vtensor<[8192,1],f32>
+    // CHECK-NOT: f64
+    %4 = torch.aten.sum.dim_IntList %r, %last, %true, %int7 : !rows, !torch.list<int>, !torch.bool, !torch.int -> !wide
+    %5 = torch.aten.div.Scalar %4, %n : !wide, !torch.int -> !wide
+    %6 = torch.aten._to_copy %5, %int6, %none, %none, %none, %false, %none
+        : !wide, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !mean
+    return %0, %1, %2, %3, %6 : !scalar, !column, !row, !oddly, !mean
+  }
+}
