@@ -55,7 +55,10 @@ class Recorded:
             self._count(self._refusal)
 
     def __call__(self, arguments: list, *more) -> Sequence:
-        if self._refusal or not self._busy.acquire(blocking=False):  # also in a finalizer, in the midst of a call
+        if self._refusal:
+            return self._run(arguments, *more)
+        if not self._busy.acquire(blocking=False):  # by another thread, or by this one, which runs a finalizer
+            self._count("another call of it is under way")
             return self._run(arguments, *more)
         try:
             recording = self._recording(arguments, more)
@@ -119,7 +122,10 @@ class Recorded:
         if any(not isinstance(each, torch.Tensor) or each.get_device() != device for each in tensors) or device < 0:
             self._refuse("its arguments are not all tensors on one GPU")
             return False
-        return device == torch_streams.current_device()
+        if device != torch_streams.current_device():
+            self._count("its arguments are on another GPU than the thread's")
+            return False
+        return True
 
     def _refuse(self, reason: str) -> None:
         self._refusal = reason

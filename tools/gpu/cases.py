@@ -125,7 +125,6 @@ _MEMORY: dict[str, Build] = {
     "pointwise": _pointwise,
     "gelu": _gelu,
     "softmax": _softmax(8192, 4096),
-    "softmax-of-3001": _softmax(8192, 3001),
     "layer-norm": _layer_norm(8192, 4096),
     "layer-norm-of-768": _layer_norm(32768, 768),
     "rms-norm": _rms_norm,
@@ -134,18 +133,19 @@ _MEMORY: dict[str, Build] = {
     "cross-entropy": _cross_entropy,
     "transpose": _transpose,
     "cat": _concatenation,
+    "softmax-of-3001": _softmax(8192, 3001),
 }
 _TRAINED = ("pointwise", "gelu", "softmax", "layer-norm", "rms-norm", "cross-entropy")
 
 CASES: tuple[Case, ...] = (
     Case("call", "call", _tiny),
+    Case("call-graphs", "call", _tiny, mode="reduce-overhead"),
     Case("call-that-writes", "call", _tiny_write),
     Case("call-of-training", "call", _tiny, trains=True),
+    Case("mlp-training", "step", _mlp, trains=True),
+    Case("mlp-training-graphs", "step", _mlp, trains=True, mode="reduce-overhead"),
+    Case("adamw-of-24", "step", _adamw(24, 1024)),
     *(Case(name, "memory", build) for name, build in _MEMORY.items()),
     *(Case(f"{name}-bf16", "memory", build, torch.bfloat16) for name, build in _MEMORY.items()),
     *(Case(f"{name}-training", "step", _MEMORY[name], trains=True) for name in _TRAINED),
-    Case("adamw-of-24", "step", _adamw(24, 1024)),
-    Case("mlp-training", "step", _mlp, trains=True),
-    Case("mlp-training-graphs", "step", _mlp, trains=True, mode="reduce-overhead"),
-    Case("call-graphs", "call", _tiny, mode="reduce-overhead"),
 )

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import torch
 
+import dovetail
 from dovetail.tools.gpu.cases import Case, Make
 
 EAGER, THEIRS, OURS = "eager", "inductor", "dovetail"
@@ -24,7 +25,7 @@ class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
-    arguments and results.
+    arguments and results; `fallbacks` the ops that Dovetail left to ATen for want of anything better.
     """
 
     case: str
@@ -33,6 +34,7 @@ class Measured:
     compile_seconds: dict[str, float] = field(default_factory=dict)
     error: float | None = None
     bytes_moved: int = 0
+    fallbacks: int = 0
     problem: str = ""
 
 
@@ -44,6 +46,7 @@ def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
     expected, exact = steps[EAGER](), prepare(case, make, None, wide=True)()
     for name in (THEIRS, OURS):
         torch.compiler.reset()
+        dovetail.stats(reset=True)
         try:
             begin = perf_counter()
             step = prepare(case, make, name)
@@ -54,7 +57,7 @@ def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
             made.problem += f"{name}: {type(failure).__name__}: {' '.join(str(failure).split())[:300]} "
             continue
         if name == OURS:
-            made.error = error
+            made.error, made.fallbacks = error, dovetail.stats().ops["fallback"]
         if not error <= ALLOWED:
             made.problem += f"{name}: error {error:.3g} times eager's "
             continue

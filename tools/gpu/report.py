@@ -91,7 +91,7 @@ def _row(each: Measured, bandwidth: float) -> list[str]:
         _number(ratio),
         _number(share),
         _number(each.error),
-        each.problem.strip(),
+        each.problem.strip() or (f"{each.fallbacks} ops fall back to ATen" if each.fallbacks else ""),
     ]
 
 
