@@ -9,6 +9,7 @@ from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
+from test.backends.cuda.regions import COLUMNS, SOFTMAX, TANH, region
 
 
 @pytest.fixture(autouse=True)
@@ -16,32 +17,6 @@ def ptx_alone(monkeypatch: pytest.MonkeyPatch):
     """The code is PTX, to be read; failures of one test are not remembered in the next."""
     monkeypatch.setattr(assembler, "assembler", lambda: "")
     monkeypatch.setattr(iree, "_failures", {})
-
-
-def region(shape: str, dtype: str, ops: str, result: str = "", operands: str = "") -> str:
-    """A region of one tensor, `%x`, and one result, `%y`."""
-    value, made = f"!torch.vtensor<[{shape}],{dtype}>", f"[{result or shape}],{dtype}>"
-    ops = ops.replace("!X", value).replace("!Y", f"!torch.vtensor<{made}")
-    return f"""module {{
-  func.func @main(%x: {value}, %o: !torch.tensor<{made}) {{
-    %zero = torch.constant.int 0
-    %one = torch.constant.int 1
-    %false = torch.constant.bool false
-    %none = torch.constant.none
-    %rows = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
-    {ops}
-    torch.overwrite.tensor.contents %y overwrites %o : !torch.vtensor<{made}, !torch.tensor<{made}
-    return
-  }}
-}}
-"""
-
-
-SOFTMAX = "%y = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X"
-TANH = "%y = torch.aten.tanh %x : !X -> !X"
-COLUMNS = (
-    "%y = torch.aten.sum.dim_IntList %x, %rows, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !Y"
-)
 
 
 def kernel(text: str) -> tuple[str, dict]:

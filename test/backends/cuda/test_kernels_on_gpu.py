@@ -1,0 +1,176 @@
+"""Each form that kernels are tiled in, on a GPU, against float64: only what is right here may be on the list."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch_mlir import ir
+
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import target_for_device
+from dovetail.dialects.attributes import ROLE
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.runtime.cuda.read_plan import load_cuda_plan
+from test.backends.cuda.regions import COLUMNS, SOFTMAX, region
+
+pytestmark = pytest.mark.cuda
+
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+ERRORS = {"f32": 2e-6, "bf16": 6e-3, "f16": 8e-4}
+"""Of the norm of what is expected."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A region on random numbers of one shape, and what it computes."""
+
+    ops: str
+    shape: tuple[int, ...]
+    expected: Callable[[torch.Tensor], torch.Tensor]
+    form: str
+    dtype: str = "f32"
+    result: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.expected.__name__[1:]}-{self.form}-{'x'.join(map(str, self.shape))}-{self.dtype}"
+
+
+def _norm(x: torch.Tensor) -> torch.Tensor:
+    centred = x - x.mean(-1, keepdim=True)
+    return centred * torch.rsqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
+
+
+def _softmax(x: torch.Tensor) -> torch.Tensor:
+    return x.softmax(-1)
+
+
+def _columns(x: torch.Tensor) -> torch.Tensor:
+    return x.sum(-2)
+
+
+def _mixed(x: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(x) * torch.exp(-x * x) / (1 + torch.exp(x)) + torch.erf(x)
+
+
+MIXED = """%minus = torch.aten.neg %x : !X -> !X
+    %square = torch.aten.mul.Tensor %minus, %x : !X, !X -> !X
+    %small = torch.aten.exp %square : !X -> !X
+    %tanh = torch.aten.tanh %x : !X -> !X
+    %product = torch.aten.mul.Tensor %tanh, %small : !X, !X -> !X
+    %large = torch.aten.exp %x : !X -> !X
+    %below = torch.aten.add.Scalar %large, %one, %one : !X, !torch.int, !torch.int -> !X
+    %quotient = torch.aten.div.Tensor %product, %below : !X, !X -> !X
+    %erf = torch.aten.erf %x : !X -> !X
+    %y = torch.aten.add.Tensor %quotient, %erf, %one : !X, !X, !torch.int -> !X"""
+BATCHED = COLUMNS.replace("%rows", "%middle")
+ROWS = [(8192, 4096), (512, 1024), (4096, 768), (4096, 64), (4096, 8), (8192, 3001), (64, 50257), (3, 5000)]
+MORE_ROWS = [(5000, 100), (16, 12, 128), (1, 4096)]
+TALL = [(2048, 1024), (64, 16), (8192, 4096), (192, 48)]
+FLAT = [(2048, 1024), (7456561,), (4096, 4099), (33, 128), (64, 8, 24)]
+CASES = [
+    *(Case(SOFTMAX, shape, _softmax, "rows") for shape in ROWS),
+    *(Case("NORM", shape, _norm, "rows") for shape in [*ROWS, *MORE_ROWS]),
+    *(Case(COLUMNS, shape, _columns, "columns", result=shape[1:]) for shape in TALL),
+    Case(BATCHED, (16, 512, 768), _columns, "columns", result=(16, 768)),
+    *(Case(MIXED, shape, _mixed, "pointwise") for shape in FLAT),
+    *(Case(MIXED, (2048, 1024), _mixed, "pointwise", dtype) for dtype in ("bf16", "f16")),
+]
+
+
+def _text(case: Case) -> str:
+    ops = case.ops
+    if ops == "NORM":
+        *outer, last = case.shape
+        kept = f"!torch.vtensor<[{','.join(map(str, [*outer, 1]))}],f32>"
+        ops = f"""%end = torch.constant.int -1
+    %true = torch.constant.bool true
+    %last = torch.prim.ListConstruct %end : (!torch.int) -> !torch.list<int>
+    %count = torch.constant.float {float(last)}
+    %eps = torch.constant.float 1.0e-05
+    %sum = torch.aten.sum.dim_IntList %x, %last, %true, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> {kept}
+    %mean = torch.aten.div.Scalar %sum, %count : {kept}, !torch.float -> {kept}
+    %c = torch.aten.sub.Tensor %x, %mean, %one : !X, {kept}, !torch.int -> !X
+    %q = torch.aten.mul.Tensor %c, %c : !X, !X -> !X
+    %t = torch.aten.sum.dim_IntList %q, %last, %true, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> {kept}
+    %v = torch.aten.div.Scalar %t, %count : {kept}, !torch.float -> {kept}
+    %w = torch.aten.add.Scalar %v, %eps, %one : {kept}, !torch.float, !torch.int -> {kept}
+    %r = torch.aten.rsqrt %w : {kept} -> {kept}
+    %y = torch.aten.mul.Tensor %c, %r : !X, {kept} -> !X"""
+    ops = "%middle = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n    " + ops
+    sizes = ",".join(map(str, case.shape))
+    return region(sizes, case.dtype, ops, ",".join(map(str, case.result)) if case.result else "")
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[Case, object]:
+    """All regions, compiled at once."""
+    major, minor = torch.cuda.get_device_capability()
+    texts = {str(case): _text(case) for case in CASES}
+    outcomes = compile_regions(texts, target_for_device(f"cuda:sm_{major}{minor}"), timeout=120, plans=True, jobs=16)
+    return {case: outcomes[str(case)] for case in CASES}
+
+
+def _runner(case: Case, outcome: LaunchPlan):
+    module = parse_module(_text(case), make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+    import_plans(module, {"main": (outcome.steps, digest(outcome.code))})
+    [plan] = plans(module).values()
+    return load_cuda_plan(plan, outcome.code)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_form_is_right(compiled, case: Case):
+    """Catches tiles that IREE computes wrongly without a word: parts of sums that never arrive."""
+    outcome = compiled[case]
+    assert isinstance(outcome, LaunchPlan), outcome
+    assert {step["tiling"] for step in outcome.steps["steps"] if step["op"] == "dispatch"} == {case.form}
+    run = _runner(case, outcome)
+    for seed in range(2):
+        torch.manual_seed(seed)
+        x = torch.randn(case.shape, device="cuda", dtype=DTYPES[case.dtype]) + 0.5
+        expected = case.expected(x.double())
+        y = torch.full(case.result or case.shape, float("nan"), device="cuda", dtype=x.dtype)
+        run(x, y)
+        error = torch.linalg.vector_norm(y.double() - expected) / torch.linalg.vector_norm(expected)
+        assert error < ERRORS[case.dtype], error
+
+
+SPECIAL = (
+    0.0,
+    -0.0,
+    float("inf"),
+    -float("inf"),
+    float("nan"),
+    1e-40,
+    -1e-40,
+    88.0,
+    89.0,
+    -88.0,
+    -104.0,
+    1e38,
+    -1e38,
+    0.5,
+)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf", "log", "log1p", "expm1", "sin", "cos", "sigmoid"])
+def test_functions_of_special_numbers(name: str):
+    """Catches a function that is another one on infinities, NaN, signed zeros or subnormal numbers than eager's."""
+    text = region("2048,1024", "f32", f"%y = torch.aten.{name} %x : !X -> !X")
+    major, minor = torch.cuda.get_device_capability()
+    target = target_for_device(f"cuda:sm_{major}{minor}")
+    [outcome] = compile_regions({"a": text}, target, timeout=120, plans=True).values()
+    assert isinstance(outcome, LaunchPlan), outcome
+    module = parse_module(text, make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+    import_plans(module, {"main": (outcome.steps, digest(outcome.code))})
+    [plan] = plans(module).values()
+    x = torch.tensor(SPECIAL, device="cuda").repeat(2048 * 1024 // len(SPECIAL) + 1)[: 2048 * 1024].reshape(2048, 1024)
+    y = torch.empty_like(x)
+    load_cuda_plan(plan, outcome.code)(x, y)
+    torch.testing.assert_close(y, getattr(torch, name)(x), rtol=1e-6, atol=0, equal_nan=True)
