@@ -9,9 +9,9 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from dovetail.backends.target import target_for_device
+from dovetail.backends.target import TARGETS, target_for_device
 from dovetail.build import build
-from dovetail.dialects.attributes import LEVEL
+from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import drop_plans
 from dovetail.dialects.reading import attribute
@@ -37,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         options = _options(texts)
         module = parse_module(read_source(given.input), make_context())
         _check_options_act(texts, _level(module))
+        if given.target is not None:
+            retarget(module, given.target)
         runner = Runner()
         lower(module, options, runner)
         executables = build(module, options, runner)
@@ -61,6 +63,24 @@ def lower(module: ir.Module, options: Options, runner: Runner) -> None:
     runner.run(since(compile_pipeline(options.partition, options.memory_budget), _level(module)), module)
 
 
+def retarget(module: ir.Module, target: str) -> None:
+    """Has `module` be for `target`, one of `TARGETS`.
+
+    Raises:
+        OptionError: if that is no target, or the module is for another one and past the level at which that decides
+            nothing yet.
+    """
+    target_for_device(target)
+    if target == device_of(module):
+        return
+    if _level(module) != PartitionPass.runs_at:
+        raise OptionError(
+            f"option 'target' acts at level '{PartitionPass.runs_at}', the module is at level '{_level(module)}' for"
+            f" '{device_of(module)}'"
+        )
+    module.operation.attributes[TARGET] = ir.StringAttr.get(target, module.context)
+
+
 def _level(module: ir.Module) -> str:
     stated = attribute(module.operation, LEVEL)
     if not isinstance(stated, ir.StringAttr):
@@ -81,6 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dovetail-compile", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("input", metavar="MODULE", help="a module as text or bytecode, - for standard input")
     parser.add_argument("-o", dest="output", required=True, metavar="ARTIFACT", help="the file to write")
+    parser.add_argument(
+        "--target",
+        metavar="|".join(TARGETS),
+        help="what a module at level 'joint' is compiled for; default: what it says itself",
+    )
     group = parser.add_argument_group("options, as in torch.compile(..., options={...})")
     meanings = documented_attributes(Options)
     for field in fields(Options):

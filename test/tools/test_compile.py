@@ -9,7 +9,7 @@ from modules import TRAINED
 
 from dovetail.dialects.plans import drop_plans
 from dovetail.options import Options
-from dovetail.runtime.artifact import load_artifact
+from dovetail.runtime.artifact import load_artifact, load_module
 from dovetail.runtime.program import load_program
 from dovetail.tools.compile import main
 from dovetail.tools.documented_attributes import documented_attributes
@@ -84,6 +84,22 @@ def test_option_that_comes_too_late_is_told(
         f"dovetail-compile: option '{name}' acts at level 'joint', the module is at level '{level}'\n"
     )
     assert not (tmp_path / "artifact").exists()
+
+
+def test_target_decides_what_is_compiled_for(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch an option that the module's own word overrules, or that comes when regions are cut already."""
+    assert main([str(path), "-o", str(tmp_path / "artifact"), "--target=cuda:sm_90"]) == 0
+    text = str(load_module(tmp_path / "artifact"))
+    assert 'dovetail.target = "cuda:sm_90"' in text
+    assert "workgroup_size = [" in text
+    assert opt([str(path), "--stop-after=regions", "-o", str(tmp_path / "module")]) == 0
+    assert main([str(tmp_path / "module"), "-o", str(tmp_path / "other"), "--target=cuda:sm_90"]) == 1
+    assert main([str(path), "-o", str(tmp_path / "other"), "--target=tpu"]) == 1
+    late, wrong = capsys.readouterr().err.splitlines()[-2:]
+    assert late == (
+        "dovetail-compile: option 'target' acts at level 'joint', the module is at level 'regions' for 'cpu'"
+    )
+    assert wrong.startswith("dovetail-compile: unsupported device 'tpu'; expected one of: cpu, cuda:sm_80")
 
 
 def test_help_says_what_each_option_means(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
