@@ -22,13 +22,17 @@ def with_own_functions(text: str) -> str:
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Sums are
     kept apart from their products, terms of a sum are rounded before it, and large transpositions from what reads them.
-    Numbers of bfloat16 are rounded before another type is made of them.
+    Numbers of bfloat16 are rounded before another type is made of them. Text that does not parse stays: IREE's
+    compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
     context.allow_unregistered_dialects = True
     with context, ir.Location.unknown():
-        module = ir.Module.parse(text)
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError:
+            return text
         for function in module.body.operations:
             ops = [each.operation for each in function.body.blocks[0].operations]
             for op in [each for each in ops if adds_products(each)]:
