@@ -1,7 +1,6 @@
 """Pass `place-ops`: where each op runs, and why."""
 
 from dataclasses import dataclass
-from itertools import chain
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -10,10 +9,9 @@ from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, body, made_by, users
+from dovetail.dialects.reading import COMPUTING, Module, body, users
 from dovetail.dialects.symbols import is_open
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -24,6 +22,9 @@ from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
+
+# Of a list of tensors.
+_JOINING = ("torch.aten.cat", "torch.aten.stack")
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "library", NO_ELEMENTS
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
-    if op.name in ("torch.aten.cat", "torch.aten.stack"):
+    if op.name in _JOINING:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
             return (
                 "library",
@@ -121,9 +122,10 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
 
 def _has_no_elements(op: ir.Operation) -> bool:
     """Whether an operand or a result is a tensor with a size of 0, on which IREE's compiler may crash or give up."""
-    lists = [made.operands for operand in op.operands if (made := made_by(operand, LIST))]
-    tensors = [tensor_info(value.type) for value in (*op.operands, *chain(*lists), *op.results)]
-    return any(info is not None and info.numel == 0 for info in tensors)
+    values = [*op.operands, *op.results]
+    if op.name in _JOINING:
+        values += op.operands[0].owner.operands
+    return any((info := tensor_info(value.type)) is not None and 0 in info.shape for value in values)
 
 
 def _joins_rows(op: ir.Operation) -> bool:
