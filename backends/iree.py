@@ -127,7 +127,7 @@ def _remember(key: str, outcome: Outcome, timeout: float, cache: RegionCache | N
     if isinstance(outcome, CompileFailure):
         _failures[key, timeout] = outcome
         return
-    if cache is None or (isinstance(outcome, CompiledRegion) and not outcome.is_kept):
+    if cache is None or not outcome.is_kept:
         return
     if isinstance(outcome, LaunchPlan):
         facts = {"shared": _stored(outcome.code, cache), "plan": outcome.steps}
@@ -216,8 +216,9 @@ def _compiled(
     )
     if isinstance(planned, Run):
         return planned
+    in_time = not target.why_plain.startswith(Cause.TIME_OUT.value)
     planned |= {
-        entry: with_tilings(plan, at_hal.tilings, f"IREE's tiles: {target.why_plain}")
+        entry: replace(with_tilings(plan, at_hal.tilings, f"IREE's tiles: {target.why_plain}"), is_kept=in_time)
         for entry, plan in planned.items()
         if isinstance(plan, LaunchPlan)
     }

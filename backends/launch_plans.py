@@ -21,10 +21,12 @@ class LaunchPlan:
     Attributes:
         steps: what `worker/host_program.py` found, in the form that docs/launch-plans.md describes.
         code: the executable, which many regions share: an ELF shared object; of a GPU a cubin, or PTX for the driver.
+        is_kept: whether the cache keeps it: not where a better one took too long, which may go well the next time.
     """
 
     steps: dict[str, Any]
     code: bytes
+    is_kept: bool = True
 
 
 def unreadable_compiler() -> str:

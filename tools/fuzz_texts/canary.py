@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail.backends import bounded
 from dovetail.backends.compiler_runs import compiler_executable
+from dovetail.backends.cuda.assembler import assembler
 from dovetail.backends.iree_worker import SCRIPT
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
@@ -18,16 +19,17 @@ def watch(report: Callable[[str], None]) -> None:
     """Has `report` called with what the process does, before it does it, that no module may make it do.
 
     That is: running code that has the canary's name for a name or is its file's, importing it, opening it or any file
-    outside of the folder for temporary files for writing, and starting any process but IREE's compiler and the reader
-    of its plans.
+    outside of the folder for temporary files for writing, and starting any process but IREE's compiler, the reader
+    of its plans, and NVIDIA's assembler.
     """
     starts = [sys.executable, "-I", "-S", bounded.__file__]  # of the compiler's command line
     reader = [sys.executable, "-P", str(SCRIPT)]  # which asks the compiler's bindings
-    compiler = str(compiler_executable())
+    compilers = (str(compiler_executable()), assembler())
     writable = (os.environ["TMPDIR"], os.environ["DOVETAIL_CACHE_DIR"], os.devnull)
 
     def is_ours(command: list) -> bool:
-        return command[:3] == reader or (command[:4] == starts and command[6] == compiler)
+        is_bounded = command[:4] == starts and command[6] in compilers
+        return is_bounded or command[:3] == reader or command == [assembler(), "--version"]
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "exec" and isinstance(arguments[0], CodeType) and _names_canary(arguments[0]):

@@ -1,13 +1,16 @@
 """Kernels as PTX: the tiles and the functions that they were given, and IREE's own where ours do not fit."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from dovetail.backends import iree, iree_worker
+from dovetail.backends.cache import RegionCache
+from dovetail.backends.compiler_runs import Cause, Run
 from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.launch_plans import LaunchPlan, Lowered
 from dovetail.backends.target import target_for_device
 from test.backends.cuda.regions import COLUMNS, SOFTMAX, TANH, region
 
@@ -129,6 +132,28 @@ def test_functions_of_half_precision_are_the_librarys_in_single(dtype: str):
     assert launch["tiling"] == "pointwise"
     assert len(re.findall(r"ex2\.approx", ptx)) == 8
     assert f"cvt.rn.{dtype}" in ptx
+
+
+def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Would catch kernels that are slow for ever, since the machine was busy when they were compiled."""
+    cache, text = RegionCache(tmp_path), region("512,4096", "f32", SOFTMAX)
+    target = target_for_device("cuda:sm_90")
+
+    def tiling() -> str:
+        [plan] = compile_regions({"a": text}, target, timeout=60, plans=True, cache=cache).values()
+        assert isinstance(plan, LaunchPlan), plan
+        return next(step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch")
+
+    lowered = iree.lowered
+
+    def too_slow(source, of, timeout, runs):
+        late = Lowered(Run(b"", "", "time-out after 60 s", Cause.TIME_OUT))
+        return lowered(source, of, timeout, runs) if of.why_plain else late
+
+    with monkeypatch.context() as busy:
+        busy.setattr(iree, "lowered", too_slow)
+        assert tiling() == "IREE's tiles: time-out after 60 s"
+    assert tiling() == "rows"
 
 
 def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):
