@@ -4,6 +4,8 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 INSTALLED := .venv/installed
 CHECKED := backends dialects layering passes tools semantics/test_rows.py
+EMULATED := $(addprefix test/,devices $(addprefix semantics/test_,aot_style.py backward_facts.py eager_path.py gradient_strides.py \
+	mutated_inputs.py outputs.py shared_memory.py))
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
 .PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db sanitize
@@ -20,6 +22,7 @@ check: lint
 test: lint
 	$(BIN)/lit -q .
 	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal --device emulated-cuda $(EMULATED)
 
 # Eager, inductor and Dovetail side by side: docs/benchmark.md, which shows other machines, too. Of an idle machine.
 bench: $(INSTALLED)

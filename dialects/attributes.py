@@ -17,6 +17,9 @@ DEVICE = "dovetail.device"
 """The module: where refs, allocations and constants lie that name no device, `"cuda:0"` if a GPU's does not say. Ops:
 where their results lie, if that is not where their operands or their arguments say."""
 
+CURRENT_DEVICE = "dovetail.current_device"
+"""The module: the number of the GPU that must be the calling thread's current one, which the user's code meant."""
+
 # Arguments
 
 NAME = "dovetail.name"

@@ -15,7 +15,7 @@ from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
 from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.stated import stated
-from dovetail.dialects.target import device_type
+from dovetail.dialects.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import is_memory_type, is_value_type, tensor_info
 
@@ -31,6 +31,12 @@ def home(module: ir.Module | ir.Operation) -> str:
         return stated(module.operation, DEVICE, ir.StringAttr)
     kind = device_type(module)
     return kind if kind == CPU else f"{kind}:0"
+
+
+def described(module: ir.Module) -> str:
+    """Where `module` runs, as users read it: "cpu", or "cuda:0 (sm_90)"."""
+    own, (_, _, architecture) = home(module), device_of(module).partition(":")
+    return f"{own} ({architecture})" if architecture else own
 
 
 def ref_device(type_: RefType, module: ir.Module | ir.Operation) -> str:

@@ -7,6 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import TILING
 from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.devices import described
 from dovetail.dialects.memory.memory_use import saved_bytes
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind, row
@@ -16,6 +17,7 @@ from dovetail.runtime.stats import Stats
 def account(module: ir.Module, stats: Stats) -> None:
     """Adds what the program in `module` (level `regions`) consists of to `stats`."""
     stats.graphs += 1
+    stats.devices[described(module)] += 1
     stats.regions += len(Module(module).regions)
     for function_op in module.body.operations:
         if role(function_op) is Role.PLAN:

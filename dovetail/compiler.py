@@ -91,7 +91,9 @@ def compile_graph(
         def variant(given: list):
             # Dynamo guards that these are the same tensors, not what their `.data` is.
             if _layouts(lifted) != layouts:
-                raise AliasMismatch("a tensor that the graph holds has another size, layout or type than before")
+                raise AliasMismatch(
+                    "a tensor that the graph holds has another size, layout, type or device than before"
+                )
             return program([*lifted, *given])
 
         return variant
@@ -119,7 +121,7 @@ def _described(values: Sequence) -> list:
 
 
 def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
-    return [(each.shape, each.stride(), each.dtype) for each in tensors]
+    return [(each.shape, each.stride(), each.dtype, each.device) for each in tensors]
 
 
 @unseen()

@@ -21,6 +21,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_open, check_tracked
 from dovetail.frontend.decompose.table import decided, decompositions
+from dovetail.frontend.devices import forget_other_gpus
 from dovetail.frontend.dynamo.assertions import keep_assertions
 from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
@@ -57,6 +58,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     Raises:
         UnsupportedError: before anything ran, naming the argument or result that can't be honoured.
     """
+    forget_other_gpus()
     inline_subgraphs(gm)
     keep_assertions(gm)
     replace_idle_dropout(gm)

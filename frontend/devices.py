@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
 CPU_DEVICE = torch.device("cpu")
@@ -16,6 +17,27 @@ def home_of(graph: torch.fx.Graph, inputs: Sequence) -> torch.device:
     return next((each.device for each in _tensors([*inputs, *computed]) if each.is_cuda), CPU_DEVICE)
 
 
+class _TracedOn:
+    """The GPU that was current in the last capture, None before the first one that had any."""
+
+    number: int | None = None
+
+
+def forget_other_gpus() -> None:
+    """Has "cuda" mean the current GPU in what is traced next.
+
+    PyTorch remembers what an op gives for tensors without memory by its arguments, among which "cuda" stays "cuda".
+    """
+    if torch.cuda.is_initialized() and torch.cuda.current_device() != _TracedOn.number:
+        FakeTensorMode.cache_clear()
+        _TracedOn.number = torch.cuda.current_device()
+
+
+def takes_current(graph: torch.fx.Graph) -> bool:
+    """Whether the graph names a GPU without its number, which is then the current one of the calling thread."""
+    return any(_is_current(each) for node in graph.nodes for each in tree_leaves((node.args, node.kwargs)))
+
+
 def named(device: torch.device, home: torch.device) -> str:
     """How the IR names `device` in a module for `home`: not at all where that is the one."""
     return "" if device == home else str(device)
@@ -23,8 +45,11 @@ def named(device: torch.device, home: torch.device) -> str:
 
 def with_index(device: torch.device) -> torch.device:
     """`device` with the number that it means now, if it is a GPU without one."""
-    has_number = device.type != "cuda" or device.index is not None
-    return device if has_number else torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cuda", torch.cuda.current_device()) if _is_current(device) else device
+
+
+def _is_current(value: object) -> bool:
+    return isinstance(value, torch.device) and value.type == "cuda" and value.index is None
 
 
 def _tensors(values: Iterable) -> Iterable[torch.Tensor]:

@@ -2,8 +2,9 @@
 
 import torch
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DEVICE, TARGET
+from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, TARGET
 from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import AllocOp, RefType
 from dovetail.dialects.reading import Module
@@ -18,7 +19,9 @@ def is_here(device: str) -> bool:
     """Whether tensors can be made on `device`."""
     try:
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):  # no such device; a PyTorch without CUDA
+    except (RuntimeError, AssertionError):  # a PyTorch without CUDA says so by an assertion
+        if torch.cuda.is_available() and torch.device(device).index < torch.cuda.device_count():
+            raise  # an error of the device, or CUDA in a forked child
         return False
     return True
 
@@ -27,19 +30,20 @@ def on_host(module: ir.Module) -> ir.Module:
     """A copy of `module` that computes the same on the CPU, copies between devices being copies."""
     made = ir.Module.parse(str(module), module.context)
     attributes = made.operation.attributes
-    attributes[TARGET] = ir.StringAttr.get(CPU, module.context)
-    if DEVICE in attributes:
-        del attributes[DEVICE]
-    for function_op in Module(made).functions.values():
-        type_ = function_op.type
-        with module.context:
-            moved = ir.FunctionType.get(
-                [_moved(each) for each in type_.inputs], [_moved(each) for each in type_.results]
-            )
-            function_op.attributes["function_type"] = ir.TypeAttr.get(moved)
-        for block in function_op.body.blocks:
-            _move_block(block)
+    with module.context:
+        attributes[TARGET] = ir.StringAttr.get(CPU)
+        for name in {DEVICE, CURRENT_DEVICE}.intersection(attributes):
+            del attributes[name]
+        for function_op in Module(made).functions.values():
+            inputs, results = ([_moved(each) for each in types] for types in _types(function_op))
+            function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+            for block in function_op.body.blocks:
+                _move_block(block)
     return made
+
+
+def _types(function_op: func.FuncOp) -> tuple[list[ir.Type], list[ir.Type]]:
+    return function_op.type.inputs, function_op.type.results
 
 
 def _move_block(block: ir.Block) -> None:
@@ -52,7 +56,7 @@ def _move_block(block: ir.Block) -> None:
         if named in op.operation.attributes:
             del op.operation.attributes[named]
         if op.operation.name == "torch.constant.device":
-            op.operation.attributes["value"] = ir.StringAttr.get(CPU, block.owner.context)
+            op.operation.attributes["value"] = ir.StringAttr.get(CPU)
 
 
 def _moved(type_: ir.Type) -> ir.Type:

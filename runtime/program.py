@@ -31,6 +31,7 @@ from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.cuda.read_recordable import recorded_halves
+from dovetail.runtime.current_device import on_current_device
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_guard import make_guard
 from dovetail.runtime.subclasses.boundary import with_subclasses
@@ -88,7 +89,8 @@ def load_plain_program(
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
-    return (entry if interrupted is None else interrupted.finish(entry)), sources
+    entry = entry if interrupted is None else interrupted.finish(entry)
+    return on_current_device(module, entry), sources
 
 
 def _only_launches(function_op: func.FuncOp, executables: Mapping[str, Callable]) -> bool:

@@ -16,7 +16,7 @@ class Stats:
     """Counts since the process started, or since `dovetail.stats(reset=True)`.
 
     Attributes:
-        graphs: compiled programs.
+        graphs: compiled programs; devices: the same by the device that they are for.
         regions: regions in them; executables: distinct ones among those; cache_hits: on disk before.
         ops: operations of the programs by where they run: "region" (compiled), "library" (a vendor kernel on
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
@@ -37,6 +37,7 @@ class Stats:
     """
 
     graphs: int = 0
+    devices: Counter = field(default_factory=Counter)
     regions: int = 0
     executables: int = 0
     cache_hits: int = 0
@@ -72,6 +73,7 @@ class Stats:
                 placed.add_row(placement, str(self.ops[placement]), f"{self.flops[placement]:.3g}")
             console.print(placed)
             for title, counts in (
+                ("programs are for", self.devices if set(self.devices) != {"cpu"} else Counter()),
                 ("run eagerly", self.eager),
                 ("sizes fixed to those of one call", self.specialised),
                 ("options without effect", self.without_effect),

@@ -55,16 +55,16 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def on_emulated_device(request: pytest.FixtureRequest, device: str) -> None:
-    """What is emulated runs regions op by op, with kernels that lay out as the CPU's."""
+    """What is emulated runs regions op by op."""
     if request.config.getoption("--device") != device:
         request.getfixturevalue("op_by_op")
-        request.getfixturevalue("monkeypatch").setattr(
-            "dovetail.dialects.torch_facts.kernel_layouts.KERNELS", {"cpu", "cuda"}
-        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders with the longest tests go first, so that no worker is left alone with one at the end."""
+    for item in items:
+        if item.get_closest_marker("host") and item.config.getoption("--device") != "cpu":
+            item.add_marker(pytest.mark.skip(reason="is about code for the CPU"))
     on_gpu = [item for item in items if item.get_closest_marker("cuda")]
     if on_gpu and not _has_gpu():
         skip = pytest.mark.skip(reason="needs an NVIDIA GPU: run `python -m dovetail.tools.gpu` on a host with one")

@@ -63,9 +63,9 @@ def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
     dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
     device = op.device_name or emitter.home
     if device != CPU:
-        empty = emitter.bind("empty", torch.empty)
+        empty, place = emitter.bind("empty", torch.empty), emitter.bind("device", torch.device(device))
         shape = ", ".join(filled(emitter, info.shape, op.numbers))
-        emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={device!r})")
+        emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={place})")
     elif info.is_static:
         empty = emitter.bind("allocate", allocate)
         strides = require_tensor_info(op.memory.type).contiguous_strides

@@ -1,4 +1,4 @@
-"""Where the CPU's kernels lay their results out otherwise than PyTorch's own description of them says."""
+"""Where kernels lay their results out otherwise than PyTorch's own description of them says."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,8 +12,8 @@ from dovetail.dialects.torch_facts.row import Layout
 
 _aten = torch.ops.aten
 
-KERNELS = {"cpu"}
-"""Types of the devices whose kernels are meant; what PyTorch describes are those of GPUs."""
+KERNELS = ("cpu", "cuda")
+"""Types of the devices whose kernels lay out so. What was found on the CPU is taken to hold on GPUs until measured."""
 
 
 class KernelLayouts(TorchDispatchMode):

@@ -2,6 +2,7 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.devices import described
 from dovetail.dialects.dovetail import SetGradModeOp
 from dovetail.dialects.reading import Role, body
 from dovetail.explanation.graph import nodes, recomputed
@@ -23,6 +24,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
     found_nodes = nodes(origins, found_inputs, found_saved)
     modes = [op.opview for op in body(origins.module.call) if isinstance(op.opview, SetGradModeOp)]
     return Program(
+        device=described(module),
         inputs=found_inputs,
         outputs=found_outputs,
         saved=found_saved,

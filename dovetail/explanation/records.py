@@ -161,13 +161,14 @@ class Guard:
 
 @dataclass(frozen=True)
 class Program:
-    """One compiled graph. `ir` is its module at the last level, which says all the rest.
+    """One compiled graph, for `device`. `ir` is its module at the last level, which says all the rest.
 
     `nodes` are its dataflow, in order, and `memory` what each host function holds. `grad_mode` is autograd's mode after
     the call, None where it stays. `ends` says why Dynamo ended the graph, "" if because the function did. `stages` are
     kept where a page is asked for, the last one being `ir`.
     """
 
+    device: str
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     saved: tuple[Saved, ...]

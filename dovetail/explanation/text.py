@@ -40,7 +40,8 @@ def text(graphs: tuple[Program | Eager, ...], options: Options) -> str:
 
 
 def _kind(graph: Program) -> str:
-    return "forward and backward" if graph.has_backward else "forward only"
+    parts = "forward and backward" if graph.has_backward else "forward only"
+    return parts if graph.device == "cpu" else f"{parts}, on {graph.device}"
 
 
 def _print(console: Console, title: str, graph: Program) -> None:

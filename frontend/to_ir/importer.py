@@ -14,7 +14,18 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import BASE, DEVICE, FREES, LEVEL, MUTATED, ONCE, SIZES, TARGET, WRITTEN_LAST
+from dovetail.dialects.attributes import (
+    BASE,
+    CURRENT_DEVICE,
+    DEVICE,
+    FREES,
+    LEVEL,
+    MUTATED,
+    ONCE,
+    SIZES,
+    TARGET,
+    WRITTEN_LAST,
+)
 from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -32,7 +43,7 @@ from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.devices import CPU_DEVICE, named
+from dovetail.frontend.devices import CPU_DEVICE, named, takes_current
 from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Owned, Result, ViewStep
@@ -57,6 +68,8 @@ def import_capture(
         module.operation.attributes[TARGET] = ir.StringAttr.get(target)
         if home.index:
             module.operation.attributes[DEVICE] = ir.StringAttr.get(str(home))
+        if takes_current(capture.graph):
+            module.operation.attributes[CURRENT_DEVICE] = i64(torch.cuda.current_device())
         _Joint(capture, module, home).build()
         module.operation.verify()
     return module

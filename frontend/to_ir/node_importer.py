@@ -220,11 +220,13 @@ class NodeImporter(GraphNodeImporter):
         ).result
 
     def _import_argument(self, loc, arg, expected_jit_type=None):
-        """torch-mlir's numbers for complex element types are one too high."""
+        """torch-mlir's numbers for complex element types are one too high, and None is a number in a tensor's place."""
         arg = known(arg)
         if is_open(arg):
             with loc:
                 return self.open.value(arg)
+        if arg is None:
+            expected_jit_type = None  # attention's kernels take none
         if isinstance(arg, torch.dtype):
             arg = SCALAR_TYPES.index(str(arg).removeprefix("torch."))
         if isinstance(arg, torch.device):

@@ -146,3 +146,13 @@ def test_host_program_stays_one():
     before = dovetail.stats().graphs
     assert_same(lambda x: x.sin() + 1, on_host(4, grad=True))
     assert dovetail.stats().graphs == before + 1
+
+
+@needs_two
+def test_current_gpu():
+    """The GPU that was current in the first call is taken for the one that the program's "cuda" means in each."""
+    fn = torch.compile(lambda x: (torch.zeros(2, device="cuda"), x + 1), backend="dovetail")
+    for number in (0, 1, 0):
+        with torch.cuda.device(number):
+            made, _ = fn(on_gpu(3))
+            assert made.device == torch.device("cuda", number)

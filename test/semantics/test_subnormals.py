@@ -6,6 +6,8 @@ import torch
 import dovetail
 from dovetail import loading
 
+pytestmark = pytest.mark.host
+
 F = torch.nn.functional
 
 # What jumps at zero or is steep there, and what passes such numbers on.

@@ -310,4 +310,9 @@ namespace at {
 REGISTER_CUDA_HOOKS(CUDAHooks)
 }  // namespace at
 
+// Makes the device `index` the calling thread's current one; returns which one was. A negative one changes nothing.
+extern "C" int emulated_exchange(int index) {
+  return index < 0 ? current : std::exchange(current, static_cast<DeviceIndex>(index));
+}
+
 C10_REGISTER_GUARD_IMPL(CUDA, Guard);

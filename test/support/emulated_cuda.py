@@ -24,11 +24,14 @@ def install() -> None:
     """
     if "torch" in sys.modules:
         raise RuntimeError("the emulated device must be installed before PyTorch is imported")
-    ctypes.CDLL(str(_built()))
+    library = ctypes.CDLL(str(_built()))
     import torch.cuda
 
     torch.cuda._lazy_init = lambda: None
-    torch._C._cuda_getDevice = lambda: torch.empty(0, device="cuda").device.index
+    torch.cuda.is_initialized = lambda: True
+    torch._C._cuda_getDevice = lambda: library.emulated_exchange(-1)
+    torch.cuda._exchange_device = lambda index: library.emulated_exchange(index)
+    torch.cuda._maybe_exchange_device = lambda index: library.emulated_exchange(index)
     torch.cuda.device_count = lambda: 2
     torch.cuda.get_device_capability = lambda device=None: CAPABILITY
     torch.UntypedStorage.clone = _clone

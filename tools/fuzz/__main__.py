@@ -56,7 +56,7 @@ def _run(
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(jobs))
-        for job, outcome in Workers(options.jobs).run(_until(options.end, jobs)):
+        for job, outcome in Workers(options.jobs, options.device).run(_until(options.end, jobs)):
             tally.add(job.seed, outcome, job.iree)
             record.add(job, outcome)
             if outcome.found:
@@ -124,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         help="start no program after so many seconds; with --record, the same command goes on from there",
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
+    parser.add_argument("--device", default="cpu", help="where programs make their tensors: cpu (default) or cuda")
     parser.add_argument(
         "--iree-every",
         type=int,

@@ -48,7 +48,7 @@ class Accepted:
     def among(self, call: int, key: Key, eager: torch.Tensor, compiled: torch.Tensor) -> torch.Tensor:
         """Which elements were judged, with the same numbers."""
         if (call, key) not in self.seen or self.seen[call, key][0].shape != eager.shape:
-            return torch.zeros(eager.shape, dtype=torch.bool)
+            return torch.zeros_like(eager, dtype=torch.bool)
         return _equal(self.seen[call, key][0], eager) & _equal(self.seen[call, key][1], compiled)
 
 

@@ -73,7 +73,7 @@ def _is_exact_sum(
     found &= _fits(right, sizes, bits)
     if func._schema.name.removeprefix("aten::").startswith(_MEANS):
         return found
-    random = torch.Generator().manual_seed(0)
+    random = torch.Generator("cpu").manual_seed(0)
     for _ in range(_PARTS if found.any() else 0):
         found &= _fits(_sums(func, args, kwargs, index, partial(_part, random)), sizes, bits)
     return found
@@ -81,7 +81,7 @@ def _is_exact_sum(
 
 def _part(random: torch.Generator, tensor: torch.Tensor) -> torch.Tensor:
     """About half of the numbers, zeros in place of the others."""
-    return tensor * torch.randint(2, tensor.shape, generator=random)
+    return tensor * torch.randint(2, tensor.shape, generator=random, device="cpu").to(tensor.device)
 
 
 def _sums(
@@ -109,7 +109,7 @@ def _is_size_of_one(results: torch.Tensor, args: Sequence) -> torch.Tensor:
     """Which of the results are an element of an operand, or its negative."""
     tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
     if not tensors:  # numbers made of nothing
-        return torch.ones(results.shape, dtype=torch.bool)
+        return torch.ones_like(results, dtype=torch.bool)
     return torch.isin(results.abs(), torch.cat([each.double().abs().reshape(-1) for each in tensors]))
 
 

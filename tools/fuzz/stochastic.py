@@ -55,7 +55,7 @@ class RandomRounding(TorchDispatchMode):
 
     def __init__(self, seed: int, double: bool = False):
         super().__init__()
-        self.random = torch.Generator().manual_seed(seed)
+        self.random = torch.Generator("cpu").manual_seed(seed)
         self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
         self.in_steps = seed // 2 % 2 == 1
         self.is_by_value = seed // 4 % 2 == 1
@@ -184,11 +184,12 @@ class RandomRounding(TorchDispatchMode):
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
         count = like.numel()
         if self.is_by_value:
-            return _hashed(like, int(torch.randint(1 << 62, (), generator=self.random)))
+            return _hashed(like, int(torch.randint(1 << 62, (), generator=self.random, device="cpu")))
         if count > _POOL // 2 + _POOL // 16:
-            return torch.rand(like.shape, generator=self.random, dtype=torch.float64) * 2 - 1
-        start = int(torch.randint(_POOL - count, (), generator=self.random))
-        return _pool()[start : start + count].view(like.shape)
+            drawn = torch.rand(like.shape, generator=self.random, dtype=torch.float64, device="cpu")
+            return drawn.to(like.device) * 2 - 1
+        start = int(torch.randint(_POOL - count, (), generator=self.random, device="cpu"))
+        return _pool()[start : start + count].view(like.shape).to(like.device)
 
 
 def _results(func: Callable, args: Sequence, kwargs: dict) -> list[torch.Tensor]:
@@ -208,7 +209,8 @@ def _is_double(value) -> bool:
 
 @cache
 def _pool() -> torch.Tensor:
-    return torch.rand(_POOL, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
+    random = torch.Generator("cpu").manual_seed(0)
+    return torch.rand(_POOL, generator=random, dtype=torch.float64, device="cpu") * 2 - 1
 
 
 def _hashed(wide: torch.Tensor, salt: int) -> torch.Tensor:

@@ -36,9 +36,10 @@ class _Worker:
 
 @dataclass
 class Workers:
-    """A number of processes that run jobs."""
+    """A number of processes that run jobs; programs make their tensors on `device`."""
 
     count: int
+    device: str = "cpu"
     _idle: list[_Worker] = field(default_factory=list)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -69,7 +70,7 @@ class Workers:
         job = next(jobs, None)
         if job is None:
             return None
-        worker = self._idle.pop() if self._idle else _start()
+        worker = self._idle.pop() if self._idle else _start(self.device)
         worker.job, worker.since = job, time.monotonic()
         worker.pipe.send(job)
         return worker
@@ -95,10 +96,10 @@ def _crash(what: str) -> Outcome:
     return Outcome("different", (Difference("crashed", 0, "the process", "ends", what),))
 
 
-def _start() -> _Worker:
+def _start(device: str) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=False)
+    process = context.Process(target=_serve, args=(theirs, device), daemon=False)
     process.start()
     theirs.close()
     return _Worker(process, ours)
@@ -109,13 +110,15 @@ def _stop(worker: _Worker) -> None:
     worker.process.join()
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, device: str) -> None:
     import torch
 
     from dovetail.tools.fuzz.check import check_forms
     from dovetail.tools.fuzz.seeds import programs
 
     torch.set_num_threads(1)
+    if device != "cpu":
+        torch.set_default_device(device)
     gc.freeze()  # tracing makes so many objects that collecting takes an eighth of the time
     gc.set_threshold(100_000, 50, 100)
     torch._dynamo.config.run_gc_after_compile = False

@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dtypes", nargs="+", default=DTYPES, choices=DTYPES, metavar="DTYPE")
     parser.add_argument("--samples", type=int, default=3, help="of each op and element type (default 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument("--device", default="cpu", help="where samples lie: cpu (default) or cuda")
     parser.add_argument(
         "--seconds",
         dest="end",
@@ -45,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("-o", "--output", type=Path, help="where to write the page")
     options = parser.parse_args(arguments)
-    cases = list(all_cases(options.ops, options.dtypes, options.samples))
+    cases = list(all_cases(options.ops, options.dtypes, options.samples, options.device))
     record = Record(options.record)
     _run([case for case in cases if not record.settled(case)], options.jobs, options.end, record)
     outcomes = {case: record.outcomes.get(case, Outcome(NOT_RUN)) for case in cases}

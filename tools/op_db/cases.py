@@ -30,14 +30,16 @@ def _ops() -> dict[str, OpInfo]:
 
 @dataclass(frozen=True)
 class Case:
-    """One sample: the op's name in the table with its variant, the element type's name, and the sample's number."""
+    """One sample: the op's name in the table with its variant, the element type, the sample's number, the device."""
 
     op: str
     dtype: str
     number: int
+    device: str = "cpu"
 
     def __str__(self) -> str:
-        return f"{self.op}, {self.dtype}, sample {self.number}"
+        where = "" if self.device == "cpu" else f", on {self.device}"
+        return f"{self.op}, {self.dtype}, sample {self.number}{where}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Program:
     handed_in: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.clone
 
 
-def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int) -> Iterator[Case]:
+def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int, device: str = "cpu") -> Iterator[Case]:
     """The first `samples` numbers of each op that takes an element type, whether or not it has as many samples.
 
     Raises:
@@ -60,8 +62,8 @@ def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int) -> Iterat
     """
     for name in ops or _ops():
         for dtype in dtypes:
-            if _ops()[name].supports_dtype(getattr(torch, dtype), "cpu"):
-                yield from (Case(name, dtype, number) for number in range(samples))
+            if _ops()[name].supports_dtype(getattr(torch, dtype), device):
+                yield from (Case(name, dtype, number, device) for number in range(samples))
 
 
 def program(case: Case) -> Program | None:
@@ -100,14 +102,14 @@ def nudged(case: Case, seed: int) -> Program | None:
 def is_differentiable(case: Case) -> bool:
     """Whether the op has gradients in this element type."""
     op = _ops()[case.op]
-    return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes("cpu")
+    return op.supports_autograd and getattr(torch, case.dtype) in op.supported_backward_dtypes(case.device)
 
 
 def _nudge(tensor: torch.Tensor) -> torch.Tensor:
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         return tensor
     real = tensor.dtype.to_real() if tensor.dtype.is_complex else tensor.dtype
-    signs = torch.randint(0, 2, tensor.shape).to(real) * 2 - 1
+    signs = torch.randint(0, 2, tensor.shape, device=tensor.device).to(real) * 2 - 1
     return tensor.detach() * (1 + signs * torch.finfo(real).eps)
 
 
@@ -118,7 +120,7 @@ def _with_grad_of(tensor: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
 def _sample(case: Case, requires_grad: bool) -> Any:
     """PyTorch's sample, None after the last one."""
     torch.manual_seed(0)
-    samples = _ops()[case.op].sample_inputs("cpu", getattr(torch, case.dtype), requires_grad=requires_grad)
+    samples = _ops()[case.op].sample_inputs(case.device, getattr(torch, case.dtype), requires_grad=requires_grad)
     return next(itertools.islice(samples, case.number, None), None)
 
 

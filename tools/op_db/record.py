@@ -23,7 +23,7 @@ class Record:
     def __post_init__(self):
         for stated in JsonLines(self.path).read():
             if (stated["torch"], stated["sources"]) == (version("torch"), sources()):
-                case = Case(stated["op"], stated["dtype"], stated["number"])
+                case = Case(stated["op"], stated["dtype"], stated["number"], stated.get("device", "cpu"))
                 self.outcomes[case] = Outcome(stated["kind"], stated["why"])
 
     def settled(self, case: Case) -> bool:
@@ -34,5 +34,5 @@ class Record:
         """Appends one outcome."""
         self.outcomes[case] = outcome
         made_with = {"torch": version("torch"), "sources": sources()}
-        stated = {"op": case.op, "dtype": case.dtype, "number": case.number, "kind": outcome.kind, "why": outcome.why}
-        JsonLines(self.path).append(made_with | stated)
+        asked = {"op": case.op, "dtype": case.dtype, "number": case.number, "device": case.device}
+        JsonLines(self.path).append(made_with | asked | {"kind": outcome.kind, "why": outcome.why})

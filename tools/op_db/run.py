@@ -47,5 +47,5 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 def _tangent(result: torch.Tensor) -> torch.Tensor:
     """Numbers that every precision holds exactly."""
     dtype = result.dtype.to_real() if result.dtype.is_complex else result.dtype
-    tangent = torch.randint(1, 5, result.shape).to(dtype) / 4
+    tangent = torch.randint(1, 5, result.shape, device=result.device).to(dtype) / 4
     return torch.complex(tangent, -tangent).to(result.dtype) if result.dtype.is_complex else tangent

@@ -8,8 +8,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import REQUIRES_GRAD
+from dovetail.dialects.devices import home
 from dovetail.dialects.reading import Module
 from dovetail.errors import InputError
+from dovetail.runtime.on_host import is_here
 from dovetail.runtime.program import load_plain_program
 from dovetail.runtime.reference import arranged
 from dovetail.tools.run.inputs import argument_facts, input_names, make_inputs
@@ -42,6 +44,8 @@ class Call:
             InputError: before anything runs.
         """
         entry = Module(module).call
+        if not is_here(home(module)):
+            raise InputError(f"the module is for {home(module)}, which is not here; dovetail-opt runs it on the CPU")
         require = (index for index, facts in enumerate(argument_facts(entry)) if REQUIRES_GRAD in facts)
         differentiated = frozenset(require) if gradients else frozenset()
         if gradients and not differentiated:
@@ -70,4 +74,4 @@ class Call:
 def _copy(value):
     if not isinstance(value, torch.Tensor):
         return value
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).copy_(value)

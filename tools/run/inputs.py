@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import NAME
+from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
@@ -32,7 +33,7 @@ def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], see
     for name, value, type_ in zip(names, values, entry.type.inputs, strict=True):
         if _kind_of(value) != _kind(type_):
             raise InputError(f"{name}: expected {_kind(type_)}, got {_kind_of(value)}; the inputs are:{listed}")
-    inputs = [_laid_out(value, type_) for value, type_ in zip(values, entry.type.inputs, strict=True)]
+    inputs = [_laid_out(value, type_, module) for value, type_ in zip(values, entry.type.inputs, strict=True)]
     lying = arranged(module, inputs)
     for name, before, after in zip(names, inputs, lying, strict=True):
         if isinstance(before, torch.Tensor) and not same_bits(before, after):
@@ -77,10 +78,13 @@ def _value(name: str, text: str) -> torch.Tensor | int | float | complex:
         raise InputError(f"{name}: {error}") from error
 
 
-def _laid_out(value: torch.Tensor | int | float | complex, type_: ir.Type) -> torch.Tensor | int | float | complex:
+def _laid_out(
+    value: torch.Tensor | int | float | complex, type_: ir.Type, module: ir.Module
+) -> torch.Tensor | int | float | complex:
     if not isinstance(value, torch.Tensor):
         return value
-    return torch.empty_strided(value.shape, type_.strides, dtype=value.dtype).copy_(value)
+    device = ref_device(type_, module)
+    return torch.empty_strided(value.shape, type_.strides, dtype=value.dtype, device=device).copy_(value)
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:

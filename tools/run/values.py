@@ -113,7 +113,7 @@ def save_value(path: Path, tensor: torch.Tensor) -> None:
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().resolve_conj().resolve_neg()
+    return tensor.detach().cpu().resolve_conj().resolve_neg()
 
 
 def is_storable(dtype: torch.dtype) -> bool:

@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     console = Console(width=None if sys.stdout.isatty() else 160)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = pool.map(lambda each: measure(each, Path(folder)), chosen)
+        outcomes = pool.map(lambda each: measure(each, Path(folder), options.device), chosen)
         measured = track(outcomes, "measuring", total=len(chosen), console=console)
         rows = {each.name: row for each, row in zip(chosen, measured, strict=True)}
     console.print(table(chosen, rows))
@@ -44,6 +44,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.wrongs", description=__doc__)
     parser.add_argument("case", nargs="*", metavar="CASE", help="names of cases, e.g. identity; default all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time, default one for each core")
+    parser.add_argument("--device", default="cpu", help="where cases make their tensors: cpu (default) or cuda")
     parser.add_argument(
         "--markdown",
         action="store_true",

@@ -21,24 +21,25 @@ _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["torch._dynamo"])
 
 
-def measure(case: Case, folder: Path) -> dict[str, Outcome]:
+def measure(case: Case, folder: Path, device: str = "cpu") -> dict[str, Outcome]:
     """The row of a case: what eager does, and the outcome of each backend.
 
     Args:
         case: the case.
         folder: for caches; inductor keeps there what it knows of the machine and its C++ compiler.
+        device: where the case makes its tensors.
 
     Raises:
         RuntimeError: if eager itself fails: the case is no program that can be compared.
     """
-    expected = observed(case, "eager", folder)
+    expected = observed(case, "eager", folder, device)
     if expected.failure:
         raise RuntimeError(f"case {case.name}: eager {expected.failure}")
-    outcomes = {backend: judged(expected, observed(case, backend, folder)) for backend in BACKENDS}
+    outcomes = {backend: judged(expected, observed(case, backend, folder, device)) for backend in BACKENDS}
     return {"eager": Outcome(True, shown(expected.facts)), **outcomes}
 
 
-def observed(case: Case, backend: str, folder: Path) -> Observed:
+def observed(case: Case, backend: str, folder: Path, device: str = "cpu") -> Observed:
     """What all orders of a case saw; its processes share a cache of graphs where it has several."""
     parts: list[Observed] = []
     for order in case.orders():
@@ -52,16 +53,19 @@ def observed(case: Case, backend: str, folder: Path) -> Observed:
                 "TORCHINDUCTOR_COMPILE_THREADS": "1",  # one small kernel is not worth a pool of processes
             }
             for observation in order:
-                part = in_a_process(case, observation, backend, environment)
+                part = in_a_process(case, observation, backend, environment, device)
                 facts = {fact_name(order, observation, name): fact for name, fact in part.facts.items()}
                 parts.append(Observed(facts, part.failure, part.eagerly))
     return merged(parts)
 
 
-def in_a_process(case: Case, observation: Observation, backend: str, environment: dict[str, str]) -> Observed:
+def in_a_process(
+    case: Case, observation: Observation, backend: str, environment: dict[str, str], device: str
+) -> Observed:
     """What one observation saw in a new process, or how that process ended."""
     receiver, sender = _processes.Pipe(duplex=False)
-    process = _processes.Process(target=_observe, args=(case.function, observation, backend, environment, sender))
+    arguments = (case.function, observation, backend, environment, device, sender)
+    process = _processes.Process(target=_observe, args=arguments)
     process.start()
     sender.close()
     try:
@@ -81,11 +85,20 @@ def _cause(exit_code: int) -> str:
 
 
 def _observe(
-    function: Callable, observation: Observation, backend: str, environment: dict[str, str], sender: Connection
+    function: Callable,
+    observation: Observation,
+    backend: str,
+    environment: dict[str, str],
+    device: str,
+    sender: Connection,
 ) -> None:
     os.environ.update(environment)
     warnings.simplefilter("ignore")
     # Imported here: it is the process, and not the one that it is forked from, that loads a compiler.
+    import torch
+
     from dovetail.tools.wrongs.observe import observe
 
+    if device != "cpu":
+        torch.set_default_device(device)
     sender.send(observe(function, observation, backend))

@@ -6,7 +6,9 @@ import torch
 
 # Of float32: infinities, NaN, both zeros, subnormal and nearly subnormal numbers, huge ones.
 _SPECIAL = torch.tensor(
-    [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38], dtype=torch.float32
+    [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38],
+    dtype=torch.float32,
+    device="cpu",
 )
 _SHARE = 5  # one element of so many is special
 
@@ -16,8 +18,15 @@ def numbers(kind: str, salt: int, shape: tuple[int, ...], dtype: str = "float32"
 
     Kinds: "grid" (eighths between -3 and 3, with which sums, products and comparisons are exact), "normal", "positive"
     (0.5 to 2), "few" (whole numbers from -2 to 2, so that there are ties), "special" (a grid with infinities, NaN,
-    zeros of both signs, subnormal and huge numbers), "subnormal" (a grid times 2**-140), "whole" (-9 to 9).
+    zeros of both signs, subnormal and huge numbers), "subnormal" (a grid times 2**-140), "whole" (-9 to 9). They are
+    the same on each device, and lie on the default one.
     """
+    with torch.device("cpu"):
+        made = _on_host(kind, salt, shape, dtype)
+    return made.to(torch.get_default_device())
+
+
+def _on_host(kind: str, salt: int, shape: tuple[int, ...], dtype: str) -> torch.Tensor:
     random = torch.Generator().manual_seed(salt)
     wanted = getattr(torch, dtype)
     if dtype == "bool":
