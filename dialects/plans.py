@@ -19,6 +19,7 @@ from dovetail.dialects.dovetail.ops.open_subspan import open_subspan
 from dovetail.dialects.dovetail.ops.open_transient import open_transient
 from dovetail.dialects.dovetail.ops.subspan import bytes_of, subspan
 from dovetail.dialects.dovetail.ops.transient import transient
+from dovetail.dialects.plan_checks import import_checks
 from dovetail.dialects.plan_numbers import import_numbers, read_number
 from dovetail.dialects.reading import Module, Role, referred, set_role, symbol
 
@@ -78,6 +79,7 @@ def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> No
         plan.attributes[CODE] = ir.StringAttr.get(code)
         entry = plan.add_entry_block()
     with region.location, ir.InsertionPoint(entry):
+        import_checks(region, entry.arguments)
         values = import_numbers(steps["values"], entry.arguments)
         transients = [_transient(read_number(size, values)) for size in steps["transients"]]
         constants = [constant(bytes.fromhex(data)).memory for data in steps["constants"]]

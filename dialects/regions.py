@@ -1,16 +1,17 @@
 """A module's regions as IREE wants them: texts of their own, and what a call of each moves."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, VARIANT
+from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, SIZES, VARIANT
+from dovetail.dialects.bound_sizes import Range, bind_sizes, symbol_ranges
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, attribute, body
-from dovetail.dialects.torch_facts.types import is_memory, require_tensor_info
+from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.errors import ModuleError
 
 CHOICE = (VARIANT, DRIVER, MEASURED)
@@ -52,28 +53,31 @@ def region_texts(module: ir.Module) -> dict[str, str]:
 
     docs/iree-region-abi.md describes the form.
     """
-    return {name: _text(region) for name, region in Module(module).regions.items()}
+    ranges = symbol_ranges(module)
+    return {name: _text(region, ranges) for name, region in Module(module).regions.items()}
 
 
 def region_bytes(module: ir.Module) -> dict[str, int]:
-    """Bytes that one call of each region reads and writes, each argument once."""
+    """Bytes that one call of each region reads and writes, each argument once; where sizes are open, as expected."""
     return {
-        name: sum(require_tensor_info(type_).nbytes for type_ in region.type.inputs)
+        name: sum(info.nbytes for each in region.arguments if (info := expected_info(each)) is not None)
         for name, region in Module(module).regions.items()
     }
 
 
-def _text(region: func.FuncOp) -> str:
+def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
     with region.operation.context, ir.Location.unknown():
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         for op in body(main.opview):
-            if is_pinned(op):
-                del op.attributes[PINNED]
+            for name in (PINNED, SIZES):
+                if name in op.attributes:
+                    del op.attributes[name]
         main.attributes["sym_name"] = ir.StringAttr.get("main")
-        for name in ("sym_visibility", ROLE, *CHOICE):
+        for name in ("sym_visibility", "arg_attrs", ROLE, *CHOICE):
             if name in main.attributes:
                 del main.attributes[name]
+        bind_sizes(region, main.opview, ranges)
     return str(module)
 
 

@@ -37,7 +37,7 @@ def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
 
 def sizes_map(sizes: Sequence[ir.AffineExpr]) -> ir.AffineMapAttr:
     """`dovetail.sizes` of a tensor of these `sizes`."""
-    count = max((symbol + 1 for size in sizes for symbol in _used(size)), default=0)
+    count = max((symbol + 1 for size in sizes for symbol in used_symbols_of(size)), default=0)
     return ir.AffineMapAttr.get(ir.AffineMap.get(0, count, list(sizes)))
 
 
@@ -95,7 +95,14 @@ def used_symbols(stated: ir.Attribute) -> set[int]:
     if isinstance(stated, ir.ArrayAttr):
         return {symbol for each in stated for symbol in used_symbols(each)}
     sizes = stated.value.results if isinstance(stated, ir.AffineMapAttr) else ()
-    return {symbol for size in sizes for symbol in _used(size)}
+    return {symbol for size in sizes for symbol in used_symbols_of(size)}
+
+
+def rounds_up(stated: ir.Attribute) -> bool:
+    """Whether a quotient in an attribute, as `used_symbols` takes it, is rounded up, which no op of torch's does."""
+    if isinstance(stated, ir.ArrayAttr):
+        return any(map(rounds_up, stated))
+    return isinstance(stated, ir.AffineMapAttr) and "ceildiv" in str(stated)
 
 
 def evaluated(size: ir.AffineExpr, known: Mapping[int, int]) -> int:
@@ -133,6 +140,22 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     return _int(_OPS[type(size)], [materialise(size.lhs, known), materialise(size.rhs, known)], {})
 
 
+def open_numbers(value: ir.Value) -> list[ir.Value]:
+    """Builds the sizes of a tensor that its type leaves open, by the symbols of the function that the builder is in.
+
+    Raises:
+        KeyError: for sizes of which too little is known.
+    """
+    shape, stated = require_shaped_info(value.type).shape, sizes_of(value)
+    if None not in shape:
+        return []
+    if stated is None:
+        raise KeyError(f"nothing is known of the sizes of '{value.type}'")
+    function_op = ir.InsertionPoint.current.block.owner
+    known = symbols(function_op.opview)
+    return [materialise(size, known) for dim, size in enumerate(stated) if shape[dim] is None]
+
+
 def row_major_numbers(value: ir.Value, known: Mapping[int, ir.Value]) -> list[ir.Value | int]:
     """The strides of the row-major layout of `value`: numbers, or values built by the values of the symbols.
 
@@ -158,8 +181,30 @@ def _int(name: str, operands: list, attributes: dict[str, ir.Attribute]) -> ir.V
     return ir.Operation.create(name, results=[torch_type("int")], operands=operands, attributes=attributes).result
 
 
-def _used(size: ir.AffineExpr) -> set[int]:
+def used_symbols_of(size: ir.AffineExpr) -> set[int]:
     """The numbers of the symbols in an expression."""
     if isinstance(size, ir.AffineSymbolExpr):
         return {size.position}
-    return set() if isinstance(size, ir.AffineConstantExpr) else _used(size.lhs) | _used(size.rhs)
+    if isinstance(size, ir.AffineConstantExpr):
+        return set()
+    return used_symbols_of(size.lhs) | used_symbols_of(size.rhs)
+
+
+def renumbered(size: ir.AffineExpr, places: Mapping[int, int]) -> ir.AffineExpr:
+    """The same expression, with other numbers for its symbols."""
+    match size:
+        case ir.AffineConstantExpr():
+            return size
+        case ir.AffineSymbolExpr():
+            return ir.AffineExpr.get_symbol(places[size.position])
+    left, right = renumbered(size.lhs, places), renumbered(size.rhs, places)
+    match size:
+        case ir.AffineAddExpr():
+            return left + right
+        case ir.AffineMulExpr():
+            return left * right
+        case ir.AffineModExpr():
+            return ir.AffineExpr.get_mod(left, right)
+        case ir.AffineFloorDivExpr():
+            return ir.AffineExpr.get_floor_div(left, right)
+    return ir.AffineExpr.get_ceil_div(left, right)

@@ -16,6 +16,7 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import choice, driver_of, region_texts
 from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
+from dovetail.dialects.torch_facts.types import is_open
 from dovetail.options import Options
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.launch import Executable
@@ -101,11 +102,16 @@ def made(module: ir.Module) -> dict[str, Made]:
 
 
 def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
-    """The regions that IREE's runtime would compute wrongly, since it takes subnormal numbers for zero, with why."""
+    """The regions that IREE's runtime can't run as a plan would, with why.
+
+    It takes subnormal numbers for zero, and is shown memory of the sizes of one call.
+    """
     found: dict[str, str] = {}
     for name, region in Module(module).regions.items():
         op, each = telling_op(region), ready[name]
-        if op and isinstance(each, ThroughRuntime):
+        if isinstance(each, ThroughRuntime) and any(map(is_open, region.type.inputs)):
+            found[name] = f"IREE's runtime is not given sizes that are known only when it runs; no plan: {each.why}"
+        elif op and isinstance(each, ThroughRuntime):
             found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"
     return found
 

@@ -37,7 +37,10 @@ class VerifiedOp(Dovetail.Operation):
     optional = tuple[str, ...]()
 
     def __init_subclass__(cls, **options):
-        """Operands by their places: those without a number come last, the bindings want to be told where."""
+        """Operands by their places: those without a number come last, the bindings want to be told where.
+
+        Of several groups without a number, `operandSegmentSizes` tells.
+        """
         super().__init_subclass__(**options)
         hints = get_annotations(cls)
         names = [name for name, hint in hints.items() if get_origin(hint) in (ir.Value, *_MANY)]

@@ -5,8 +5,8 @@ Nothing else may hang on it: sizes are expected to be those of the call that was
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import HINTS, SIZES
-from dovetail.dialects.symbols import evaluated
+from dovetail.dialects.attributes import HINTS
+from dovetail.dialects.symbols import evaluated, sizes_of
 from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
 
 _GUESS = 32
@@ -25,18 +25,13 @@ def expected_info(value: ir.Value) -> TensorInfo | None:
 
 def _expected(value: ir.Value) -> list[int] | None:
     """The sizes by what is known of them and by the module's hints, None where that is nothing."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    owner, stated = value.owner, sizes_of(value)
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    module = block.owner.operation.parent
+    if stated is None or module is None or HINTS not in module.attributes:
         return None
-    module = owner.operation.block.owner.operation.parent
-    if SIZES not in owner.attributes or module is None or HINTS not in module.attributes:
-        return None
-    stated = ir.ArrayAttr(owner.attributes[SIZES])[ir.OpResult(value).result_number]
-    hints = list(ir.DenseI64ArrayAttr(module.attributes[HINTS]))
-    if not isinstance(stated, ir.AffineMapAttr):
-        return None
-    known = dict(enumerate(hints))
+    known = dict(enumerate(ir.DenseI64ArrayAttr(module.attributes[HINTS])))
     try:
-        return [evaluated(size, known) for size in stated.value.results]
+        return [evaluated(size, known) for size in stated]
     except (KeyError, ZeroDivisionError):  # of a stranger's module
         return None

@@ -86,6 +86,10 @@ class ShapedInfo:
     def is_static(self) -> bool:
         return None not in self.shape
 
+    @property
+    def is_floating_point(self) -> bool:
+        return self.dtype.startswith(("float", "bfloat"))
+
     def fits(self, sizes: Sequence[int]) -> bool:
         """Whether these are the sizes, as far as they are known."""
         known = zip(self.shape, sizes, strict=False)
@@ -175,6 +179,12 @@ def shaped_info(type_: ir.Type) -> ShapedInfo | None:
 def is_ranked(type_: ir.Type) -> bool:
     """Whether `type_` is a ranked torch tensor type, static or not."""
     return _said(type_).shaped is not None
+
+
+def is_open(type_: ir.Type) -> bool:
+    """Whether `type_` is that of a ranked torch tensor some of whose sizes are known only when the program runs."""
+    shaped = _said(type_).shaped
+    return shaped is not None and not shaped.is_static
 
 
 def is_tensor(type_: ir.Type) -> bool:

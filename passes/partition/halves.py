@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dovetail.dialects.attributes import IN_BACKWARD, STRIDES
+from dovetail.dialects.attributes import IN_BACKWARD, SIZES, STRIDES
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import attribute
@@ -101,11 +101,12 @@ class Halves:
         ]
 
     def symbols(self, saved: Sequence[int]) -> list[int]:
-        """The arguments that are numbers which `@backward` computes with, if these values are saved, in order."""
+        """The arguments that are numbers which `@backward` computes with, or sizes results by, in order."""
         graph, found, seen = self.graph, set[int](), set[int]()
         nodes = [graph.nodes[index] for index in self.recomputed(saved)]
         pending = [value for node in nodes for value in node.operands]
-        stated = {symbol for node in nodes if (laid := attribute(node.op, STRIDES)) for symbol in used_symbols(laid)}
+        said = [each for node in nodes for name in (SIZES, STRIDES) if (each := attribute(node.op, name))]
+        stated = {symbol for each in said for symbol in used_symbols(each)}
         pending += [graph.numbers[value] for number, value in symbols(graph.joint).items() if number in stated]
         while pending:
             value = pending.pop()

@@ -12,8 +12,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
-from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.sizes import OpenSize
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.rewriting.constants import integer, integers
 
@@ -38,7 +38,7 @@ def crossed_reductions(graph: PlacedGraph, computed: Iterable[int]) -> list[int]
 def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
     """Whether the result of `reduction`, followed through pointwise ops `inside` and views, ends in such an op."""
     start = graph.results[reduction][0]
-    if (info := tensor_info(start.type)) is None or info.numel < 2:
+    if (info := tensor_info(start.type)) is not None and info.numel < 2:
         return False
     forms: dict[ir.Value, Form] = {start: _form(start)}
     pending = [start]
@@ -68,7 +68,7 @@ def _reduces_repeated(reduction: ir.Operation, value: ir.Value, form: Form) -> b
     kept = [place for place in form if isinstance(place, tuple)]
     if len(kept) < len(form):
         return True  # behind a view that hides where they are
-    reduced = [(len(sizes) - dim, sizes[dim]) for dim in _reduced(reduction, len(sizes)) if sizes[dim] > 1]
+    reduced = [(len(sizes) - dim, sizes[dim]) for dim in _reduced(reduction, len(sizes)) if sizes[dim] != 1]
     return not set(kept).isdisjoint(reduced) and not set(reduced) <= set(kept)
 
 
@@ -83,17 +83,18 @@ def _reduced(reduction: ir.Operation, rank: int) -> list[int]:
 
 def _form(value: ir.Value) -> Form:
     sizes = _sizes(value)
-    return tuple((len(sizes) - dim, size) for dim, size in enumerate(sizes) if size > 1)
+    return tuple((len(sizes) - dim, size) for dim, size in enumerate(sizes) if size != 1)
 
 
 def _seen(view: ir.Operation, value: ir.Value, form: Form) -> Form:
     """The form of what `view` shows of `value`: a dimension moves with the sizes around it."""
     result = view.results[0]
     keeps_order = len(form) < 2 or row(view).strides not in _REORDER
-    keeps_sizes = [size for size in _sizes(value) if size > 1] == [size for size in _sizes(result) if size > 1]
+    keeps_sizes = [size for size in _sizes(value) if size != 1] == [size for size in _sizes(result) if size != 1]
     return _form(result) if form == _form(value) and keeps_sizes and keeps_order else (view,)
 
 
-def _sizes(value: ir.Value) -> Sizes:
-    info = tensor_info(value.type)
+def _sizes(value: ir.Value) -> tuple[OpenSize, ...]:
+    """Its sizes; one that is known only when the program runs is taken for any other such."""
+    info = shaped_info(value.type)
     return () if info is None else info.shape

@@ -11,12 +11,13 @@ from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.reading import producer
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
-from dovetail.dialects.torch_facts.types import TensorInfo, is_tensor, is_value_type, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo
+from dovetail.passes.placement.open_sizes import open_refusal
 from dovetail.passes.placement.slow_reductions import slow_reduction
 
-OPEN = "a size is known only when it runs"
 _NARROW = ("int8", "uint8", "int16")
 Tensors = Sequence[TensorInfo | None]
 
@@ -32,9 +33,10 @@ def refusal(name: str, tensors: Tensors, device: str) -> str:
 def refusal_of(op: ir.Operation, device: str) -> str:
     """Why IREE can't compile `op` for a type of `device`; "" if it can."""
     facts, name = row(op), aten_name(op) or op.name
-    if any(is_value_type(value.type) and not is_tensor(value.type) for value in (*op.operands, *op.results)):
-        return OPEN
-    tensors = [tensor_info(value.type) for value in (*op.operands, *op.results)]
+    open_reason = open_refusal(op, device)
+    if open_reason:
+        return open_reason
+    tensors = [expected_info(value) for value in (*op.operands, *op.results)]
     reason = _refusal(facts, name, tensors, device) or (slow_reduction(op) if device == "cuda" else "")
     if reason:
         return reason

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE
+from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, role
+from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.library_calls import KEPT
@@ -84,6 +85,8 @@ class _Outliner:
             region.finish(outputs)
         with self.graph.ops[computed[0]].location:
             made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])
+            if any(sizes_of(value) is not None for value in outputs):
+                made.attributes[SIZES] = ir.ArrayAttr.get([_stated_sizes(value) for value in outputs])
         self.values.update(zip(outputs, made.results, strict=True))
 
     def _host(self, number: int) -> None:
@@ -118,6 +121,11 @@ def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     (value,) = op.operands
     made = ir.Operation.create("torch.aten.clone", results=[value.type], operands=[values[value], constant_none()])
     values[op.results[0]] = made.result
+
+
+def _stated_sizes(value: ir.Value) -> ir.Attribute:
+    sizes = sizes_of(value)
+    return ir.UnitAttr.get() if sizes is None else sizes_map(sizes)
 
 
 def _untag(op: ir.Operation) -> None:

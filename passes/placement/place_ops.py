@@ -10,14 +10,16 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, users
-from dovetail.dialects.symbols import is_open
+from dovetail.dialects.symbols import is_open, sizes_of
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
-from dovetail.passes.placement.iree_support import OPEN, refusal, refusal_of
+from dovetail.passes.placement.iree_support import refusal, refusal_of
+from dovetail.passes.placement.open_sizes import UNKNOWN
 from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
@@ -92,10 +94,10 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", NO_ELEMENTS
-        if is_open(op):
-            return "fallback", OPEN
+        if is_open(op) and (device != "cpu" or sizes_of(op.results[0]) is None):
+            return "fallback", UNKNOWN
         # A region's result is in memory of its own, whatever value it is.
-        reason = refusal("aten.clone.default", [tensor_info(op.operands[0].type)], device)
+        reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)
         return ("fallback", reason) if reason else ("region", "")
     facts, name = row(op), aten_name(op)
     if facts.kind is Kind.VIEW:
@@ -125,7 +127,7 @@ def _has_no_elements(op: ir.Operation) -> bool:
     values = [*op.operands, *op.results]
     if op.name in _JOINING:
         values += op.operands[0].owner.operands
-    return any((info := tensor_info(value.type)) is not None and 0 in info.shape for value in values)
+    return any((info := shaped_info(value.type)) is not None and 0 in info.shape for value in values)
 
 
 def _joins_rows(op: ir.Operation) -> bool:

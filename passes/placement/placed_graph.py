@@ -15,6 +15,7 @@ from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
+from dovetail.passes.placement.open_sizes import may_move
 from dovetail.passes.placement.scattered_views import is_scattered
 
 _UNPLACED = {ReadOp.OPERATION_NAME: "read", OwnOp.OPERATION_NAME: "own", func.ReturnOp.OPERATION_NAME: "end"}
@@ -58,7 +59,10 @@ class PlacedGraph:
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
             graph.compiles.append(
-                op.name != "torch.operator" and not _is_refused(op, device) and not is_scattered(op) and not is_open(op)
+                op.name != "torch.operator"
+                and not _is_refused(op, device)
+                and not is_scattered(op)
+                and (not is_open(op) or may_move(op))
             )
             graph.operands.append(operands)
             graph.results.append(results)

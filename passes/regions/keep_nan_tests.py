@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.rules import apply_rules, create
 
@@ -20,11 +20,11 @@ class KeepNanTestsPass(Pass, name="keep-nan-tests", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> None:
-        apply_rules(module, {"torch.aten.eq.Tensor": _ordered})
+        apply_rules(module, {"torch.aten.eq.Tensor": _ordered}, takes_open=True)
 
 
 def _ordered(op: ir.Operation) -> ir.Value | None:
     left, right = op.operands
-    if left != right or not require_tensor_info(left.type).is_floating_point:
+    if left != right or not require_shaped_info(left.type).is_floating_point:
         return None
     return create("torch.aten.ge.Tensor", [left, right], op.results[0].type)

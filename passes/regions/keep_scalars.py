@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.dialects.torch_facts.row import HALVES
-from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_dtype
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import cast, constant, number
 from dovetail.passes.rewriting.rules import apply_rules, create
@@ -26,7 +26,7 @@ class KeepScalarsPass(Pass, name="keep-scalars", runs_at="program"):
     """
 
     def run(self, module: ir.Module) -> None:
-        apply_rules(module, _RULES)
+        apply_rules(module, _RULES, takes_open=True)
 
 
 def _by_number(op: ir.Operation) -> ir.Value | None:
@@ -40,8 +40,8 @@ def _by_number(op: ir.Operation) -> ir.Value | None:
 def _by_scalar_tensor(op: ir.Operation) -> ir.Value | None:
     """The rule for a product with a tensor of one number and another type, or a quotient by one."""
     dtype, (value, factor) = _half(op), op.operands
-    info = require_tensor_info(factor.type)
-    if not dtype or info.dtype == dtype or info.numel != 1:
+    info = require_shaped_info(factor.type)
+    if not dtype or info.dtype == dtype or any(size != 1 for size in info.shape):
         return None
     return cast(_widened(op, [cast(cast(value, dtype), _WIDE), cast(factor, _WIDE)]), dtype)
 
@@ -57,7 +57,7 @@ def _with_factor(op: ir.Operation) -> ir.Value | None:
 
 def _half(op: ir.Operation) -> str:
     """The element type of the op's result if it is one of half precision, else ""."""
-    dtype = require_tensor_info(op.results[0].type).dtype
+    dtype = require_shaped_info(op.results[0].type).dtype
     return dtype if dtype in HALVES else ""
 
 
@@ -67,8 +67,8 @@ def _holds(dtype: str, value: float) -> bool:
 
 def _rounded(term: ir.Value, dtype: str) -> ir.Value:
     """A tensor or a number, rounded to `dtype`, in float32."""
-    if tensor_info(term.type) is not None:
-        return cast(term if require_tensor_info(term.type).dtype == dtype else cast(term, dtype), _WIDE)
+    if shaped_info(term.type) is not None:
+        return cast(term if require_shaped_info(term.type).dtype == dtype else cast(term, dtype), _WIDE)
     value = number(term)
     return term if value is None else constant(rounded(value, dtype))
 

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.reading import Module, body, operand_ops
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
@@ -50,12 +50,17 @@ def _parts(region: func.FuncOp, reduction_depth: int, results: int) -> tuple[Par
     if max(depths.values(), default=0) > reduction_depth:
         return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
     arguments = region.body.blocks[0].arguments
-    scalars = {argument for argument in arguments if require_tensor_info(argument.type).shape == ()}
+    scalars = {argument for argument in arguments if _is_single(argument.type)}
     stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
     if len(scalars) > MOST_BINDINGS and stores:
         return by_stores(ops, set(stores[: MOST_BINDINGS // 2]))
     parts = by_stores(ops) if sum(op.name == STORE for op in ops) > results else None
     return parts if parts is not None and sum(len(part.ops) for part in parts) <= _OVERLAP * len(ops) else None
+
+
+def _is_single(type_: ir.Type) -> bool:
+    info = tensor_info(type_)
+    return info is not None and info.shape == ()
 
 
 def _reduction_depths(ops: list[ir.Operation]) -> dict[ir.Operation, int]:

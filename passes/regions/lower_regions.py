@@ -7,10 +7,10 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.memory.contents import store
-from dovetail.dialects.reading import COMPUTING, Module, of_class, referred, terminator
+from dovetail.dialects.reading import COMPUTING, Module, argument_facts, of_class, referred, result_facts, terminator
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import set_signature
+from dovetail.passes.rewriting.cloning import set_signature, state_facts
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 
 
@@ -38,6 +38,10 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
 
 def _lower_region(region: func.FuncOp) -> None:
     end, block = terminator(region), region.body.blocks[0]
+    facts = [*(argument_facts(region) or [{}] * len(block.arguments)), *result_facts(region)]
+    for name in ("arg_attrs", "res_attrs"):
+        if name in region.attributes:
+            del region.attributes[name]
     with end.location, ir.InsertionPoint(end):
         for value in end.operands:
             destination = block.add_argument(memory_type(value.type), end.location)
@@ -45,11 +49,13 @@ def _lower_region(region: func.FuncOp) -> None:
         func.ReturnOp([])
     end.erase()
     set_signature(region, [])
+    stated = [{named.name: named.attr for named in each} for each in facts]
+    state_facts(region, "arg_attrs", dict(enumerate(stated)))
 
 
 def _lower_call(call: func.CallOp) -> None:
     with call.location, ir.InsertionPoint(call):
-        name, types = referred(call, "callee"), [value.type for value in call.results]
-        for value, held in zip(call.results, call_with_new_memory(name, call.operands, types), strict=True):
+        made = call_with_new_memory(referred(call, "callee"), call.operands, list(call.results))
+        for value, held in zip(call.results, made, strict=True):
             value.replace_all_uses_with(held)
     call.operation.erase()

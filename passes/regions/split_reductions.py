@@ -8,7 +8,13 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
+from dovetail.dialects.torch_facts.types import (
+    is_open,
+    require_shaped_info,
+    require_tensor_info,
+    with_dtype,
+    with_shape,
+)
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
@@ -29,7 +35,7 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
     IREE adds one after the other, so the rounding error grows with their number; ATen's grows with its logarithm. A
     dimension is split by a divisor of its size. float32 is added up in float64 instead where no divisor gives good
     code, and in rows of neighbours: blocks would keep IREE from computing a softmax or a norm in one go. The last block
-    of float64 is shorter if it must.
+    of float64 is shorter if it must. What has open sizes is added up in float64.
 
     Numbers are negated after their sum: IREE makes a subtraction of the two, which no vectors compute. Nor do they add
     up neighbours of a permuted tensor, or products that IREE takes for one of matrices: these count as rows.
@@ -46,21 +52,34 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
         add, average = (_sum, _mean) if is_cpu else (gpu_sum, gpu_mean)
         if not is_cpu:
             apply_rules(module, {"torch.aten._to_copy": mean_in_single})
-        apply_rules(module, {_SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average})
+        rules = {_SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average}
+        apply_rules(module, rules, takes_open=is_cpu)
 
 
 def _sum(op: ir.Operation) -> ir.Value | None:
+    if is_open(op.operands[0].type):
+        return _open_sum(op)
     dims = _long(op)
     return None if dims is None else _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
 
 
 def _mean(op: ir.Operation) -> ir.Value | None:
+    if is_open(op.operands[0].type):
+        return _open_sum(op)
     dims = _long(op)
     if dims is None:
         return None
     total = _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
     count = prod(shape(op.operands[0])[dim] for dim in dims)
     return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
+
+
+def _open_sum(op: ir.Operation) -> ir.Value | None:
+    """A sum or a mean in float64 of float32 with open sizes: any of them may be large."""
+    if require_shaped_info(op.operands[0].type).dtype != "float32" or not is_none(op.operands[-1]):
+        return None
+    wide = with_dtype(op.results[0].type, "float64")
+    return cast(create(op.name, [*list(op.operands)[:-1], dtype_number("float64")], wide), "float32")
 
 
 def _long(op: ir.Operation) -> list[int] | None:

@@ -62,8 +62,7 @@ def _call_parts(call: func.CallOp, region: func.FuncOp, name: str, parts: Sequen
     values = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
     first, second = parts
     with call.location, ir.InsertionPoint(call):
-        types = [value.type for value in first.crossing]
-        held = call_with_new_memory(f"{name}_0", [values[value] for value in first.inputs], types)
+        held = call_with_new_memory(f"{name}_0", [values[value] for value in first.inputs], first.crossing)
         values.update(zip(first.crossing, held, strict=True))
         func.CallOp([], f"{name}_1", [values[value] for value in second.inputs])
     call.operation.erase()

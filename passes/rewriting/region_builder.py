@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load, store
 from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.symbols import facts_of, open_numbers, sizes_map, sizes_of
 from dovetail.dialects.torch_facts.types import memory_type
-from dovetail.passes.rewriting.cloning import clone, set_signature
+from dovetail.passes.rewriting.cloning import clone, set_signature, state_facts
 
 
 class RegionBuilder:
@@ -30,6 +32,7 @@ class RegionBuilder:
         types = [*(value.type for value in inputs), *memory]
         self.function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
         set_role(self.function, Role.REGION)
+        state_facts(self.function, "arg_attrs", {place: facts_of(value) for place, value in enumerate(inputs)})
         arguments = list(self.function.add_entry_block().arguments)
         self.values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
         self.memory = arguments[len(inputs) :]
@@ -62,10 +65,20 @@ class RegionBuilder:
         with self.end:
             func.ReturnOp(returned)
         set_signature(self.function, [value.type for value in returned])
+        state_facts(self.function, "res_attrs", {place: facts_of(value) for place, value in enumerate(results)})
 
 
-def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
-    """Builds a call of the lowered region `name`, which stores its `results` in new memory; returns what that holds."""
-    into = [alloc(memory_type(type_)).memory for type_ in results]
+def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> list[ir.Value]:
+    """Builds a call of the lowered region `name` that stores the values `results` in new memory; returns what it holds.
+
+    Raises:
+        KeyError: for a result with open sizes that the symbols of the calling function do not say.
+    """
+    into = [alloc(memory_type(value.type), open_numbers(value)).memory for value in results]
     func.CallOp([], name, [*operands, *into])
-    return [load(memory) for memory in into]
+    held = [load(memory) for memory in into]
+    for made, value in zip(held, results, strict=True):
+        sizes = sizes_of(value)
+        if sizes is not None:
+            made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
+    return held

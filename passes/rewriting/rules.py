@@ -18,19 +18,19 @@ A rule erases nothing and changes no other op.
 """
 
 
-def apply_rules(module: ir.Module, rules: Mapping[str, Rule]) -> None:
+def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool = False) -> None:
     """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
 
     In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
-    sizes are not known stays. So does one that the user's checkpointing wants saved: what stands for it may be there
-    already, with a policy of its own; what else it wants of an op holds for what is built in its place. And so does one
-    whose stand-in lies on another device.
+    sizes are not known stays, unless the rules take open ones. So does one that the user's checkpointing wants saved:
+    what stands for it may be there already, with a policy of its own; what else it wants of an op holds for what is
+    built in its place. And so does one whose stand-in lies on another device.
     """
     known, devices = _KnownSizes(), Devices(module)
     for ops in Module(module).bodies.values():
         for op in ops:
             rule = rules.get(op.name)
-            if rule is None or not all(known[value.type] for value in (*op.operands, *op.results)):
+            if rule is None or not (takes_open or all(known[value.type] for value in (*op.operands, *op.results))):
                 continue
             if recompute_policy(op) in SAVED_POLICIES:
                 continue

@@ -23,6 +23,7 @@ OWN_RULES = {
     "passes/cleanup/fold_concatenations.py": "a rule for each op",
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
+    "passes/placement/open_sizes.py": "what holds of sums and views where sizes are open",
     "passes/placement/place_ops.py": "ops that take lists",
     "passes/regions/keep_scalars.py": "a rule for each op",
     "passes/regions/split_reductions.py": "reductions that can be split",

@@ -1,0 +1,57 @@
+"""What a region's text tells IREE of its open sizes: which are equal, in the torch dialect's own ops."""
+
+from collections.abc import Mapping
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import RANGE, SYMBOL
+from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.reading import Module, argument_facts, numbers
+from dovetail.dialects.symbols import renumbered, sizes_of, used_symbols_of
+from dovetail.dialects.torch_facts.types import is_value_type, torch_type
+
+Range = tuple[int, int]
+
+
+def symbol_ranges(module: ir.Module) -> dict[int, Range]:
+    """The least and the largest value of the symbols of `module`, by number, where guards say them."""
+    found: dict[int, Range] = {}
+    for function_op in Module(module).functions.values():
+        for stated in argument_facts(function_op):
+            bounds = numbers(stated, RANGE)
+            if SYMBOL in stated and bounds is not None:
+                found[ir.IntegerAttr(stated[SYMBOL]).value] = (bounds[0], bounds[1])
+    return found
+
+
+def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Range]) -> None:
+    """Says at the top of `main`, a copy of `region`, which of its sizes are one symbol.
+
+    IREE assumes of a symbol that it is at least 1, so one that may be 0 is not said; nor is one that is no size itself.
+    Symbols are numbered by their first appearance, so that equal regions have equal texts.
+    """
+    stated = {place: sizes for place, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None}
+    plain = {each.position for sizes in stated.values() for each in sizes if isinstance(each, ir.AffineSymbolExpr)}
+    sound = {symbol for symbol in plain if ranges.get(symbol, (0, 0))[0] >= 1}
+    places: dict[int, int] = {}
+    with ir.InsertionPoint.at_block_begin(main.body.blocks[0]):
+        made: list[ir.Value] = []
+        for place, sizes in stated.items():
+            used = sorted({symbol for size in sizes for symbol in used_symbols_of(size)})
+            if not used or not sound.issuperset(used) or not is_value_type(region.arguments[place].type):
+                continue
+            for symbol in used:
+                if symbol not in places:
+                    places[symbol] = len(made)
+                    made.append(_symbol(f"s{len(made)}", *ranges[symbol]))
+            own = {symbol: number for number, symbol in enumerate(used)}
+            shapes = ir.AffineMap.get(0, len(used), [renumbered(size, own) for size in sizes])
+            operands = [main.arguments[place], *(made[places[symbol]] for symbol in used)]
+            attributes = {"shape_expressions": ir.AffineMapAttr.get(shapes)}
+            ir.Operation.create("torch.bind_symbolic_shape", operands=operands, attributes=attributes)
+
+
+def _symbol(name: str, least: int, most: int) -> ir.Value:
+    attributes = {"symbol_name": ir.StringAttr.get(name), "min_val": i64(least), "max_val": i64(most)}
+    return ir.Operation.create("torch.symbolic_int", results=[torch_type("int")], attributes=attributes).result

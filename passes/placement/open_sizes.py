@@ -1,0 +1,79 @@
+"""Which ops may stand in a region though sizes of their tensors are known only when the program runs.
+
+IREE takes two open sizes that meet for equal; here they must surely be. Nothing is broadcast by an open size that
+happens to be 1.
+"""
+
+from typing import TypeAlias
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import SIZES
+from dovetail.dialects.reading import attribute
+from dovetail.dialects.symbols import is_open, rounds_up, sizes_of, symbols, used_symbols
+from dovetail.dialects.torch_facts import strides
+from dovetail.dialects.torch_facts.ops import Kind, row
+from dovetail.dialects.torch_facts.types import is_torch_type, require_shaped_info, shaped_info
+
+UNKNOWN = "a size is known only when it runs"
+_UNRELATED = "sizes that are known only when it runs may differ"
+_SUM_TYPE = "an open dimension is summed up in float32 alone"
+_SUMS = ("sum", "mean")
+_REORDER = (strides.permute, strides.transpose, strides.reverse)
+
+Size: TypeAlias = int | ir.AffineExpr
+
+
+def open_refusal(op: ir.Operation, device: str) -> str:
+    """Why an op with open sizes can't stand in a region for a type of `device`; "" if it can, or has none."""
+    if not is_open(op):
+        return ""
+    if device != "cpu":
+        return UNKNOWN
+    facts, tensors = row(op), [value for value in (*op.operands, *op.results) if shaped_info(value.type) is not None]
+    sizes = [_sizes(value) for value in tensors]
+    if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(_holds_numbers(value) for value in op.operands):
+        return UNKNOWN
+    if any(each is None for each in sizes) or not _can_be_computed(op):
+        return UNKNOWN
+    if facts.kind is Kind.POINTWISE:
+        *operands, result = [each for each in sizes if each is not None]
+        return "" if all(_meets(each, result) for each in operands) else _UNRELATED
+    info = require_shaped_info(op.operands[0].type)
+    is_sum = facts.name.partition(".")[0] in _SUMS
+    return _SUM_TYPE if is_sum and info.dtype != "float32" else ""
+
+
+def _can_be_computed(op: ir.Operation) -> bool:
+    """Whether the host can compute the sizes of the results, by the symbols that its function takes."""
+    stated = attribute(op, SIZES)
+    known = symbols(op.parent.opview)
+    return stated is None or (known.keys() >= used_symbols(stated) and not rounds_up(stated))
+
+
+def may_move(view: ir.Operation) -> bool:
+    """Whether a view may move into a region though its sizes are open: one that only turns or adds dimensions."""
+    return row(view).strides in _REORDER or row(view).name.partition(".")[0] in ("unsqueeze", "alias", "detach")
+
+
+def _holds_numbers(value: ir.Value) -> bool:
+    """Whether an operand is a number that is known only when the program runs."""
+    if not any(is_torch_type(value.type, name) for name in ("int", "float", "bool", "number")):
+        return False
+    return isinstance(value.owner, ir.Block) or not value.owner.name.startswith("torch.constant.")
+
+
+def _sizes(value: ir.Value) -> tuple[Size, ...] | None:
+    """The sizes of a tensor: numbers, or what is known of them; None where nothing is."""
+    info = require_shaped_info(value.type)
+    stated = sizes_of(value)
+    if stated is None and not info.is_static:
+        return None
+    known = stated or ()
+    return tuple(known[dim] if size is None else size for dim, size in enumerate(info.shape))
+
+
+def _meets(operand: tuple[Size, ...], result: tuple[Size, ...]) -> bool:
+    """Whether `operand`, where it is broadcast, is so by sizes that are 1 for sure."""
+    pairs = zip(reversed(operand), reversed(result), strict=False)
+    return all(own == full or (isinstance(own, int) and own == 1) for own, full in pairs)

@@ -1,0 +1,108 @@
+"""Regions whose sizes are known at a call: one program, and eager's numbers for sizes that were never traced."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import dovetail
+
+SIZES = ((5, 48), (7, 48), (2, 48), (31, 48), (64, 17), (129, 48), (33, 1030))
+
+
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x * 3 + 1, -1)
+
+
+def layer_norm(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[1:])
+
+
+def column_sums(x: torch.Tensor) -> torch.Tensor:
+    return (x * x).sum(0)
+
+
+def mean_of_all(x: torch.Tensor) -> torch.Tensor:
+    return (x.tanh() - 0.5).mean()
+
+
+def activations(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(x) + torch.sigmoid(x).log() + x.exp().log1p()
+
+
+def crossed(x: torch.Tensor) -> torch.Tensor:
+    row = x.amax(-1)
+    return row[:, None] * row
+
+
+def turned(x: torch.Tensor) -> torch.Tensor:
+    return torch.cos(x.t()) + 1
+
+
+def half(x: torch.Tensor) -> torch.Tensor:
+    return x.bfloat16() * 1e-9 + torch.sin(x.bfloat16())
+
+
+FUNCTIONS = (softmax, layer_norm, column_sums, mean_of_all, activations, crossed, turned)
+
+
+def error(result: torch.Tensor, exact: torch.Tensor) -> float:
+    return (result.double() - exact).abs().max().item()
+
+
+def assert_one_program_with_plans() -> None:
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert stats.graphs == 1
+    assert stats.launches["plan"] == stats.regions > 0
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+def test_sizes_that_were_never_traced(function: Callable[[torch.Tensor], torch.Tensor]):
+    """Would catch rows that no workgroup computes, a sum whose error grows with its length, a second compilation."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    compiled = torch.compile(function, backend="dovetail", dynamic=True)
+    for rows, columns in SIZES:
+        x = torch.randn(rows, columns)
+        expected, result = function(x), compiled(x)
+        exact = function(x.double()).double()
+        assert result.dtype == expected.dtype
+        assert result.shape == expected.shape
+        assert result.stride() == expected.stride()
+        least = torch.finfo(expected.dtype).eps * exact.abs().max().item()
+        assert error(result, exact) <= 3 * error(expected, exact) + least, (rows, columns)
+    assert_one_program_with_plans()
+
+
+def test_half_precision_is_rounded_as_in_a_region_of_known_sizes():
+    """Would catch a rounding that is left out, or a number that half precision can't hold, where sizes are open."""
+    torch._dynamo.reset()
+    x = torch.randn(65, 48)
+    torch.testing.assert_close(
+        torch.compile(half, backend="dovetail", dynamic=True)(x),
+        torch.compile(half, backend="dovetail", dynamic=False)(x),
+        rtol=0,
+        atol=0,
+    )
+
+
+@pytest.mark.parametrize("function", [softmax, layer_norm, column_sums, activations], ids=lambda each: each.__name__)
+def test_gradients_of_sizes_that_were_never_traced(function: Callable[[torch.Tensor], torch.Tensor]):
+    """Would catch a gradient for the sizes of the trace."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    compiled = torch.compile(function, backend="dovetail", dynamic=True)
+    for rows, columns in SIZES:
+        given = torch.randn(rows, columns)
+        ours, theirs = (given.clone().requires_grad_() for _ in range(2))
+        exact = given.double().requires_grad_()
+        weights = torch.randn_like(function(given))
+        (compiled(ours) * weights).sum().backward()
+        (function(theirs) * weights).sum().backward()
+        (function(exact) * weights.double()).sum().backward()
+        least = torch.finfo(torch.float32).eps * exact.grad.abs().max().item()
+        assert error(ours.grad, exact.grad) <= 3 * error(theirs.grad, exact.grad) + least, (rows, columns)
+    assert_one_program_with_plans()
