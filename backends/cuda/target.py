@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -11,6 +12,8 @@ from dovetail.backends import worker
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
+
+_DEVICE = re.compile(r'torch\.constant\.device "cuda:\d+"')
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class CudaTarget:
         start = "module {"
         if not text.startswith(start):
             raise ValueError(f"expected a module without attributes, got {text.partition(chr(10))[0]!r}")
-        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text.removeprefix('module ')}"
+        # All of a region is on one device, and IREE's input takes ops for none but the CPU.
+        text = _DEVICE.sub('torch.constant.device "cpu"', text.removeprefix("module "))
+        return f"module attributes {{hal.device.targets = [{self.attribute()}]}} {text}"
 
     def attribute(self) -> str:
         """IREE's attribute for one such GPU."""

@@ -134,6 +134,21 @@ def test_functions_of_half_precision_are_the_librarys_in_single(dtype: str):
     assert f"cvt.rn.{dtype}" in ptx
 
 
+def test_ops_that_name_the_gpu_are_compiled():
+    """Would catch regions of programs that were traced on a GPU, whose constants say so, split until ATen runs them."""
+    ops = """%gpu = torch.constant.device "cuda:0"
+    %four = torch.constant.int 4
+    %six = torch.constant.int 6
+    %number = torch.aten.scalar_tensor %four, %four, %zero, %gpu, %none
+        : !torch.int, !torch.int, !torch.int, !torch.Device, !torch.none -> !torch.vtensor<[],si64>
+    %wide = torch.aten._to_copy %number, %six, %none, %gpu, %none, %false, %none
+        : !torch.vtensor<[],si64>, !torch.int, !torch.none, !torch.Device, !torch.none, !torch.bool, !torch.none
+        -> !torch.vtensor<[],f32>
+    %y = torch.aten.mul.Tensor %x, %wide : !X, !torch.vtensor<[],f32> -> !X"""
+    _, launch = kernel(region("512,4096", "f32", ops))
+    assert launch["tiling"] == "pointwise"
+
+
 def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Would catch kernels that are slow for ever, since the machine was busy when they were compiled."""
     cache, text = RegionCache(tmp_path), region("512,4096", "f32", SOFTMAX)
