@@ -24,6 +24,8 @@ from dovetail.tools.fuzz.world import World
 
 _MORE = 3  # times eager's error
 _RUNS = 32  # at most, with random rounding
+_MOST_RUNS = 256  # for one element of thousands: some are further off than 32 runs of each show, and any near-tie may win
+_FEW = 1 / 1000
 _FIRST_RUNS = 8  # after which many elements are not waited for
 _MANY = 1000
 _PLAINLY = {
@@ -82,14 +84,16 @@ class Judge:
                 right.values[key] = _reference(eager.values[key], right.values[key])
         spread = {key: _eager_error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
-        for seed in range(_RUNS + 1):
+        for seed in range(_MOST_RUNS + 1):
             for key, where in list(left.items()):
                 left[key] = _far(compiled.values[key], right.values.get(key), spread[key], where)
                 if not left[key].any():
                     del left[key]
             first = first or _count(left)
             # Each run explains some of what is rounding: where most is left of many elements, no further one will.
-            if not left or seed == _RUNS or (seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4)):
+            if not left or seed >= (_MOST_RUNS if _is_few(left) else _RUNS):
+                break
+            if seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4):
                 break
             has_doubles = any(eager.values[key].dtype == torch.float64 for key in left)
             ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, is_node=seed % 3 == 2)
@@ -163,6 +167,11 @@ def _equal(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 def _count(left: dict[Key, torch.Tensor]) -> int:
     return sum(int(where.sum()) for where in left.values())
+
+
+def _is_few(left: dict[Key, torch.Tensor]) -> bool:
+    """Whether what is left are single elements of many."""
+    return all(where.sum() <= _FEW * where.numel() for where in left.values())
 
 
 def _error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
