@@ -24,7 +24,9 @@ from dovetail.tools.fuzz.world import World
 
 _MORE = 3  # times eager's error
 _RUNS = 32  # at most, with random rounding
-_MOST_RUNS = 256  # for one element of thousands: some are further off than 32 runs of each show, and any near-tie may win
+_MOST_RUNS = (
+    256  # for one element of thousands: some are further off than 32 runs of each show, and any near-tie may win
+)
 _FEW = 1 / 1000
 _FIRST_RUNS = 8  # after which many elements are not waited for
 _MANY = 1000
