@@ -216,6 +216,6 @@ def test_gradients_of_extrema_are_those_without_modes() -> None:
 
 @pytest.mark.parametrize(("winner", "found"), [(2861, set()), (0, {"value", "gradient"})])
 def test_any_of_many_near_ties_may_win(winner: int, found: set[str]) -> None:
-    """Catches too few runs: which of twenty elements is the least hangs on the last bit, and 32 runs miss some of them."""
+    """Catches too few runs: the last bit decides which of twenty elements is the least, and 32 runs miss some."""
     numbers = "torch.nn.functional.gelu(x * 0.05 - 0.7517916, approximate='tanh')"
     assert kinds(f"return {numbers}.min()", f"return {numbers}[{winner}]", shape=(4096,)) == found

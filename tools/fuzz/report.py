@@ -78,16 +78,16 @@ Most have up to a few thousand elements. Every tenth seed has 32,768 to 1,048,57
 run through IREE. Each program runs as it is, with its body inside of `checkpoint(..., use_reentrant=False)`, and, one
 of four without state, inside of `torch.cond`; it counts as one program, and is without a difference if all forms are.
 
-**How numbers are judged.** What has eager's bits is right (zeros of either sign are equal). Every other element may
-be as far from the same program's in double precision as three times eager's element is, plus one rounding of its type
+**How numbers are judged.** What has eager's bits is right (zeros of either sign are equal). Every other element may be
+as far from the same program's in double precision as three times eager's element is, plus one rounding of its type
 (epsilon times its size, or one subnormal step). Eager may be near by luck, so its distance is the largest of its own
-run's and of up to 32 runs of Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997), up to 256 for what is left of
-thousands of elements, where some are further off than 32 runs of each show and any of many near-ties may win: each op is computed in double
-precision on operands that are up to half a unit in the last place off, every other run by just that much and
-with what eager's kernel is off at operands nearby added, and the result is rounded up or down at random. Half of
-these runs compute softmax, norms and the like step by step, each step rounded at random, since kernels round and
-cancel inside, too, and in double precision variances and batch norms addition by addition; half of them move equal
-numbers alike, as rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose
+run's and of up to 32 runs of Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997), up to 256 for what is left
+of thousands of elements: some are further off than 32 runs of each show, and any of many near-ties may win. In a run
+each op is computed in double precision on operands that are up to half a unit in the last place off, every other run by
+just that much and with what eager's kernel is off at operands nearby added, and the result is rounded up or down at
+random. Half of these runs compute softmax, norms and the like step by step, each step rounded at random, since kernels
+round and cancel inside, too, and in double precision variances and batch norms addition by addition; half of them move
+equal numbers alike, as rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose
 gradient of an argument is summed before that meets the caller's own uses; and the sign of a NaN, which IEEE 754 leaves
 open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Comparisons,
 roundings and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is
