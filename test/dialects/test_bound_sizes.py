@@ -1,0 +1,60 @@
+"""What a region's text tells IREE of its open sizes, and what its plan checks of them."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import import_plans, plans
+from dovetail.dialects.reading import body
+from dovetail.dialects.regions import region_texts
+
+STEPS = {"values": [], "transients": [], "constants": [], "steps": []}
+
+
+def module(least: int) -> ir.Module:
+    """A region of two tensors of as many rows, and a destination of twice as many."""
+    one, twice = "affine_map<()[s0, s1, s2] -> (s2, 48)>", "affine_map<()[s0, s1, s2] -> (s2 * 2, 48)>"
+    value, memory = "!torch.vtensor<[?,48],f32>", "!torch.tensor<[?,48],f32>"
+    text = f"""
+module attributes {{dovetail.level = "regions"}} {{
+  func.func @forward(%n: !torch.int {{dovetail.symbol = 2 : i64, dovetail.range = array<i64: {least}, 4096>}})
+      attributes {{dovetail.role = "forward"}} {{
+    return
+  }}
+  func.func private @region(%x: {value} {{dovetail.sizes = {one}}}, %y: {value} {{dovetail.sizes = {one}}},
+                            %o: {memory} {{dovetail.sizes = {twice}}}) attributes {{dovetail.role = "region"}} {{
+    %dim = torch.constant.int 0
+    %l = torch.prim.ListConstruct %x, %y : ({value}, {value}) -> !torch.list<vtensor>
+    %0 = torch.aten.cat %l, %dim {{dovetail.sizes = [{twice}]}} : !torch.list<vtensor>, !torch.int -> {value}
+    torch.overwrite.tensor.contents %0 overwrites %o : {value}, {memory}
+    return
+  }}
+}}
+"""
+    return parse_module(text, make_context())
+
+
+def test_equal_sizes_are_one_symbol():
+    """Would catch sizes that IREE takes for two, and a text that another numbering of symbols makes another one."""
+    text = region_texts(module(least=2))["region"]
+    assert text.count("torch.symbolic_int") == 1
+    assert text.count("torch.bind_symbolic_shape") == 2
+    assert "affine_map<()[s0] -> (s0, 48)>" in text
+    assert "max_val = 4096" in text
+    assert "dovetail." not in text
+
+
+def test_a_size_that_may_be_zero_is_not_said():
+    """Would catch code that is made for at least one row and run for none: IREE assumes 1 of every symbol."""
+    text = region_texts(module(least=0))["region"]
+    assert "symbol" not in text
+    assert "dovetail." not in text
+
+
+def test_a_plan_checks_what_the_region_says():
+    """Would catch a destination of another size than the value's, of which a part stays unwritten."""
+    made = module(least=2)
+    import_plans(made, {"region": (STEPS, "00")})
+    assert made.operation.verify()
+    names = [op.name for op in body(plans(made)["region"])]
+    assert names.count("dovetail.check_equal") == 2
+    assert names.count("arith.muli") == 1
