@@ -13,9 +13,10 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SIZES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, role
-from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
-from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info, torch_type
+from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, producer, role
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
+from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.types import is_number, require_shaped_info, shaped_info, tensor_info, torch_type
 
 _FACTS = (SYMBOL, RANGE, SIZES)
 
@@ -55,9 +56,17 @@ def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
 
 
 def is_open(op: ir.Operation) -> bool:
-    """Whether sizes of what `op` takes or makes are known only when the program runs."""
+    """Whether numbers that `op` takes, or sizes of what it takes or makes, are known only when the program runs."""
     infos = [shaped_info(each.type) for each in (*op.operands, *op.results)]
-    return any(each is not None and not each.is_static for each in infos)
+    return any(each is not None and not each.is_static for each in infos) or any(map(is_open_number, op.operands))
+
+
+def is_open_number(value: ir.Value) -> bool:
+    """Whether `value` is a number that is known only when the program runs, or a list in which one is."""
+    made = producer(value)
+    if made is None or not (made.name == LIST or made.name in ARITHMETIC or made.name in CONVERSIONS):
+        return is_number(value.type) and (made is None or not made.name.startswith("torch.constant."))
+    return any(map(is_open_number, made.operands))
 
 
 def elements(value: ir.Value) -> ir.AffineExpr | int | None:

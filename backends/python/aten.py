@@ -12,8 +12,8 @@ from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import DEVICE
 from dovetail.dialects.stated import stated
 from dovetail.dialects.torch_facts import names
-from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
-from dovetail.dialects.torch_facts.ops import CONVERSIONS, is_constant
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
+from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.errors import ModuleError

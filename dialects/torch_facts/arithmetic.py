@@ -10,3 +10,6 @@ ARITHMETIC = {
     "torch.aten.div.float": "({} / {})",
 }
 """By op, what it is in Python, by the texts of its operands."""
+
+CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float", "torch.aten.Int.Scalar": "int"}
+"""Conversions of numbers, by op the Python type; the importer inserts them around constants, too."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
@@ -46,10 +46,6 @@ def _overload(name: str) -> str | None:
 def op_name(func: "torch._ops.OpOverload") -> str:
     """The name by which the IR calls an op of PyTorch's."""
     return f"{func.namespace}.{func._opname}.{func._overloadname}"
-
-
-# Conversions of Python numbers, which the importer inserts around constants.
-CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float", "torch.aten.Int.Scalar": "int"}
 
 
 def is_constant(op: ir.Operation) -> bool:

@@ -246,6 +246,11 @@ def is_torch_type(type_: ir.Type, name: str) -> bool:
     return _said(type_).text == f"!torch.{name}"
 
 
+def is_number(type_: ir.Type) -> bool:
+    """Whether `type_` is that of Python's numbers."""
+    return _said(type_).text in ("!torch.int", "!torch.float")
+
+
 def torch_type(name: str, context: ir.Context | None = None) -> ir.Type:
     """The type `!torch.<name>` that no tensor has: "none", "int", "list<vtensor>"."""
     return ir.Type.parse(f"!torch.{name}", context)

@@ -4,9 +4,13 @@ What is decided on such a number while a graph is captured in Dynamo's own shape
 Dynamo's.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch._guards import TracingContext
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils.weak import WeakTensorKeyDictionary
 
 
 def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
@@ -27,6 +31,22 @@ def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
     if context is None or context.fake_mode is None:
         return False
     return context.fake_mode.shape_env is env and tensor in context.tensor_to_context
+
+
+_items: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+
+def note_items(gm: torch.fx.GraphModule, inputs: Sequence) -> None:
+    """Notes which numbers Dynamo passes in tensors among a graph's arguments, for `open_item`."""
+    for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs, strict=True):
+        fake = node.meta.get("example_value")
+        if isinstance(value, torch.Tensor) and isinstance(fake, FakeTensor) and is_open(fake.item_memo):
+            _items[value] = fake.item_memo
+
+
+def open_item(tensor: torch.Tensor):
+    """The open number that Dynamo passes in a tensor, a Python float of the user's; None for any other tensor."""
+    return _items.get(tensor)
 
 
 def known(value):
@@ -50,5 +70,6 @@ def is_open(value) -> bool:
 
 def _is_open(value) -> bool:
     if isinstance(value, torch.Tensor):
-        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset())))
+        item = value.item_memo if isinstance(value, FakeTensor) else None
+        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset(), item)))
     return is_open(value)

@@ -1,11 +1,12 @@
 """Tensors without memory that look like a call's arguments."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorConverter, FakeTensorMode
 
-from dovetail.frontend.dynamo.open_sizes import has_context
+from dovetail.frontend.dynamo.open_sizes import has_context, open_item
 
 
 def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[int, ...]]) -> list:
@@ -30,7 +31,7 @@ def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[i
 def independent(mode: FakeTensorMode, values: Sequence) -> list:
     """Leaves of the same sizes, strides and types that share nothing."""
     return [
-        _stand_in(FakeTensorConverter(), mode, value).detach().requires_grad_(value.requires_grad)
+        _with_item(_stand_in(FakeTensorConverter(), mode, value).detach().requires_grad_(value.requires_grad), value)
         if isinstance(value, torch.Tensor)
         else value
         for value in values
@@ -39,5 +40,13 @@ def independent(mode: FakeTensorMode, values: Sequence) -> list:
 
 def _stand_in(converter: FakeTensorConverter, mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
     """The sizes that Dynamo leaves open in the mode's shape environment are open."""
-    env = mode.shape_env if has_context(tensor, mode.shape_env) else None
-    return converter.from_real_tensor(mode, tensor, shape_env=env)
+    if not has_context(tensor, mode.shape_env):
+        return converter.from_real_tensor(mode, tensor)
+    return _with_item(converter.from_real_tensor(mode, tensor, shape_env=mode.shape_env), tensor)
+
+
+def _with_item(made: Any, tensor: torch.Tensor) -> torch.Tensor:
+    """`made`, which holds the same number as `tensor` where that is an open one."""
+    if has_context(tensor, made.fake_mode.shape_env) and open_item(tensor) is not None:
+        made.item_memo = open_item(tensor)
+    return made

@@ -25,6 +25,9 @@ from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
+ITEM_REASON = "a Python number, which is read on the host"
+_ITEMS = (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.item.default)
+
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
 
 # Forward-mode gradients are zeros without memory, which only a dispatch key says: kernels would read what lies there.
@@ -83,10 +86,20 @@ class NodeImporter(GraphNodeImporter):
         number = node.meta.get("val") if node.op == "call_function" else None
         if not isinstance(number, torch.SymInt | torch.SymFloat):
             return False
+        if isinstance(number, torch.SymFloat) and node.target in _ITEMS and not self.open.is_known(number):
+            self.open.define(number, self._import_item(node))
         value = self.open.value(number)
         value = value if isinstance(value, ir.Value) else self._import_argument(ir.Location.unknown(self._c), value)
         self.bind_node_value(node, value)
         return True
+
+    def _import_item(self, node: torch.fx.Node) -> ir.Value:
+        """The number that a tensor holds, as a library call: it is read once, on the host."""
+        loc = self._cc.get_node_location(node) or ir.Location.unknown(self._c)
+        operands, results = [self.resolve_node_value(node.args[0])], [torch_type("float", self._c)]
+        op = self.call(loc, node, "aten.item.default", ITEM_REASON, operands, results)
+        self.state_strides(node, op, torch.ops.aten.item.default._schema, node.args, {})
+        return op.results[0]
 
     def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
         """Binds what `getitem` takes from `node`, by position; None where there is no value to take."""

@@ -49,6 +49,7 @@ class OpenNumbers:
     def __init__(self, inputs: Sequence[Input], values: Sequence[ir.Value] = ()):
         opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
         self._symbols: dict[sympy.Symbol, int] = {}
+        self._floats: dict[sympy.Expr, ir.Value] = {}
         self._places: dict[int, int] = {}
         self._hints: list[int] = []
         self._environment: Any = opened[0][1].node.shape_env if opened else None
@@ -84,6 +85,8 @@ class OpenNumbers:
 
     def _float(self, expression: sympy.Expr) -> ir.Value:
         """The value that is a number of floating point; raises UnsupportedError for what the IR has no op for."""
+        if expression in self._floats:
+            return self._floats[expression]
         if expression.is_integer:
             return _number("torch.aten.Float.Scalar", materialise(self._of(expression), self._values))
         if isinstance(expression, by_torch.ToFloat):
@@ -100,6 +103,14 @@ class OpenNumbers:
         raise UnsupportedError(
             f"the number {expression} can't be open: the IR has no op for {type(expression).__name__}"
         )
+
+    def is_known(self, number) -> bool:
+        """Whether an open number is one of the symbols, or was defined."""
+        return number.node.expr in self._symbols or number.node.expr in self._floats
+
+    def define(self, number: torch.SymFloat, value: ir.Value) -> None:
+        """Says which value an open number is that is no argument."""
+        self._floats[number.node.expr] = value
 
     def values(self, numbers: Iterable) -> list:
         """Like `value`, of each."""

@@ -66,9 +66,14 @@ class Halves:
         found: dict[int, None] = {}
         gradients = set(self.graph.of(GradientOp))
         for index in sorted(self.graph.ancestors(self._roots()) & (self.backward | gradients)):
-            for value in self.graph.nodes[index].operands:
+            pending = list(reversed(self.graph.nodes[index].operands))
+            while pending:
+                value = pending.pop()
                 producer = self.graph.producers[value]
-                if producer is None or producer in self.backward or self.graph.nodes[producer].is_constant:
+                if producer is None or producer in self.backward:
+                    continue
+                if self.graph.nodes[producer].is_constant:
+                    pending += reversed(self.graph.nodes[producer].operands)  # arithmetic of numbers
                     continue
                 if not isinstance(self.graph.values[value].type, RefType):
                     found[value] = None

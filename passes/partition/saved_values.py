@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.memory_budget import within_budget
@@ -46,7 +47,7 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
 def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
     """By value, its bytes, twice where a copy is saved; next to nothing for what lives on or the user wants saved.
 
-    None for what is never saved: views, constants, what the user wants recomputed, and what is no tensor.
+    None for what is never saved: views, constants, what the user wants recomputed, and what is no tensor or number.
     """
     return [_cost(graph, memory, value) for value in range(len(graph.values))]
 
@@ -54,9 +55,11 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
 def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
     producer = graph.producers[value]
     info = expected_info(graph.values[value])
-    if producer is None or info is None:
+    if producer is None:
         return None
     node = graph.nodes[producer]
+    if info is None:
+        return 1 if node.is_extern and is_number(graph.values[value].type) else None
     if node.is_constant or ((node.is_view or node.is_recomputed) and not node.is_extern):
         return None
     if node.is_saved or memory.is_static(value):

@@ -108,3 +108,65 @@ def test_sizes_are_values(op_by_op, name):
     assert not stats.specialised
     assert not stats.eager
     assert stats.graphs == 1
+
+
+def test_python_numbers_are_values(op_by_op):
+    """A float or an int of Python's breaks the graph when it changes, or stays what it was at first."""
+
+    def function(x, scale, shift):
+        return torch.relu(x * scale + shift), x.sum() * (scale * 2 + 1)
+
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for scale, shift in ((0.5, 3), (0.25, 4), (1e-3, 5), (-2.0, 7), (float("inf"), 2)):
+        arguments = [tensor(3, 4)]
+        twins = [each.detach().clone().requires_grad_() for each in arguments]
+        numbers = scale, shift
+        expected = observe(lambda x, numbers=numbers: function(x, *numbers), arguments, None, None, True, {})
+        actual = observe(lambda x, numbers=numbers: compiled(x, *numbers), twins, None, None, True, {})
+        compare(f"scale {scale}, shift {shift}", expected, actual)
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert not stats.eager
+    assert stats.graphs == 2  # the first values are taken for constants, as Dynamo does
+
+
+def test_sizes_that_change_automatically(op_by_op):
+    """Each new size is compiled anew; the second one makes it a value, 0 and 1 have programs of their own."""
+    compiled = torch.compile(lambda x: (x * 2).sum(0), backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (4, 7, 5, 9, 2, 1, 0, 12):
+        x = torch.randn(size, 3)
+        torch.testing.assert_close(compiled(x), (x * 2).sum(0))
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert stats.graphs == 4
+
+
+def test_marked_sizes(op_by_op):
+    """`mark_dynamic` raises ConstraintViolationError."""
+    compiled = torch.compile(lambda x: x.t() @ x, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (4, 7):
+        x = torch.randn(size, 3)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch.testing.assert_close(compiled(x), x.t() @ x)
+    assert dovetail.stats().graphs == 1
+
+
+def test_what_needs_the_number_is_fixed_with_a_reason(op_by_op):
+    """A graph that can't be had for all sizes is wrong for some, runs eagerly, or is compiled for one without a word."""
+
+    def function(x, y):
+        return x.mul_(2), y + 1
+
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (4, 7):
+        memory = torch.ones(size + 2)
+        twin = memory.clone()
+        results = compiled(memory[:size], memory[2:])
+        expected = (twin[:size].mul_(2), twin[2:] + 1)
+        torch.testing.assert_close(results, expected)
+    (reason,) = dovetail.stats().specialised
+    assert reason == "argument L['x'] is written in memory that it shares: sizes count"
