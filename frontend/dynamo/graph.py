@@ -4,6 +4,7 @@ import copy
 import functools
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -62,7 +63,19 @@ def fix_sizes(gm: torch.fx.GraphModule) -> None:
         if isinstance(value, torch.Tensor):
             for number in (*value.size(), *value.stride(), value.storage_offset()):
                 fixed(number)
+            _fix_item(gm, node, value)
         fixed(value)
+
+
+def _fix_item(gm: torch.fx.GraphModule, node: torch.fx.Node, value: torch.Tensor) -> None:
+    """Puts the number of now in place of one that Dynamo passes in a tensor, a Python float of the user's."""
+    item = value.item_memo if isinstance(value, FakeTensor) else None
+    if not isinstance(item, torch.SymFloat):
+        return
+    for user in [each for each in node.users if each.op == "call_method" and each.target == "item"]:
+        user.replace_all_uses_with(fixed(item))
+        gm.graph.erase_node(user)
+    gm.recompile()
 
 
 def fixed(value):

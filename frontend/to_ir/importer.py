@@ -234,7 +234,7 @@ class _Joint:
         ]
         for index, argument in enumerate(self.capture.inputs):
             facts[index] |= self.open.facts(index, argument)
-            sizes = self.open.sizes(argument.node.meta["val"])
+            sizes = self.open.sizes(argument.node.meta.get("val"))
             facts[index] |= {} if sizes is None else {SIZES: sizes}
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
         for place in differentiated:

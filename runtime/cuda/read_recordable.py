@@ -13,7 +13,8 @@ from dovetail.dialects.dovetail import DestinationOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, body, operand_ops, producer, referred, symbol
 from dovetail.dialects.saved import SavedValue, saved_values
-from dovetail.dialects.torch_facts.ops import CONVERSIONS, aten_name
+from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
+from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.runtime.cuda.recorded import Recordable, Recorded
 

@@ -3,6 +3,7 @@
 0 and 1 are special to PyTorch, which compiles them apart. What may be fixed to the sizes of one call is counted.
 """
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -155,7 +156,7 @@ def test_marked_sizes(op_by_op):
 
 
 def test_what_needs_the_number_is_fixed_with_a_reason(op_by_op):
-    """A graph that can't be had for all sizes is wrong for some, runs eagerly, or is compiled for one without a word."""
+    """A graph that can't be had for all sizes is wrong for some, runs eagerly, or is compiled for one in silence."""
 
     def function(x, y):
         return x.mul_(2), y + 1
@@ -170,3 +171,16 @@ def test_what_needs_the_number_is_fixed_with_a_reason(op_by_op):
         torch.testing.assert_close(results, expected)
     (reason,) = dovetail.stats().specialised
     assert reason == "argument L['x'] is written in memory that it shares: sizes count"
+
+
+def test_a_number_that_no_op_makes_is_fixed(op_by_op):
+    """A graph in which a Python float goes through a function that the IR has no op for runs eagerly."""
+    compiled = torch.compile(lambda x, scale: x * math.sqrt(scale), backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for scale in (2.0, 3.0):
+        x = torch.randn(4, 3)
+        torch.testing.assert_close(compiled(x, scale), x * math.sqrt(scale))
+    stats = dovetail.stats()
+    assert not stats.eager
+    (reason,) = stats.specialised
+    assert reason.startswith("the number OpaqueUnaryFn_sqrt(")
