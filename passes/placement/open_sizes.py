@@ -10,10 +10,10 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import is_open, rounds_up, sizes_of, symbols, used_symbols
+from dovetail.dialects.symbols import is_open, is_open_number, rounds_up, sizes_of, symbols, used_symbols
 from dovetail.dialects.torch_facts import strides
 from dovetail.dialects.torch_facts.ops import Kind, row
-from dovetail.dialects.torch_facts.types import is_torch_type, require_shaped_info, shaped_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 UNKNOWN = "a size is known only when it runs"
 _UNRELATED = "sizes that are known only when it runs may differ"
@@ -32,7 +32,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
         return UNKNOWN
     facts, tensors = row(op), [value for value in (*op.operands, *op.results) if shaped_info(value.type) is not None]
     sizes = [_sizes(value) for value in tensors]
-    if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(_holds_numbers(value) for value in op.operands):
+    if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(map(is_open_number, op.operands)):
         return UNKNOWN
     if any(each is None for each in sizes) or not _can_be_computed(op):
         return UNKNOWN
@@ -54,13 +54,6 @@ def _can_be_computed(op: ir.Operation) -> bool:
 def may_move(view: ir.Operation) -> bool:
     """Whether a view may move into a region though its sizes are open: one that only turns or adds dimensions."""
     return row(view).strides in _REORDER or row(view).name.partition(".")[0] in ("unsqueeze", "alias", "detach")
-
-
-def _holds_numbers(value: ir.Value) -> bool:
-    """Whether an operand is a number that is known only when the program runs."""
-    if not any(is_torch_type(value.type, name) for name in ("int", "float", "bool", "number")):
-        return False
-    return isinstance(value.owner, ir.Block) or not value.owner.name.startswith("torch.constant.")
 
 
 def _sizes(value: ir.Value) -> tuple[Size, ...] | None:
