@@ -4,8 +4,10 @@ import copy
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import dovetail
+from dovetail.frontend.decompose.variance import _moments
 
 HUGE = torch.linspace(-3, 3, 40).reshape(8, 5) * torch.tensor([1.0, 1e30, 1e-30, 1e19, 0.0])
 
@@ -53,3 +55,12 @@ def test_sign_of_normalized_zeros():
             torch.compile(angles, backend="dovetail")(value, weight), angles(value, weight), strict=True
         ):
             assert torch.equal(one, other)
+
+
+def test_variance_on_a_gpu_is_computed_in_float32():
+    """Would catch float64 on a GPU, where it takes ten times as long and no kernel of ours adds it up."""
+    with FakeTensorMode():
+        for dtype, expected in ((torch.bfloat16, torch.float32), (torch.float64, torch.float64)):
+            found = _moments(torch.empty(4, 8, device="cuda", dtype=dtype), [1], 1)
+            assert [each.dtype for each in found] == [expected] * 2
+        assert _moments(torch.empty(4, 8), [1], 1)[0].dtype is torch.float64
