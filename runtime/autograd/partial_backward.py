@@ -13,20 +13,16 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.devices import Devices, module_beside
+from dovetail.dialects.devices import module_beside
 from dovetail.dialects.layouts import layouts_of
-from dovetail.dialects.reading import Module, arguments, body
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, shaped_info, torch_type
+from dovetail.dialects.reading import Module, body
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import EagerWarning
 from dovetail.runtime.autograd.inlining import inlined
 from dovetail.runtime.autograd.replay import has_effect
 from dovetail.runtime.stats import current
 
 _REASON = "a backward from some results met infinite values, and ran again op by op"
-
-
-Zeros = tuple[TensorInfo, str]
-"""What zeros look like, and their device."""
 
 
 class PartialBackward:
@@ -38,25 +34,20 @@ class PartialBackward:
     def __init__(self, module: ir.Module, backward: func.FuncOp, saved: int, found: Module):
         self._module = module  # its functions are gone where nobody holds it
         self._backward, self._saved, self._found = backward, saved, found
-        self._loaded: dict[frozenset[int], tuple[Callable, list[Zeros]]] = {}
+        self._loaded: dict[frozenset[int], Callable] = {}
         effects = any(is_extern(op) and has_effect(op) for op in body(backward))
-        # Zeros of open sizes would have to be told them.
-        types = [value.type for op in body(backward) for value in (*op.operands, *op.results)]
-        is_open = any((info := shaped_info(each)) is not None and not info.is_static for each in types)
-        self.is_possible = len(backward.type.inputs) - saved > 1 and not effects and not is_open
+        self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
 
     def __call__(self, values: list, absent: frozenset[int], told: tuple) -> tuple:
         """The gradients, None where only tangents that are `absent` (by number) give one; `told` is by the border."""
         if absent not in self._loaded:
             self._loaded[absent] = self._load(absent)
-        function, zeros = self._loaded[absent]
         current().eager[_REASON] += 1
         warnings.warn(f"dovetail runs a backward eagerly: {_REASON}", EagerWarning, stacklevel=2)
-        made = [torch.zeros(each.shape, dtype=getattr(torch, each.dtype), device=device) for each, device in zeros]
         with torch.no_grad(), torch._C._DisableAutocast():
-            return function([*values, *made], *told)
+            return self._loaded[absent](values, *told)
 
-    def _load(self, absent: frozenset[int]) -> tuple[Callable, list[Zeros]]:
+    def _load(self, absent: frozenset[int]) -> Callable:
         with self._backward.context, ir.Location.unknown():
             module = module_beside(self._backward)
             with ir.InsertionPoint(module.body):
@@ -64,26 +55,21 @@ class PartialBackward:
             block = made.add_entry_block()
             with ir.InsertionPoint(block):
                 func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))
-            given = Devices(self._backward.operation.parent)
-            known = dict(zip(block.arguments, map(given.of, arguments(self._backward)), strict=True))
-            devices = Devices(module.operation, known)
-            zeros = _leave_out(made, self._saved, {self._saved + number for number in absent}, devices)
-            has_layouts = layouts_of(self._found) is not None
-            return Emitter(made, {}, has_layouts=has_layouts).emit().load(), zeros
+            _leave_out(made, self._saved, {self._saved + number for number in absent})
+            return Emitter(made, {}, has_layouts=layouts_of(self._found) is not None).emit().load()
 
 
-def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int], devices: Devices) -> list[Zeros]:
-    """Removes what depends on `absent` arguments and no other tangent; returns the zeros to append.
+def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> None:
+    """Removes what depends on `absent` arguments and no other tangent.
 
     A gradient that only they give becomes none. Where sums, choices or lists join what is absent with what is not,
-    zeros stand in: nothing is multiplied there.
+    zeros of its form stand in: nothing is multiplied there.
     """
     block = function_op.body.blocks[0]
     parameters = list(block.arguments)
     tangents, gone = set(parameters[saved:]), {parameters[index] for index in absent}
     idle: list[ir.Operation] = []
     zeros: dict[ir.Value, ir.Value] = {}
-    made: list[Zeros] = []
     for op in body(function_op):
         depends = [each for each in op.operands if each in tangents]
         tangents.update(op.results if depends else ())
@@ -93,15 +79,24 @@ def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int], devices: 
             idle.append(op)
             continue
         for index, operand in enumerate(op.operands):
-            if operand in gone and is_end:
-                with ir.InsertionPoint(op):
-                    none = ir.Operation.create("torch.constant.none", results=[torch_type("none")])
-                op.operands[index] = none.result
-            elif operand in gone:
+            if operand not in gone:
+                continue
+            with ir.InsertionPoint(op):
+                if is_end:
+                    op.operands[index] = _none()
+                    continue
                 if operand not in zeros:
-                    zeros[operand] = block.add_argument(operand.type, ir.Location.unknown())
-                    made.append((require_tensor_info(operand.type), devices.of(operand)))
-                op.operands[index] = zeros[operand]
+                    zeros[operand] = _zeros_like(operand)
+            op.operands[index] = zeros[operand]
     for op in reversed(idle):
-        op.erase()
-    return made
+        if not any(list(each.uses) for each in op.results):
+            op.erase()
+
+
+def _zeros_like(value: ir.Value) -> ir.Value:
+    operands = [value, *(_none() for _ in range(5))]
+    return ir.Operation.create("torch.aten.zeros_like", results=[value.type], operands=operands).result
+
+
+def _none() -> ir.Value:
+    return ir.Operation.create("torch.constant.none", results=[torch_type("none")]).result

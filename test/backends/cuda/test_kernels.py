@@ -12,7 +12,7 @@ from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan, Lowered
 from dovetail.backends.target import target_for_device
-from test.backends.cuda.regions import COLUMNS, SOFTMAX, TANH, region
+from test.support.gpu_regions import COLUMNS, SOFTMAX, TANH, region
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.backends.cuda.regions import COLUMNS, SOFTMAX, region
+from test.support.gpu_regions import COLUMNS, SOFTMAX, region
 
 pytestmark = pytest.mark.cuda
 

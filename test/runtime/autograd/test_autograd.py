@@ -349,3 +349,17 @@ def test_absent_gradient_is_no_zero(name):
         found[-1].append(x.grad)
     torch.testing.assert_close(found[1], found[0], equal_nan=True)
     assert any("ran again op by op" in reason for reason in dovetail.stats(reset=True).eager)
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_absent_gradient_of_an_open_size_is_no_zero(name):
+    """Catches the same NaN in a program for all sizes, where zeros were not told theirs."""
+    function = compiled(AT_ZERO[name], dynamic=True)
+    for size in (3, 5):
+        found = []
+        for each in (AT_ZERO[name], function):
+            x = torch.arange(float(size), requires_grad=True)
+            with pytest.warns(EagerWarning, match="ran again op by op") if found else nullcontext():
+                each(x)[0].sum().backward()
+            found.append(x.grad)
+        torch.testing.assert_close(found[1], found[0])
