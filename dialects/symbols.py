@@ -2,7 +2,7 @@
 
 `dovetail.symbol` numbers the values that are symbols, the same in all functions of a module; `dovetail.sizes` says by
 affine expressions of them what the sizes of a tensor are that its type leaves open. These are facts, for passes: what
-runs takes values (decision 43).
+runs takes values (decision 46).
 """
 
 from collections.abc import Mapping, Sequence

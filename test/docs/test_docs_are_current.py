@@ -97,6 +97,24 @@ def test_links_lead_somewhere(path: str) -> None:
             assert anchor in anchors, f"{path} links to #{anchor} of {linked.name}"
 
 
+def test_decisions_have_numbers_of_their_own() -> None:
+    """Two decisions were written at the same time under one number, or a title names another number than its file."""
+    numbers = []
+    for path in sorted((ROOT / "docs/decisions").iterdir()):
+        title = path.read_text(encoding="utf-8").splitlines()[0]
+        numbers.append(int(path.name.partition("-")[0]))
+        assert title.startswith(f"# {numbers[-1]}. "), path.name
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_links_name_the_decision_that_they_lead_to(path: str) -> None:
+    """A decision got another number, and a link to it still shows the old one."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for shown, linked in re.findall(r"\[decision\s+(\d+)\]\([^)]*?(\d{4})-", text, re.IGNORECASE):
+        assert int(shown) == int(linked), f"{path} links to decision {int(linked)} as {shown}"
+
+
 def test_unknown_section_is_refused() -> None:
     """A misspelt marker stays empty for ever, or swallows text up to the next marker's end."""
     with pytest.raises(DovetailError, match="nothing generates section 'walk:joind', valid are walk:joint"):
