@@ -51,6 +51,12 @@ def digest(code: bytes) -> str:
     return hashlib.sha256(code).hexdigest()
 
 
+def check_code(plan: func.FuncOp, code: bytes) -> None:
+    """Raises ValueError if `code` is not what `plan` names."""
+    if digest(code) != code_of(plan):
+        raise ValueError(f"region '{referred(plan, PLAN)}': the plan is for code {code_of(plan)}, got {digest(code)}")
+
+
 def import_plans(module: ir.Module, found: Mapping[str, tuple[Mapping[str, Any], str]]) -> None:
     """Takes a module from level `regions` to `launches`.
 

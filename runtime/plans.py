@@ -14,20 +14,9 @@ from torch_mlir.dialects import func
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.dovetail import (
-    BarrierOp,
-    ConstantOp,
-    CopyBufferOp,
-    DispatchOp,
-    FillBufferOp,
-    OpenDispatchOp,
-    OpenSubspanOp,
-    OpenTransientOp,
-    SubspanOp,
-    TransientOp,
-)
-from dovetail.dialects.plans import code_of, digest
-from dovetail.dialects.reading import body, made_by, referred
+from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, OpenDispatchOp
+from dovetail.dialects.plans import check_code, digest
+from dovetail.dialects.reading import body, referred
 from dovetail.dialects.regions import destinations
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.sizes import print_sizes
@@ -37,7 +26,8 @@ from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.launch import ready
-from dovetail.runtime.plan_numbers import Form, PlanNumbers
+from dovetail.runtime.plan_memory import PlanMemory
+from dovetail.runtime.plan_numbers import PlanNumbers
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -129,19 +119,18 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
     Raises:
         ValueError: if `code` is not what the plan names, or the plan does not fit it.
     """
-    from dovetail.runtime import _launch
-
     if device_type(plan.operation.parent) == "cuda":
         return load_cuda_plan(plan, code)
+    from dovetail.runtime import _launch
+
+    check_code(plan, code)
     name = referred(plan, PLAN)
-    if digest(code) != code_of(plan):
-        raise ValueError(f"region '{name}': the plan is for code {code_of(plan)}, got {digest(code)}")
     infos = tuple(shaped_info(argument.type) for argument in plan.arguments)
     misfit = functools.partial(_replaced, name, infos, destinations(plan))
     try:
         reader = _Reader(plan)
         numbers = tuple(reader.numbers.registers), tuple(reader.numbers.instructions)
-        memory = tuple(reader.transients), bytes(reader.constants)
+        memory = tuple(reader.memory.transients), bytes(reader.memory.constants)
         arguments = tuple(map(_argument, infos))
         return _launch.Plan(name, load_library(code), arguments, *numbers, *memory, tuple(reader.steps), misfit)
     except (ValueError, OverflowError) as error:
@@ -149,54 +138,37 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
 
 
 class _Reader:
-    """A plan's steps as the extension takes them; its constants lie in one buffer, behind its transients."""
+    """A plan's steps as the extension takes them."""
 
     def __init__(self, plan: func.FuncOp):
-        self.places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
         self.numbers = PlanNumbers(list(plan.arguments))
-        self.transients: list[Form] = []
-        self.constants = bytearray()
+        self.memory = PlanMemory(plan, self.numbers, ALIGNMENT)
         self.steps: list[tuple] = []
-        ops = [each.opview for each in body(plan)]
-        constants_place = len(plan.arguments) + sum(isinstance(op, TransientOp | OpenTransientOp) for op in ops)
         waits = False
-        for op in ops:
-            match op:
-                case TransientOp() | OpenTransientOp():
-                    self.places[op.memory] = (len(plan.arguments) + len(self.transients), 0)
-                    self.transients.append(self.numbers.form(op.size))
-                case ConstantOp():
-                    self.places[op.memory] = (constants_place, len(self.constants))
-                    self.constants += op.contents + bytes(-op.size % ALIGNMENT)
-                case BarrierOp():
-                    waits = True
-                case DispatchOp() | OpenDispatchOp():
-                    ranges = tuple(map(self._range, op.memory))
-                    counts, words = (tuple(map(self.numbers.form, each)) for each in (op.counts, op.words))
-                    self.steps.append((_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0))
-                    waits = False
-                case FillBufferOp():
-                    self.steps.append((_FILL, waits, "", (), (), (self._range(op.target),), op.bits, op.width))
-                    waits = False
-                case CopyBufferOp():
-                    ranges = self._range(op.source), self._range(op.target)
-                    self.steps.append((_COPY, waits, "", (), (), ranges, 0, 0))
-                    waits = False
-                case SubspanOp() | OpenSubspanOp() | func.ReturnOp():
-                    continue
-                case _ if not self.numbers.read(op):
-                    raise ValueError(f"a plan has no '{op.operation.name}'")
+        for op in (each.opview for each in body(plan)):
+            if isinstance(op, BarrierOp):
+                waits = True
+            elif (step := self._step(op, waits)) is not None:
+                self.steps.append(step)
+                waits = False
 
-    def _range(self, value: ir.Value) -> tuple[int, Form, Form]:
-        made = made_by(value, SubspanOp.OPERATION_NAME, OpenSubspanOp.OPERATION_NAME)
-        if made is None or (span := made.opview).memory not in self.places:
-            raise ValueError("launches take subspans of arguments, transients and constants alone")
-        place, offset = self.places[span.memory]
-        if isinstance(span.start, int):
-            return place, offset + span.start, self.numbers.form(span.size)
-        if offset:
-            raise ValueError("what is read of a constant starts at no number")
-        return place, self.numbers.form(span.start), self.numbers.form(span.size)
+    def _step(self, op: ir.OpView, waits: bool) -> tuple | None:
+        """The launch that `op` is, if it is one; it `waits` for those before it."""
+        match op:
+            case DispatchOp() | OpenDispatchOp():
+                ranges = tuple(map(self.memory.range, op.memory))
+                counts, words = (tuple(map(self.numbers.form, each)) for each in (op.counts, op.words))
+                return (_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0)
+            case FillBufferOp():
+                return (_FILL, waits, "", (), (), (self.memory.range(op.target),), op.bits, op.width)
+            case CopyBufferOp():
+                ranges = self.memory.range(op.source), self.memory.range(op.target)
+                return (_COPY, waits, "", (), (), ranges, 0, 0)
+            case func.ReturnOp():
+                return None
+            case _ if not self.memory.read(op) and not self.numbers.read(op):
+                raise ValueError(f"a plan has no '{op.operation.name}'")
+        return None
 
 
 def _argument(info: ShapedInfo | None) -> tuple[tuple[int, ...], int, int, bool]:

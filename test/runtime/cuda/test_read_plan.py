@@ -1,10 +1,13 @@
 """Reading launch plans for CUDA from the IR: everything that a launch needs stands there."""
 
+import sys
+
 import pytest
 import torch
 from driver_stand_in import Kernel, on_device, stand_in
 from torch_mlir import ir
 
+from dovetail import runtime
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, plans
@@ -111,6 +114,15 @@ def test_the_module_says_which_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOVETAIL_LAUNCH", "iree.runtime")
     assert runtime_plans.unavailable("cuda") == ""
     assert runtime_plans.unavailable("cpu") == "DOVETAIL_LAUNCH=iree.runtime"
+
+
+def test_the_cpus_extension_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a plan for a GPU that fails where the install had no C compiler."""
+    monkeypatch.delattr(runtime, "_launch", raising=False)
+    monkeypatch.setitem(sys.modules, "dovetail.runtime._launch", None)
+    module = module_of(LAUNCH)
+    [plan] = plans(module).values()
+    assert isinstance(runtime_plans.load_plan(plan, CODE), Plan)
 
 
 def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
