@@ -8,7 +8,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Module, argument_facts, numbers
-from dovetail.dialects.symbols import renumbered, sizes_of, used_symbols_of
+from dovetail.dialects.size_expressions import renumbered, used_symbols_of
+from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import is_value_type, torch_type
 
 Range = tuple[int, int]

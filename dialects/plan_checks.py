@@ -8,7 +8,8 @@ from torch_mlir.dialects import arith, func
 from dovetail.dialects.dovetail.numbers import value
 from dovetail.dialects.dovetail.ops.check_equal import check_equal
 from dovetail.dialects.dovetail.ops.size import size
-from dovetail.dialects.symbols import sizes_of, used_symbols_of
+from dovetail.dialects.size_expressions import used_symbols_of
+from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import shaped_info
 
 # Rounded to zero where the dialect of symbols rounds down: of sizes there is none below 0.

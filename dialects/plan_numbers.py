@@ -6,6 +6,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.numbers import Number, value
 from dovetail.dialects.dovetail.ops.check_range import check_range
 from dovetail.dialects.dovetail.ops.size import size
@@ -46,7 +47,7 @@ def import_numbers(forms: Sequence[Sequence[Any]], arguments: Sequence[ir.Value]
             case "cmpi":
                 predicate, *compared = operands
                 both = [value(read_number(each, made)) for each in compared]
-                made.append(arith.CmpIOp(ir.IntegerAttr.get(_I64(), PREDICATES.index(predicate)), *both).result)
+                made.append(arith.CmpIOp(i64(PREDICATES.index(predicate)), *both).result)
             case _ if name in ARITHMETIC:
                 given = [value(read_number(each, made)) for each in operands]
                 made.append(ARITHMETIC[name](*given).result)
@@ -63,7 +64,3 @@ def read_number(number: int | str, made: Sequence[ir.Value | None]) -> Number:
     if found is None:
         raise ValueError(f"'{number}' is no number of a plan")
     return found
-
-
-def _I64() -> ir.Type:
-    return ir.IntegerType.get_signless(64)

@@ -10,7 +10,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts, numbers
-from dovetail.dialects.symbols import evaluated, sizes_of
+from dovetail.dialects.size_expressions import evaluated
+from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
 
 _MOST = 5

@@ -16,7 +16,7 @@ from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_
 from dovetail.dialects.devices import CPU
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
-from dovetail.dialects.symbols import said
+from dovetail.dialects.size_expressions import said
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info
 

@@ -6,7 +6,8 @@ Nothing else may hang on it: sizes are expected to be those of the call that was
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import HINTS
-from dovetail.dialects.symbols import evaluated, sizes_of
+from dovetail.dialects.size_expressions import evaluated
+from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
 
 _GUESS = 32

@@ -12,7 +12,8 @@ from torch_mlir.extras.fx_importer import ContextCache
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.symbols import materialise, sizes_map
+from dovetail.dialects.size_expressions import materialise
+from dovetail.dialects.symbols import sizes_map
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
@@ -20,10 +21,9 @@ from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.records import Input
 
 _LARGEST = 2**63 - 1
-# sympy's node and torch's own, by what an affine map has for both.
+# Of each, an affine expression has one.
 _DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
 _REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
-
 
 _OF_FLOATS = (
     (by_torch.IntTrueDiv, "torch.aten.div.float"),
@@ -178,8 +178,7 @@ def _number(name: str, *operands: ir.Value) -> ir.Value:
 
 
 def _within(bound: sympy.Expr) -> int:
-    return (
-        max(-_LARGEST - 1, min(_LARGEST, int(bound)))
-        if bound.is_Integer
-        else (-_LARGEST - 1 if bound < 0 else _LARGEST)
-    )
+    """A bound, which may be infinite, as a number of 64 bits."""
+    if not bound.is_Integer:
+        return -_LARGEST - 1 if bound < 0 else _LARGEST
+    return max(-_LARGEST - 1, min(_LARGEST, int(bound)))
