@@ -73,9 +73,13 @@ def _reduces_repeated(reduction: ir.Operation, value: ir.Value, form: Form) -> b
 
 
 def _reduced(reduction: ir.Operation, rank: int) -> list[int]:
-    """The dimensions that `reduction` takes in: all of them where no operand lists them."""
-    listed = integers(reduction.operands[1]) if len(reduction.operands) > 1 else None
-    single = integer(reduction.operands[1]) if len(reduction.operands) > 1 else None
+    """The dimensions that `reduction` takes in: all of them where no operand lists them.
+
+    Of two operands, the second may be the type of the result, which is a number, too.
+    """
+    operands = reduction.operands
+    listed = integers(operands[1]) if len(operands) > 1 else None
+    single = integer(operands[1]) if len(operands) > 2 else None
     if single is not None:
         return [single % rank]
     return [dim % rank for dim in listed] if listed else list(range(rank))

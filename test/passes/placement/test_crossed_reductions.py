@@ -58,6 +58,16 @@ def test_spread_and_reduced(dims: tuple[int, ...], then: tuple[int, ...]):
     assert _regions(_spread(dims, then), torch.randn(6, 16, 24)) == 2
 
 
+def test_spread_and_averaged_in_a_stated_type():
+    """The type of the mean, a number of PyTorch's, was taken for the dimension that it reduces."""
+
+    def spread(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        total = x.sum(0, keepdim=True)
+        return total, (x - total).mean(dtype=torch.float32)
+
+    assert _regions(spread, torch.randn(4, 8)) == 2
+
+
 def test_expanded_and_reduced():
     """The same behind a view, where the loss of a training step was 4 times as large."""
 
