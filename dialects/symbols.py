@@ -47,7 +47,7 @@ def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
     return tuple(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
 
 
-def is_open(op: ir.Operation) -> bool:
+def is_open_op(op: ir.Operation) -> bool:
     """Whether numbers that `op` takes, or sizes of what it takes or makes, are known only when the program runs."""
     infos = [shaped_info(each.type) for each in (*op.operands, *op.results)]
     return any(each is not None and not each.is_static for each in infos) or any(map(is_open_number, op.operands))

@@ -17,10 +17,15 @@ _FEWEST = 16
 """Rows and columns of a block."""
 
 
+def reorders(op: ir.Operation) -> bool:
+    """Whether `op` is a view that shows the dimensions of its operand in another order."""
+    return row(op).strides in _REORDER
+
+
 def reordered(op: ir.Operation) -> Sizes | None:
     """Of a view that reorders dimensions, the operand's dimension for each of the result's; None of any other op."""
     rule = row(op).strides
-    if rule is None or rule not in _REORDER:
+    if rule is None or not reorders(op):
         return None
     source, result = shaped_info(op.operands[0].type), shaped_info(op.results[0].type)
     if source is None or result is None:

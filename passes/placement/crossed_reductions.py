@@ -10,15 +10,14 @@ from collections.abc import Iterable
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts import strides
-from dovetail.dialects.torch_facts.ops import Kind, kind, row
+from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.sizes import OpenSize
+from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.rewriting.constants import integer, integers
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
-_REORDER = (strides.permute, strides.transpose, strides.reverse)
 
 Form = tuple[object, ...]
 """Along which dimensions of a value a reduction's result lies, counted from the last; or the view that hid it."""
@@ -93,7 +92,7 @@ def _form(value: ir.Value) -> Form:
 def _seen(view: ir.Operation, value: ir.Value, form: Form) -> Form:
     """The form of what `view` shows of `value`: a dimension moves with the sizes around it."""
     result = view.results[0]
-    keeps_order = len(form) < 2 or row(view).strides not in _REORDER
+    keeps_order = len(form) < 2 or not reorders(view)
     keeps_sizes = [size for size in _sizes(value) if size != 1] == [size for size in _sizes(result) if size != 1]
     return _form(result) if form == _form(value) and keeps_sizes and keeps_order else (view,)
 

@@ -10,23 +10,22 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import is_open, is_open_number, rounds_up, sizes_of, symbols, used_symbols
-from dovetail.dialects.torch_facts import strides
+from dovetail.dialects.symbols import is_open_number, is_open_op, rounds_up, sizes_of, symbols, used_symbols
 from dovetail.dialects.torch_facts.ops import Kind, row
+from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 UNKNOWN = "a size is known only when it runs"
 _UNRELATED = "sizes that are known only when it runs may differ"
 _SUM_TYPE = "an open dimension is summed up in float32 alone"
 _SUMS = ("sum", "mean")
-_REORDER = (strides.permute, strides.transpose, strides.reverse)
 
 Size: TypeAlias = int | ir.AffineExpr
 
 
 def open_refusal(op: ir.Operation, device: str) -> str:
     """Why an op with open sizes can't stand in a region for a type of `device`; "" if it can, or has none."""
-    if not is_open(op):
+    if not is_open_op(op):
         return ""
     if device != "cpu":
         return UNKNOWN
@@ -53,7 +52,7 @@ def _can_be_computed(op: ir.Operation) -> bool:
 
 def may_move(view: ir.Operation) -> bool:
     """Whether a view may move into a region though its sizes are open: one that only turns or adds dimensions."""
-    return row(view).strides in _REORDER or row(view).name.partition(".")[0] in ("unsqueeze", "alias", "detach")
+    return reorders(view) or row(view).name.partition(".")[0] in ("unsqueeze", "alias", "detach")
 
 
 def _sizes(value: ir.Value) -> tuple[Size, ...] | None:

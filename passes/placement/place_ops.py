@@ -10,7 +10,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, body, users
-from dovetail.dialects.symbols import is_open, sizes_of
+from dovetail.dialects.symbols import is_open_op, sizes_of
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
@@ -94,7 +94,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", NO_ELEMENTS
-        if is_open(op) and (device != "cpu" or sizes_of(op.results[0]) is None):
+        if is_open_op(op) and (device != "cpu" or sizes_of(op.results[0]) is None):
             return "fallback", UNKNOWN
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)

@@ -10,7 +10,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import body
-from dovetail.dialects.symbols import is_open
+from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
@@ -62,7 +62,7 @@ class PlacedGraph:
                 op.name != "torch.operator"
                 and not _is_refused(op, device)
                 and not is_scattered(op)
-                and (not is_open(op) or may_move(op))
+                and (not is_open_op(op) or may_move(op))
             )
             graph.operands.append(operands)
             graph.results.append(results)

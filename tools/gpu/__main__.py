@@ -97,7 +97,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--root", type=Path, default=Path(), help="the source tree, which has the tests")
     parser.add_argument("--commit", default="unknown", help="what the report calls the source")
     parser.add_argument("--seconds", type=float, default=540.0, help="no test or case is begun after so long")
-    parser.add_argument("--only", nargs="+", choices=("tests", "bench"), default=["tests", "bench"])
+    parser.add_argument(
+        "--only", nargs="+", choices=("tests", "bench"), default=["tests", "bench"], help="default: both"
+    )
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs, not how fast")
     return parser.parse_args(arguments)
 
