@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.row import Rounding
-from dovetail.dialects.torch_facts.types import TensorInfo, is_torch_type, tensor_info
+from dovetail.dialects.torch_facts.types import ShapedInfo, is_torch_type, shaped_info
 
 # In half precision, how often a number is rounded depends on what its computation is fused with.
 _SINGLE = ("float32", "float64")
@@ -29,7 +29,7 @@ def deciding_operands(op: ir.Operation) -> tuple[int, ...]:
 
 def is_number(type_: ir.Type) -> bool:
     """Whether `type_` is that of tensors of numbers, or of lists: of no Python values, and no truth values."""
-    info = tensor_info(type_)
+    info = shaped_info(type_)
     return info.dtype != "bool" if info is not None else is_torch_type(type_, "list<vtensor>")
 
 
@@ -47,9 +47,9 @@ def is_repeatable(op: ir.Operation) -> bool:
     return rounding is Rounding.ONCE and all(info.dtype in _SINGLE for info in infos)
 
 
-def _results(op: ir.Operation) -> list[TensorInfo]:
-    return [info for value in op.results if (info := tensor_info(value.type)) is not None]
+def _results(op: ir.Operation) -> list[ShapedInfo]:
+    return [info for value in op.results if (info := shaped_info(value.type)) is not None]
 
 
-def _is_inexact(info: TensorInfo) -> bool:
+def _is_inexact(info: ShapedInfo) -> bool:
     return info.dtype.startswith(("float", "bfloat", "complex"))

@@ -48,7 +48,7 @@ class Step:
 
 
 class ValueFlow:
-    """The steps of functions, each after those that it uses; constants are none.
+    """The steps of functions, each after those that it uses; constants are none, numbers made of arguments are.
 
     Attributes:
         steps: by number.
@@ -84,7 +84,7 @@ class ValueFlow:
     def follow(self, ops: Iterable[ir.Operation], host: str, place: str, known: dict[ir.Value, int]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
         for op in ops:
-            if is_constant(op):
+            if is_constant(op) and not any(value in known for value in op.operands):
                 continue
             callee = referred(op, "callee") if op.name == func.CallOp.OPERATION_NAME else ""
             if callee in self.regions:

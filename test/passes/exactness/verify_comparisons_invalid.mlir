@@ -119,3 +119,27 @@ module attributes {dovetail.level = "program"} {
     return %2 : !v
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[?,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+
+module attributes {dovetail.level = "split"} {
+  func.func @forward(%n: !torch.int {dovetail.symbol = 0 : i64, dovetail.range = array<i64: 2, 99>}, %x: !r {dovetail.sizes = affine_map<()[s0] -> (s0, 2)>}) -> (!r, !v {dovetail.saved = "private"}) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = torch.aten.exp %0 : !v -> !v
+    %2 = torch.aten.floor %1 : !v -> !v
+    %3 = torch.aten.mul.Tensor %2, %0 : !v, !v -> !v
+    %o = "dovetail.own"(%3) {requires_grad = true} : (!v) -> !r
+    return %o, %0 : !r, !v
+  }
+  func.func @backward(%x: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
+    %0 = "dovetail.read"(%t) : (!r) -> !v
+    %1 = torch.aten.exp %x : !v -> !v
+    // expected-error @below {{'torch.aten.floor' op in '@backward' decides once more what '@forward' did, by 'torch.aten.exp' at}}
+    %2 = torch.aten.floor %1 : !v -> !v
+    %3 = torch.aten.mul.Tensor %0, %2 : !v, !v -> !v
+    return %3 : !v
+  }
+}
