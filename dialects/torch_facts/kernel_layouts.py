@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.dialects.torch_facts.row import Layout
+from dovetail.errors import UnsupportedError
 
 _aten = torch.ops.aten
 
@@ -82,6 +83,8 @@ def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: to
     """An empty `result` with the strides that the kernel gives it: it has nothing to compute."""
     if any(each.alias_info is not None for each in func._schema.returns):
         return result
+    if any(isinstance(size, torch.SymInt) for size in (*result.size(), *result.stride())):
+        raise UnsupportedError(f"{func}: how a result without elements lies can't be said of open sizes")
     with _disable_current_modes():
         real = func(*tree_map_only(torch.Tensor, _real, args), **tree_map_only(torch.Tensor, _real, kwargs))
     return _with_strides(result, real.stride())

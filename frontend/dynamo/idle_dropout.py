@@ -28,6 +28,7 @@ def _replace(node: torch.fx.Node, input, p=0.5, training=True, inplace=False, tr
     """The parameters are those of all these functions."""
     value = input.meta.get("example_value")
     is_empty = isinstance(value, torch.Tensor) and value.numel() == 0
+    p = p.meta.get("example_value") if isinstance(p, torch.fx.Node) else p
     if inplace or not 0 <= p <= 1:
         return
     if p == 0 or not (training and train) or is_empty:
