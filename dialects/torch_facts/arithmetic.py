@@ -6,6 +6,8 @@ ARITHMETIC = {
     "torch.aten.floordiv.int": "({} // {})",
     "torch.aten.remainder.int": "({} % {})",
     "torch.aten.add.float": "({} + {})",
+    "torch.aten.sub.float": "({} - {})",
+    "torch.aten.neg.float": "(-{})",
     "torch.aten.mul.float": "({} * {})",
     "torch.aten.div.float": "({} / {})",
 }

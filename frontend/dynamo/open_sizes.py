@@ -12,6 +12,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.source_lines import source_line
+
 
 def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
     """The environment that knows the open numbers of a graph's arguments.
@@ -31,6 +34,17 @@ def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
     if context is None or context.fake_mode is None:
         return False
     return context.fake_mode.shape_env is env and tensor in context.tensor_to_context
+
+
+def check_floats(gm: torch.fx.GraphModule) -> None:
+    """Raises UnsupportedError for a number of floating point that PyTorch takes for known, and computes of open ones.
+
+    It does so by algebra: `s - s` is 0 to it, but NaN where `s` is infinite.
+    """
+    for node in gm.graph.nodes:
+        value = node.meta.get("example_value") if node.op == "call_function" else None
+        if isinstance(value, torch.SymFloat) and not value.node.expr.free_symbols:
+            raise UnsupportedError(f"{source_line(node)}: a number that PyTorch simplifies to {value} can't be open")
 
 
 _items: WeakTensorKeyDictionary = WeakTensorKeyDictionary()

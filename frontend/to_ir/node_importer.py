@@ -86,10 +86,15 @@ class NodeImporter(GraphNodeImporter):
         number = node.meta.get("val") if node.op == "call_function" else None
         if not isinstance(number, torch.SymInt | torch.SymFloat):
             return False
-        if isinstance(number, torch.SymFloat) and node.target in _ITEMS and not self.open.is_known(number):
-            self.open.define(number, self._import_item(node))
-        value = self.open.value(number)
-        value = value if isinstance(value, ir.Value) else self._import_argument(ir.Location.unknown(self._c), value)
+        loc = ir.Location.unknown(self._c)
+        if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
+            operands = [self._import_argument(loc, each) for each in node.args]
+            value = self.open.computed(number, node.target, operands)
+        else:
+            if isinstance(number, torch.SymFloat) and not self.open.is_known(number):
+                self.open.define(number, self._import_item(node))
+            value = self.open.value(number)
+            value = value if isinstance(value, ir.Value) else self._import_argument(loc, value)
         self.bind_node_value(node, value)
         return True
 

@@ -1,5 +1,6 @@
 """Numbers that Dynamo leaves open, as the IR says them: the symbols, what sizes are by them, and values for both."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,13 +26,14 @@ _LARGEST = 2**63 - 1
 _DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
 _REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
 
-_OF_FLOATS = (
-    (by_torch.IntTrueDiv, "torch.aten.div.float"),
-    (by_torch.FloatTrueDiv, "torch.aten.div.float"),
-    (sympy.Add, "torch.aten.add.float"),
-    (sympy.Mul, "torch.aten.mul.float"),
-)
-"""The op for each of sympy's nodes whose value is a number of floating point."""
+# Python's operators on numbers of floating point, by the op that computes each.
+_OF_FLOATS = {
+    operator.add: "torch.aten.add.float",
+    operator.sub: "torch.aten.sub.float",
+    operator.mul: "torch.aten.mul.float",
+    operator.truediv: "torch.aten.div.float",
+    operator.neg: "torch.aten.neg.float",
+}
 
 
 class OpenTypes(ContextCache):
@@ -83,26 +85,24 @@ class OpenNumbers:
             return self._float(number.node.expr)
         return materialise(self._affine(number), self._values) if is_open(number) else known(number)
 
+    def computed(self, number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
+        """The value that is `number`, which Python's operator `target` makes of others.
+
+        Each operator is one op: an expression of sympy's is simplified as if nothing were rounded, infinite or NaN.
+        """
+        if target is torch.sym_float:
+            return _float_of(operands[0])
+        if target not in _OF_FLOATS:
+            raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
+        return _number(_OF_FLOATS[target], *map(_float_of, operands))
+
     def _float(self, expression: sympy.Expr) -> ir.Value:
-        """The value that is a number of floating point; raises UnsupportedError for what the IR has no op for."""
+        """The value that is a number of floating point; raises UnsupportedError for one that is computed of others."""
         if expression in self._floats:
             return self._floats[expression]
-        if expression.is_integer:
-            return _number("torch.aten.Float.Scalar", materialise(self._of(expression), self._values))
         if isinstance(expression, by_torch.ToFloat):
-            return self._float(expression.args[0])
-        if isinstance(expression, sympy.Float):
-            value = ir.FloatAttr.get(ir.F64Type.get(), float(expression))
-            return ir.Operation.create("torch.constant.float", [torch_type("float")], [], {"value": value}).result
-        for kind, name in _OF_FLOATS:
-            if isinstance(expression, kind):
-                first, *others = map(self._float, expression.args)
-                for each in others:
-                    first = _number(name, first, each)
-                return first
-        raise UnsupportedError(
-            f"the number {expression} can't be open: the IR has no op for {type(expression).__name__}"
-        )
+            return _float_of(materialise(self._of(expression.args[0]), self._values))
+        raise UnsupportedError(f"the number {expression} can't be open: it is computed where the graph does not say so")
 
     def is_known(self, number) -> bool:
         """Whether an open number is one of the symbols, or was defined."""
@@ -175,6 +175,10 @@ class OpenNumbers:
 
 def _number(name: str, *operands: ir.Value) -> ir.Value:
     return ir.Operation.create(name, results=[torch_type("float")], operands=list(operands)).result
+
+
+def _float_of(number: ir.Value) -> ir.Value:
+    return number if number.type == torch_type("float") else _number("torch.aten.Float.Scalar", number)
 
 
 def _within(bound: sympy.Expr) -> int:

@@ -50,12 +50,23 @@ def own_strides(x):
     return y.t(), (x + 1).transpose(0, 1), x.t().contiguous()
 
 
+def deviations(x):
+    return x.std(0), x.var(0, unbiased=False), x.norm()
+
+
+def extremes(x):
+    y = x.exp() * 1.1 + x.sin()
+    return torch.where(y == y.amax(0, keepdim=True), y, 0), (y - y.amax(1, keepdim=True)).floor()
+
+
 PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "pointwise": (lambda x: torch.relu(x) * 2 + x.shape[0], lambda n: [tensor(n, 4)]),
     "product": (lambda x, w: x @ w, lambda n: [tensor(n, 4), tensor(4, 3)]),
     "inner product": (lambda x, w: x.t() @ w, lambda n: [tensor(n, 4), tensor(n, 3)]),
     "linear": (lambda x, w, b: F.linear(x, w, b).relu(), lambda n: [tensor(2, n, 4), tensor(3, 4), tensor(3)]),
     "sums": (lambda x: (x.sum(0), x.mean(1), x.amax(0), x.var(0)), lambda n: [tensor(n, 4)]),
+    "deviations": (deviations, lambda n: [tensor(n, 4)]),
+    "extremes": (extremes, lambda n: [tensor(n, 4)]),
     "softmax": (lambda x: torch.log_softmax(x, 0), lambda n: [tensor(n, 4)]),
     "layer norm": (lambda x, w: F.layer_norm(x, (4,), w), lambda n: [tensor(2, n, 4), tensor(4)]),
     "views": (lambda x: (x.t(), x.reshape(-1), x[1:], x.unsqueeze(1).expand(-1, 3, -1)), lambda n: [tensor(n, 4)]),
@@ -184,3 +195,54 @@ def test_a_number_that_no_op_makes_is_fixed(op_by_op):
     assert not stats.eager
     (reason,) = stats.specialised
     assert reason.startswith("the number OpaqueUnaryFn_sqrt(")
+
+
+NUMBERS = {
+    "first and second": (lambda x, a, b, c: x * ((a + b) + c), [(1e20, -1e20, 1.0), (1.0, 1e20, -1e20)]),
+    "first and third": (lambda x, a, b, c: x * ((a + c) + b), [(1e20, -1e20, 1.0), (1.0, 1e20, -1e20)]),
+    "second and third": (lambda x, a, b, c: x * ((b + c) + a), [(1e20, -1e20, 1.0), (1.0, 1e20, -1e20)]),
+    "quotients": (lambda x, a, b, c: (x * (a / b - c), x * -(a * b)), [(0.5, 3.0, 2.5), (0.1, -0.3, float("inf"))]),
+    "of an int": (lambda x, a, n, m: (x * (a * n + 1.0), x * (n / m)), [(0.5, 3, 7), (0.25, 2**60 + 1, -5)]),
+    "of a size": (lambda x, a, n, m: x * (x.shape[0] / n) - a / x.shape[0], [(0.5, 3, 7), (0.25, 5, 9)]),
+    "difference with itself": (lambda x, a, b, c: (x * (a - a), x + b * 0), [(0.5, 2.0, 3.0), (float("inf"),) * 3]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_computed_as_python_does(op_by_op, name):
+    """Floats are computed by algebra: terms in another order, or left out where they are infinite."""
+    function, calls = NUMBERS[name]
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for numbers in [*calls, *calls]:
+        x = torch.randn(5, 3, dtype=torch.float64)
+        torch.testing.assert_close(compiled(x, *numbers), function(x, *numbers), rtol=0, atol=0, equal_nan=True)
+    stats = dovetail.stats()
+    assert not stats.eager
+    assert bool(stats.specialised) == (name == "difference with itself")
+
+
+def test_dropout_of_any_rate(op_by_op):
+    """A rate that changes makes the graph run eagerly."""
+    compiled = torch.compile(lambda x, p: F.dropout(x, p), backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for rate in (0.5, 0.25, 0.75):
+        x = torch.ones(40, 50)
+        torch.manual_seed(3)
+        expected = F.dropout(x, rate)
+        torch.manual_seed(3)
+        assert torch.equal(compiled(x, rate), expected)
+    assert not dovetail.stats().eager
+
+
+def test_strides_of_what_is_empty(op_by_op):
+    """A result without elements has other strides than eager's, or the reason names nothing."""
+    function = lambda x: (x.t() * 2, (x + 1).t())  # noqa: E731
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (4, 7):
+        x = torch.randn(0, size)
+        results, expected = compiled(x), function(x)
+        assert [each.stride() for each in results] == [each.stride() for each in expected]
+    (reason, *_) = dovetail.stats().specialised
+    assert reason.endswith("how a result without elements lies can't be said of open sizes")
