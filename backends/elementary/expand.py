@@ -20,10 +20,10 @@ from dovetail.dialects.torch_facts.types import require_shaped_info
 def with_own_functions(text: str) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` in float32 and half precision.
 
-    What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Sums are
-    kept apart from their products, terms of a sum are rounded before it, and large transpositions from what reads them.
-    Numbers of bfloat16 are rounded before another type is made of them. Text that does not parse stays: IREE's
-    compiler, which parses it again, says why.
+    What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Terms
+    of a sum and products that a reduction takes in are rounded before it, large transpositions kept apart from what
+    reads them. Numbers of bfloat16 are rounded before another type is made of them. Text that does not parse stays:
+    IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.

@@ -1,14 +1,16 @@
-"""Keeps IREE from making one contraction of products and their sum: a loop that changes no number stands between them.
+"""Keeps a reduction apart from the products that it takes in: a loop that changes no number stands between them.
 
-It would unroll that; it should only where a factor lacks a dimension, as in products of matrices.
+IREE would make one contraction of the two and unroll it; it should only where a factor lacks a dimension, as in a
+product of matrices. LLVM would add products to their sum unrounded: `x * y` and `-x * y` would not add up to 0.
 """
 
 from torch_mlir import ir
 
 from dovetail.backends.elementary.go_through import behind_views, go_through
 from dovetail.backends.elementary.loop import FLOATS
+from dovetail.backends.elementary.rounded_terms import rounded
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.types import require_shaped_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 
 _PRODUCT = "torch.aten.mul.Tensor"
 
@@ -20,10 +22,12 @@ def adds_products(op: ir.Operation) -> bool:
     made = behind_views(op.operands[0])
     if made is None or made.name != _PRODUCT:
         return False
-    product, *factors = (require_shaped_info(value.type) for value in (made.results[0], *made.operands))
-    return product.dtype in (*FLOATS, "float64") and all(each.shape == product.shape for each in factors)
+    shapes = [info.shape for value in made.operands if (info := shaped_info(value.type)) is not None]
+    product = require_shaped_info(made.results[0].type)
+    return product.dtype in (*FLOATS, "float64") and all(shape == product.shape for shape in shapes)
 
 
 def keep_apart(op: ir.Operation) -> None:
-    """Has `op` add up each number with its own sign, which LLVM drops again."""
-    go_through(op, lambda number: abs(number).with_sign_of(number))
+    """Has `op` take in rounded products; of half precision, which is rounded, each with its own sign."""
+    is_half = require_shaped_info(op.operands[0].type).dtype not in ("float32", "float64")
+    go_through(op, (lambda number: abs(number).with_sign_of(number)) if is_half else rounded)

@@ -20,7 +20,7 @@ def round_terms(op: ir.Operation) -> None:
     for place, term in enumerate(list(op.operands)[:2]):
         info = shaped_info(term.type)
         if info is not None and info.dtype in ("float32", "float64") and _may_be_product(term):
-            go_through(op, _rounded, place)
+            go_through(op, rounded, place)
 
 
 def _may_be_product(term: ir.Value) -> bool:
@@ -40,7 +40,7 @@ def _may_be_product(term: ir.Value) -> bool:
     return False
 
 
-def _rounded(number: Scalar) -> Scalar:
+def rounded(number: Scalar) -> Scalar:
     """`number` by way of its bits, at most those of the last NaN but one: LLVM can't tell that this changes nothing."""
     bits = number.bits
     largest = (1 << ir.IntegerType(bits.type).width - 1) - 1

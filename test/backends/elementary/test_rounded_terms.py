@@ -72,3 +72,19 @@ def test_signs_of_zeros():
     x = torch.tensor([0.0, -0.0, 0.0, -0.0])
     y = torch.tensor([1.0, 1.0, -1.0, -1.0])
     torch.testing.assert_close(torch.compile(sums, backend="dovetail")(x, y), sums(x, y), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("pairs", [1, 8])
+def test_the_sum_of_products_that_cancel(dtype: torch.dtype, pairs: int):
+    """One of each two products was added to unrounded: the sums were not 0, half of their roots were NaN."""
+
+    def sums(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        products = (x * y, (x * y).reshape(8, 2 * pairs, 3, 11))
+        return [total.sqrt() for each in products for total in (each.sum(1), each.mean(1, keepdim=True))]
+
+    half = torch.linspace(-3, 5, 8 * pairs * 33, dtype=dtype).reshape(8, pairs, 1, 33)
+    x = torch.cat([half, -half], 2).reshape(8, 2 * pairs, 33)
+    y = torch.cat([half.cos(), half.cos()], 2).reshape(8, 2 * pairs, 33)
+    for root in torch.compile(sums, backend="dovetail")(x, y):
+        torch.testing.assert_close(root, torch.zeros_like(root), rtol=0, atol=0)
