@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders with the longest tests go first, so that no worker is left alone with one at the end."""
     for item in items:
         if item.get_closest_marker("host") and item.config.getoption("--device") != "cpu":
-            item.add_marker(pytest.mark.skip(reason="is about code for the CPU"))
+            item.add_marker(pytest.mark.skip(reason="is about code for the CPU: run it without --device"))
     on_gpu = [item for item in items if item.get_closest_marker("cuda")]
     if on_gpu and not _has_gpu():
         skip = pytest.mark.skip(reason="needs an NVIDIA GPU: run `python -m dovetail.tools.gpu` on a host with one")

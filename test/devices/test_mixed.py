@@ -23,7 +23,7 @@ def has_two() -> bool:
     return True
 
 
-needs_two = pytest.mark.skipif("not has_two()", reason="needs two GPUs")
+needs_two = pytest.mark.skipif("not has_two()", reason="needs two GPUs, or --device emulated-cuda")
 
 
 def test_number_on_the_host():

@@ -48,7 +48,7 @@ EXP = f"""module {{
 }}
 """
 
-needs_assembler = pytest.mark.skipif(not assembler.assembler(), reason="needs NVIDIA's assembler, ptxas")
+needs_assembler = pytest.mark.skipif(not assembler.assembler(), reason="needs NVIDIA's ptxas: on PATH, or with triton")
 
 
 @pytest.fixture(autouse=True)
