@@ -18,7 +18,7 @@ TYPES = """
 !half = !torch.vtensor<[8],f16>
 !scalar = !torch.vtensor<[],f32>
 !m = !torch.vtensor<[8,8],f32>
-!n = !torch.vtensor<[?,1],si64>
+!n = !torch.vtensor<*,si64>
 !r = !dovetail.ref<!v, strided<[1]>>
 !rm = !dovetail.ref<!m, strided<[8, 1]>>
 """
@@ -208,15 +208,15 @@ def test_network_grows_with_the_ops():
 
 def test_what_can_be_had_in_no_way_is_named():
     """Would catch a cut through an edge that must not be cut, hence a backward that asks for a value nobody has."""
-    text = """!torch.int) {
+    text = """!torch.str) {
       %0 = "dovetail.read"(%x) : (!r) -> !v
-      %1 = torch.operator "torch.aten.item"(%0) {dovetail.reason = "has an effect"} : (!v) -> !torch.int
-      return %1 : !torch.int
+      %1 = torch.operator "torch.aten.item"(%0) {dovetail.reason = "has an effect"} : (!v) -> !torch.str
+      return %1 : !torch.str
     }"""
     with pytest.raises(PassError) as caught:
         saved(text)
     assert str(caught.value).endswith(
-        "'torch.operator' op is needed by the backward, never computed twice, and '!torch.int' can't be saved "
+        "'torch.operator' op is needed by the backward, never computed twice, and '!torch.str' can't be saved "
         "(in pass 'partition')"
     )
 
