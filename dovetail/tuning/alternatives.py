@@ -13,6 +13,7 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER
+from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.regions import choice, destinations, region_texts
 from dovetail.dialects.torch_facts.names import LOAD
@@ -22,7 +23,7 @@ from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
-from dovetail.passes.rewriting.region_builder import call_with_new_memory
+from dovetail.passes.rewriting.region_builder import call_with_memory
 from dovetail.runtime.host import taking_any
 
 LIBRARY, SPLIT = "library", "split"
@@ -112,7 +113,8 @@ def _alone(region: func.FuncOp) -> ir.Module:
         host = func.FuncOp("host", ir.FunctionType.get(inputs, outputs))
     entry = host.add_entry_block()
     with ir.InsertionPoint(entry):
-        func.ReturnOp(call_with_new_memory("region", list(entry.arguments), outputs))
+        into = [alloc(type_).memory for type_ in types[len(inputs) :]]
+        func.ReturnOp(call_with_memory("region", list(entry.arguments), into))
     return module
 
 

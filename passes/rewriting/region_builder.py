@@ -74,11 +74,17 @@ def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Seque
     Raises:
         KeyError: for a result with open sizes that the symbols of the calling function do not say.
     """
-    into = [alloc(memory_type(value.type), open_numbers(value)).memory for value in results]
-    func.CallOp([], name, [*operands, *into])
-    held = [load(memory) for memory in into]
+    held = call_with_memory(
+        name, operands, [alloc(memory_type(value.type), open_numbers(value)).memory for value in results]
+    )
     for made, value in zip(held, results, strict=True):
         sizes = sizes_of(value)
         if sizes is not None:
             made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
     return held
+
+
+def call_with_memory(name: str, operands: Sequence[ir.Value], into: Sequence[ir.Value]) -> list[ir.Value]:
+    """Builds a call of the lowered region `name` that stores its results `into` memory; returns what that holds."""
+    func.CallOp([], name, [*operands, *into])
+    return [load(memory) for memory in into]

@@ -62,7 +62,7 @@ def test_judged(actual, right, text):
 def test_a_crash_is_an_outcome():
     """A backend that takes its process with it takes the table too."""
     dying = Case("dying", "", identity, (dies,))
-    assert measure.in_a_process(dying, dies, "eager", {}).failure == "crashes the process: SIGKILL"
+    assert measure.in_a_process(dying, dies, "eager", {}, "cpu").failure == "crashes the process: SIGKILL"
 
 
 def test_eager_must_not_fail(tmp_path):

@@ -47,9 +47,9 @@ def modules(monkeypatch) -> list[str]:
     texts: list[str] = []
     load = compiler.load_program
 
-    def keep(module: ir.Module, executables):
+    def keep(module: ir.Module, *arguments):
         texts.append(str(module))
-        return load(module, executables)
+        return load(module, *arguments)
 
     monkeypatch.setattr(compiler, "load_program", keep)
     return texts

@@ -170,7 +170,7 @@ ROWS = [
         Malformed(
             r"strided<\[2\]>",
             "strided<[2, 1]>",
-            "expects a ref to a static '!torch.vtensor' with one stride a dimension",
+            "expects a ref to a '!torch.vtensor' with one stride a dimension",
         ),
         prepare=lambda x: (x[::2],),
         level="regions",

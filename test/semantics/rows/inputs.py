@@ -414,7 +414,7 @@ ROWS = [
         Malformed(
             r"strided<\[1, 4\]>",
             "strided<[1]>",
-            "expects a ref to a static '!torch.vtensor' with one stride a dimension",
+            "expects a ref to a '!torch.vtensor' with one stride a dimension",
         ),
         prepare=odd_layouts,
         tests=("semantics/test_inputs.py::test_layout", "semantics/test_inputs.py::test_copy_for_layout_is_counted"),

@@ -292,7 +292,7 @@ ROWS = [
             CHECK-SAME: -> (!ref3x4, !torch.int)
             CHECK: "dovetail.own"(%{{.*}}) {requires_grad = true} : (!value3x4) -> !ref3x4
         """,
-        Malformed(r"vtensor<\[3,4\],f32>", "vtensor<[?,4],f32>", "expects a ref to a static '!torch.vtensor'"),
+        Malformed(r"vtensor<\[3,4\],f32>", "vtensor<[?,4],f32>", "expects a value of type '!torch.vtensor<[?,4],f32>'"),
         dynamic=True,
         tests=(
             "semantics/test_inputs.py::test_sizes_that_change",
@@ -311,7 +311,7 @@ ROWS = [
         Malformed(
             r"strided<\[24, 1, 12, 3\]>",
             "strided<[24, 1, 12, 3], offset: 2>",
-            "expects a ref to a static '!torch.vtensor' with one stride a dimension and no offset",
+            "expects a ref to a '!torch.vtensor' with one stride a dimension and no offset",
         ),
         tests=("semantics/test_outputs.py::test_memory_format_of_results",),
     ),
