@@ -74,7 +74,7 @@ SANITIZED := gcc -g -O1 -std=c11 -Wall -Wextra -Wno-unused-parameter -fsanitize=
 sanitize: $(INSTALLED)
 	mkdir -p build/sanitize
 	$(SANITIZED) -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
-		runtime/_launch.c -o build/sanitize/_launch.so
+		runtime/native/*.c -o build/sanitize/_launch.so
 	$(SANITIZED) test/sanitize/entries.c -o build/sanitize/entries.so
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 		$(BIN)/python test/sanitize/stress.py build/sanitize/_launch.so build/sanitize/entries.so
@@ -97,7 +97,7 @@ typing:
 	ln -s $(addprefix $(CURDIR)/,$(wildcard dovetail/*.py) dovetail/explanation dovetail/tuning $(SUBPACKAGES)) build/typing/dovetail
 
 # torch goes first, at the version that development uses: pyproject.toml allows several.
-$(INSTALLED): pyproject.toml runtime/_launch.c
+$(INSTALLED): pyproject.toml $(wildcard runtime/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install torch==2.13.0
 	$(BIN)/python -m pip install --editable '.[dev]'

@@ -1,4 +1,4 @@
-"""The extension `_launch.c`."""
+"""The extension, whose sources are in `native/`."""
 
 from collections.abc import Callable
 

@@ -7,7 +7,7 @@ from dovetail.dialects.dovetail import CheckEqualOp, CheckRangeOp, SizeOp
 from dovetail.dialects.dovetail.numbers import Number
 from dovetail.dialects.plan_numbers import PREDICATES
 
-# In the order of `_launch.c`.
+# In the order of `native/plan.h`.
 _NAMES = ("addi", "subi", "muli", "divsi", "ceildivsi", "maxsi", "minsi", "shrui", "select", *PREDICATES, "check_equal",
           "check_range")  # fmt: skip
 OPERATIONS = {name: place for place, name in enumerate(_NAMES)}

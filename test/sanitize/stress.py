@@ -1,4 +1,4 @@
-"""Stress test of `runtime/_launch.c`: random plans against a model, under whatever sanitizers it was built with.
+"""Stress test of `runtime/native/`: random plans against a model, under whatever sanitizers it was built with.
 
 `make sanitize` runs it: `python test/sanitize/stress.py EXTENSION LIBRARY [--plans N]`. Every buffer ends at a page
 that can't be touched. Plans run on one thread and on teams, in several Python threads, in forked children and inside of
@@ -369,7 +369,7 @@ def in_a_team(plans: list[RandomPlan], draw: random.Random) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("extension", type=Path, help="_launch.c, built")
+    parser.add_argument("extension", type=Path, help="the extension, built")
     parser.add_argument("library", type=Path, help="entries.c, built")
     parser.add_argument("--plans", type=int, default=400)
     options = parser.parse_args()
