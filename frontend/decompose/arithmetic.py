@@ -1,0 +1,73 @@
+"""Arithmetic on each element that IREE does in another way than eager, or torch-mlir does not know."""
+
+import math
+from collections.abc import Callable
+
+import torch
+
+aten = torch.ops.aten
+
+
+def unfused_multiply_add(left: torch.Tensor, right: torch.Tensor, addend: torch.Tensor) -> torch.Tensor:
+    """torch-mlir has no fused multiply-add; the code generator fuses again where the machine can."""
+    return left * right + addend
+
+
+def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
+    """Small powers as products and roots, as in eager; IREE is wrong for zeros, infinities or negative bases."""
+    if not value.is_floating_point() or not math.isfinite(exponent):
+        return _small_pow(value, exponent)
+    if not float(exponent).is_integer():
+        return _fractional_pow(value, exponent)
+    return _small_pow(value, exponent) if exponent >= 0 else torch.pow(value, -exponent).reciprocal()
+
+
+def _small_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
+    if exponent == 0:
+        return torch.ones_like(value, dtype=torch.result_type(value, exponent))
+    keeps_dtype = torch.result_type(value, exponent) == value.dtype and value.dtype is not torch.bool
+    if not keeps_dtype or exponent not in (1, 2, 3):
+        return NotImplemented
+    return math.prod([value] * (int(exponent) - 1), start=value.clone())
+
+
+def _fractional_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
+    if value.dtype is torch.float16 or exponent not in (0.5, -0.5):
+        return NotImplemented  # of -inf, float16's power and root differ in eager
+    return value.sqrt() if exponent > 0 else value.rsqrt()
+
+
+def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:
+    """Eager raises for whole numbers and divisor 0: left to a form that IREE is not given."""
+    return torch.remainder(value, torch.full_like(value, 0)) if divisor == 0 else NotImplemented
+
+
+def _add(left: torch.Tensor, right: torch.Tensor | float, *, alpha: float = 1) -> torch.Tensor:
+    """IREE adds truth values modulo 2."""
+    if alpha != 1 or torch.result_type(left, right) is not torch.bool:
+        return NotImplemented
+    if not isinstance(right, torch.Tensor):
+        right = torch.full_like(left, right)
+    return torch.logical_or(left, right)
+
+
+def _neg(value: torch.Tensor) -> torch.Tensor:
+    """IREE negates whole numbers through floating point."""
+    return NotImplemented if value.is_floating_point() or value.is_complex() else value.bitwise_not() + 1
+
+
+def _atanh(value: torch.Tensor) -> torch.Tensor:
+    """IREE computes log((1 + x) / (1 - x)), which rounds small numbers away."""
+    if value.dtype is not torch.float32:
+        return NotImplemented
+    return (torch.log1p(value) - torch.log1p(-value)) * 0.5
+
+
+ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
+    aten.pow.Tensor_Scalar: _pow,
+    aten.remainder.Scalar: _remainder,
+    aten.add.Tensor: _add,
+    aten.add.Scalar: _add,
+    aten.neg.default: _neg,
+    aten.atanh.default: _atanh,
+}
