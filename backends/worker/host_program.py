@@ -3,14 +3,15 @@
 Whatever stands on none of the lists below makes the function one for IREE's runtime: `Unreadable` says why.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from iree.compiler import ir
 
 from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
-from dovetail.backends.worker.numbers import NUMBERS, Numbers, Unreadable, made_by, number
+from dovetail.backends.worker.globals import Globals
+from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
+from dovetail.backends.worker.numbers import NUMBERS, Numbers
 
 # What a command buffer holds beside its commands.
 _AROUND = frozenset(
@@ -26,14 +27,6 @@ _ASIDE = _AROUND | frozenset(
     "hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer hal.fence.create hal.fence.join".split()
 ).union(_FENCED)
 
-# What uploads a constant when a module is loaded; its blocks are for devices that can and can't read it where it lies.
-_UPLOAD = frozenset(
-    "arith.constant util.null util.buffer.constant hal.buffer_usage hal.memory_type util.global.load "
-    "hal.device.allocator hal.allocator.import cf.cond_br hal.allocator.allocate hal.ex.file.from_memory "
-    "hal.fence.create hal.device.queue.read cf.br hal.fence.await util.status.check_ok util.global.store "
-    "util.return".split()
-)
-
 
 def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
     """The plan of each of `names`, functions of `text`, or why it has none; and then the code that plans need."""
@@ -45,7 +38,7 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
         found: dict[str, Any] = {}
         for name in names:
             try:
-                found[name] = _Reader(module, host, codes, name).plan()
+                found[name] = _Reader(host, codes, Globals(module, host), name).plan()
                 used[found[name]["executable"]] = codes[found[name]["executable"]].code
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
@@ -59,12 +52,12 @@ def _named(module: ir.Module) -> Iterator[ir.Operation]:
 class _Reader:
     """Reads the plan of one function. Buffers are numbered: its arguments in order, its transients, its constants."""
 
-    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], codes: dict[str, Executable], name: str):
-        self.module, self.host, self.codes = module, host, codes
+    def __init__(self, host: dict[str, ir.Operation], codes: dict[str, Executable], globals_: Globals, name: str):
+        self.codes, self.globals = codes, globals_
         if f"{name}$async" not in host:
             raise Unreadable("there is no such function")
         function = host[f"{name}$async"]
-        self.ops = _line(function)
+        self.ops = straight_ops(function)
         arguments = [each for each in function.regions[0].blocks[0].arguments if str(each.type) != "!hal.fence"]
         self.places = {argument: place for place, argument in enumerate(arguments)}
         self.argument_count = len(arguments)
@@ -76,7 +69,7 @@ class _Reader:
         self.executables: set[str] = set()
 
     def plan(self) -> dict[str, Any]:
-        _check(self.ops, _ASIDE | NUMBERS | set(_COMMANDS))
+        check_known(self.ops, _ASIDE | NUMBERS | set(_COMMANDS))
         self._check_order()
         for op in self.ops:
             if op.name == "hal.buffer_view.buffer":
@@ -131,8 +124,8 @@ class _Reader:
         buffers = [value for value in op.operands if str(value.type) == "!hal.buffer"]
         numbers = [number(value) for value in list(op.operands)[-2 * len(buffers) :]]
         table = list(zip(buffers, numbers[: len(buffers)], numbers[len(buffers) :], strict=True))
-        ops = _line(self._recorded(commands))
-        _check(ops, _AROUND | set(_COMMANDS))
+        ops = straight_ops(self.globals.recorded(commands))
+        check_known(ops, _AROUND | set(_COMMANDS))
         self._add_steps([each for each in ops if each.name in _COMMANDS], table)
 
     def _add_steps(self, commands: list[ir.Operation], table: list) -> None:
@@ -155,34 +148,20 @@ class _Reader:
 
     def _constant(self, value: ir.Value, start: int, size: int) -> list[int | str]:
         """The bytes that are read of a constant, as a buffer of their own: many functions may share what it lies in."""
-        data = _contents(self._stored(made_by(value, "util.global.load")).parent)
+        data = self.globals.contents(value)
         if start + size > len(data):
             raise Unreadable(f"bytes {start} to {start + size} lie outside of a constant of {len(data)}")
         place = self.constants.setdefault(data[start : start + size], len(self.constants))
         return [self.argument_count + len(self.transients) + place, 0, size]
 
-    def _recorded(self, commands: ir.Value) -> ir.Operation:
-        """The function that records a command buffer, which a global remembers."""
-        store = self._stored(made_by(commands, "util.global.load"))
-        return self.host[_symbol(made_by(store.operands[0], "util.call"), "callee")]
-
-    def _stored(self, load: ir.Operation) -> ir.Operation:
-        """What initializes the global that `load` reads."""
-        wanted = _symbol(load, "global")
-        for initializer in (each.operation for each in self.module.body.operations):
-            for op in _all(initializer) if initializer.name == "util.initializer" else ():
-                if op.name == "util.global.store" and _symbol(op, "global") == wanted:
-                    return op
-        raise Unreadable(f"nothing initializes the global @{wanted}")
-
     def _dispatch(self, op: ir.Operation, table: list) -> dict[str, Any]:
         # Command buffer, executable, function, workgroups (3), constants; slots, offsets and lengths of the bindings.
-        parts = _segments(op)
+        parts = segments(op)
         if [len(part) for part in parts[:6]] != [1] * 6 or len(parts) != 10:
             raise Unreadable("a dispatch has another form than expected")
         (function,), constants, slots, offsets, lengths = parts[2], *parts[6:]
         looked_up = made_by(function, "hal.executable.lookup.function")
-        place, _, entry = _path(looked_up.attributes["entry_point"])
+        place, _, entry = path(looked_up.attributes["entry_point"])
         self.executables.add(place)
         if place not in self.codes:
             raise Unreadable(f"its code is not one binary of a known format: {', '.join(FORMATS)}")
@@ -226,67 +205,6 @@ _COMMANDS = {
 }
 
 
-def _line(function: ir.Operation) -> list[ir.Operation]:
-    blocks = list(function.regions[0].blocks)
-    if len(blocks) != 1:
-        raise Unreadable("it has branches")
-    return [op.operation for op in blocks[0].operations]
-
-
-def _check(ops: list[ir.Operation], known: frozenset[str]) -> None:
-    unknown = sorted({op.name for op in ops} - known)
-    if unknown:
-        raise Unreadable(f"nothing is known of {', '.join(unknown)}")
-
-
-def _all(op: ir.Operation) -> list[ir.Operation]:
-    """The ops in all blocks of `op`."""
-    return [each.operation for block in op.regions[0].blocks for each in block.operations]
-
-
-def _contents(initializer: ir.Operation) -> bytes:
-    """What `initializer` fills a buffer with: a constant, from its first byte to its last."""
-    ops = _all(initializer)
-    _check(ops, _UPLOAD)
-    found = [op for op in ops if op.name in ("util.buffer.constant", "hal.allocator.import")]
-    if [op.name for op in found] != ["util.buffer.constant", "hal.allocator.import"]:
-        raise Unreadable("a constant is not one buffer")
-    data = _composite(str(found[0].attributes["value"]))
-    *_, source, start, size = found[1].operands
-    if source != found[0].results[0] or number(start) != 0 or number(size) != len(data):
-        raise Unreadable("a constant is a part of a buffer")
-    return data
-
-
-def _composite(text: str) -> bytes:
-    """The bytes of `#util.composite<64xi8, [`, a line for each part, and `]>`: it has no bindings."""
-    form = re.fullmatch(r"#util.composite<(\d+)xi8, \[\n(.*)\]>", text, re.DOTALL)
-    if form is None:
-        raise Unreadable("a constant is written in another form than expected")
-    parts = [ir.Attribute.parse(each.strip().removesuffix(",")) for each in form[2].splitlines()]
-    try:
-        data = b"".join(memoryview(each).tobytes() for each in parts)
-    except (TypeError, BufferError, ir.MLIRError) as error:
-        raise Unreadable(f"a constant's elements can't be read: {error}") from error
-    if len(data) != int(form[1]):
-        raise Unreadable(f"a constant's parts have {len(data)} bytes, expected {form[1]}")
-    return data
-
-
-def _segments(op: ir.Operation) -> list[list[ir.Value]]:
-    operands = iter(op.operands)
-    sizes = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
-    return [[next(operands) for _ in range(size)] for size in sizes]
-
-
 def _is_given(fence: ir.Value) -> bool:
     """Whether nobody here need signal `fence`: it is the caller's, or none."""
     return isinstance(fence.owner, ir.Block) or fence.owner.name == "util.null"
-
-
-def _symbol(op: ir.Operation, name: str) -> str:
-    return ir.FlatSymbolRefAttr(op.attributes[name]).value
-
-
-def _path(attribute: ir.Attribute) -> list[str]:
-    return list(ir.SymbolRefAttr(attribute).value)

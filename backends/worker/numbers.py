@@ -5,6 +5,8 @@ from typing import Any
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.host_ops import Unreadable, number
+
 # How numbers follow from sizes. Each takes and gives whole numbers, in 64 bits with their sign; none wraps around.
 _ARITHMETIC = ("addi", "subi", "muli", "divsi", "maxsi", "minsi", "shrui", "cmpi", "select")
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
@@ -14,23 +16,6 @@ NUMBERS = frozenset(
 )
 """The ops by which numbers follow from sizes."""
 _WHOLE = ("index", "i64", "i1")
-
-
-class Unreadable(Exception):
-    """Why a function has no plan."""
-
-
-def made_by(value: ir.Value, name: str) -> ir.Operation:
-    """The op that `value` is the result of, which is a `name`; raises Unreadable if it is not."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != name:
-        raise Unreadable(f"expected the result of '{name}', got {value}")
-    return owner
-
-
-def number(value: ir.Value) -> int:
-    """A number that is written out."""
-    return ir.IntegerAttr(made_by(value, "arith.constant").attributes["value"]).value
 
 
 class Numbers:

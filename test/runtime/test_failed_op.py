@@ -4,7 +4,8 @@ import pytest
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ModuleError
-from dovetail.runtime.reference import random_inputs, run_reference
+from dovetail.runtime.drawn_inputs import random_inputs
+from dovetail.runtime.reference import run_reference
 
 TEXT = """
 !v = !torch.vtensor<[4],f32>

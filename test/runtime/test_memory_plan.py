@@ -9,7 +9,8 @@ from torch.profiler import ProfilerActivity, profile
 import dovetail
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.memory.reuse import Scan
-from dovetail.runtime.reference import random_inputs, run_reference
+from dovetail.runtime.drawn_inputs import random_inputs
+from dovetail.runtime.reference import run_reference
 
 SIZE = 256  # so large that IREE gets the regions, which smaller ones are not worth
 BYTES = SIZE * SIZE * 4

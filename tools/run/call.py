@@ -11,9 +11,9 @@ from dovetail.dialects.attributes import REQUIRES_GRAD
 from dovetail.dialects.devices import home
 from dovetail.dialects.reading import Module
 from dovetail.errors import InputError
+from dovetail.runtime.drawn_inputs import arranged
 from dovetail.runtime.on_host import is_here
 from dovetail.runtime.program import load_plain_program
-from dovetail.runtime.reference import arranged
 from dovetail.tools.run.inputs import argument_facts, input_names, make_inputs
 
 

@@ -11,7 +11,7 @@ from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
-from dovetail.runtime.reference import arranged, random_inputs
+from dovetail.runtime.drawn_inputs import arranged, random_inputs
 from dovetail.tools.run.values import parse_value, type_text
 
 _NUMBERS = ("int", "float", "bool")
