@@ -8,15 +8,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import TANGENT_OF
-from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.torch_facts.ops import op_name
-from dovetail.frontend.devices import named
 from dovetail.frontend.records import BackwardLayouts
 from dovetail.frontend.to_ir.node_importer import NodeImporter
+from dovetail.frontend.to_ir.refs import ref_type
 
 
 def layouts_function(importer: NodeImporter, layouts: BackwardLayouts, numbers: Mapping[int, int]) -> None:
@@ -28,7 +27,7 @@ def layouts_function(importer: NodeImporter, layouts: BackwardLayouts, numbers: 
     tangents = {node: numbers[place] for place, node in layouts.tangents.items()}
     computed, given = _needed(layouts, tangents)
     arguments = [*tangents, *given]
-    types = [_ref_type(importer, node) for node in arguments]
+    types = [ref_type(importer.types, node.meta["val"], importer.home) for node in arguments]
     with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
         function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")
         set_role(function_op, Role.LAYOUTS)
@@ -84,12 +83,3 @@ def _import(importer: NodeImporter, node: torch.fx.Node) -> None:
         importer.bind_results(node, list(results))
     else:
         importer.bind_node_value(node, results[0])
-
-
-def _ref_type(importer: NodeImporter, node: torch.fx.Node) -> RefType:
-    value = node.meta["val"]
-    return RefType.of(
-        importer._cc.create_vtensor_type(value.dtype, value.size()),
-        tuple(value.stride()),
-        named(value.device, importer.home),
-    )

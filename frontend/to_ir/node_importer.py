@@ -22,7 +22,8 @@ from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
 from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
-from dovetail.frontend.to_ir.open_numbers import OpenNumbers
+from dovetail.frontend.to_ir.memory_ops import import_as_strided, import_slice_scatter
+from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
 ITEM_REASON = "a Python number, which is read on the host"
@@ -56,6 +57,11 @@ class NodeImporter(GraphNodeImporter):
         self.home = CPU_DEVICE  # whose memory the IR does not name
         self.placed: list[tuple[ir.Value, torch.device]] = []  # where values lie, of a program for a GPU
         self.open = OpenNumbers(())
+
+    @property
+    def types(self) -> OpenTypes:
+        """Makes the types of values."""
+        return self._cc
 
     def nested(self, block: ir.Block) -> "NodeImporter":
         """The importer of a graph inside of this one, into a block of its own."""
@@ -150,13 +156,13 @@ class NodeImporter(GraphNodeImporter):
     def _import_overload(self, loc, node, concrete_target):
         target = concrete_target or node.target
         if has_effect(target):
-            self._import_extern(loc, node, target)
+            self.import_extern(loc, node, target)
             return
         if target is torch.ops.aten.as_strided.default:
-            self._import_as_strided(loc, node)
+            import_as_strided(self, loc, node)
             return
         if target is torch.ops.aten.slice_scatter.default:
-            self._import_slice_scatter(loc, node)
+            import_slice_scatter(self, loc, node)
             return
         self.is_double = _is_double(node)
         super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
@@ -178,64 +184,17 @@ class NodeImporter(GraphNodeImporter):
             raise UnsupportedError(f"{source_line(node)}: higher-order operator {target} is not supported yet")
         handler(self, loc, node)
 
-    def _import_extern(self, loc, node, target, reason: str = EFFECT_REASON, is_fallback: bool = False) -> None:
+    def import_extern(self, loc, node, target, reason: str = EFFECT_REASON, is_fallback: bool = False) -> None:
         schema = target._schema
         results = self._unpack_node_result_types(node, schema)
         if len(results) > 1:
             self._multi_result_nodes.add(node)
         name = f"{target.namespace}.{target._opname}.{target._overloadname}"
-        operands = self._operands(loc, node, schema)
+        operands = self.operands(loc, schema, node.args, node.kwargs)
         op = self.call(loc, node, name, reason, operands, results, is_fallback)
         self.state_strides(node, op, schema, node.args, node.kwargs)
         for index, value in enumerate(op.results):
             self.bind_node_value(node, value, index)
-
-    def _import_as_strided(self, loc, node) -> None:
-        """`as_strided` sees memory, not values: right only on a tensor that lies as its value does."""
-        base = node.args[0].meta["val"]
-        if not base.is_contiguous() or base.storage_offset() != 0:
-            raise UnsupportedError(f"{source_line(node)}: as_strided of a non-contiguous tensor is not supported yet")
-        op = ir.Operation.create(
-            "torch.aten.as_strided",
-            results=[self._cc.node_val_to_type(node)],
-            operands=self._operands(loc, node, node.target._schema),
-            loc=loc,
-        )
-        self.bind_node_value(node, op.result)
-
-    def _import_slice_scatter(self, loc, node) -> None:
-        """As the concatenation of what stays and what is new.
-
-        IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
-        while it still reads a slice of it.
-        """
-        if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(each) for each in node.args[2:]])))):
-            self._import_extern(loc, node, node.target, "slice_scatter of open sizes", is_fallback=True)
-            return
-        base, source, dim, start, end, step = _slice_arguments(node)
-        if step != 1:
-            self._import_extern(loc, node, node.target, f"slice_scatter with step {step}", is_fallback=True)
-            return
-        kept = [(0, start), (end, base.meta["val"].size(dim))]
-        before, after = (self._slice(loc, base, dim, *each) if each[0] < each[1] else None for each in kept)
-        parts = [part for part in (before, self.resolve_node_value(source), after) if part is not None]
-        with loc:
-            tensors = torch_type("list<vtensor>", self._c)
-            listed = ir.Operation.create("torch.prim.ListConstruct", results=[tensors], operands=parts).result
-            operands = [listed, self._import_argument(loc, dim)]
-            op = ir.Operation.create("torch.aten.cat", results=[self._cc.node_val_to_type(node)], operands=operands)
-        self.bind_node_value(node, op.result)
-
-    def _slice(self, loc, base: torch.fx.Node, dim: int, start: int, end: int) -> ir.Value:
-        value = base.meta["val"]
-        shape = [*value.shape[:dim], end - start, *value.shape[dim + 1 :]]
-        numbers = [self._import_argument(loc, number) for number in (dim, start, end, 1)]
-        return ir.Operation.create(
-            "torch.aten.slice.Tensor",
-            results=[self._cc.create_vtensor_type(value.dtype, torch.Size(shape))],
-            operands=[self.resolve_node_value(base), *numbers],
-            loc=loc,
-        ).result
 
     def _import_argument(self, loc, arg, expected_jit_type=None):
         """torch-mlir's numbers for complex element types are one too high, and None is a number in a tensor's place."""
@@ -251,9 +210,6 @@ class NodeImporter(GraphNodeImporter):
             arg = with_index(arg)
         return super()._import_argument(loc, arg, expected_jit_type)
 
-    def _operands(self, loc, node, schema) -> list[ir.Value]:
-        return self.operands(loc, schema, node.args, node.kwargs)
-
     def operands(self, loc, schema, args: Sequence, kwargs: Mapping) -> list[ir.Value]:
         """One value for each schema argument, defaults included; what is a value already is taken as it is."""
         given = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | dict(kwargs)
@@ -268,24 +224,9 @@ class NodeImporter(GraphNodeImporter):
         return operands
 
 
-def _number(argument):
-    """The number that an argument is or will be."""
-    return argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
-
-
 def _is_double(node: torch.fx.Node) -> bool:
     values = [each.meta.get("val") for each in node.all_input_nodes]
     return any(isinstance(each, torch.Tensor) and each.dtype in (torch.float64, torch.complex128) for each in values)
-
-
-def _slice_arguments(node) -> tuple:
-    """(base, source, dim, start, end, step) of a `slice_scatter`, within bounds."""
-    base, source, *rest = node.args
-    given = dict(zip(("dim", "start", "end", "step"), rest, strict=False)) | node.kwargs
-    dim = given.get("dim", 0) % base.meta["val"].dim()
-    size = base.meta["val"].size(dim)
-    start, end, step = slice(given.get("start"), given.get("end"), given.get("step", 1)).indices(size)
-    return base, source, dim, start, max(start, end), step
 
 
 def has_effect(target: torch._ops.OpOverload) -> bool:

@@ -1,0 +1,55 @@
+"""The function `@guard`: how the arguments may share memory with one another in a call."""
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
+from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.reading import Role, set_role
+from dovetail.frontend.records import Capture, Input
+
+
+def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Value]) -> None:
+    """Makes `@guard` beside `joint` and calls it, if another call might share memory in a way that counts."""
+    tensors = [each for each in zip(capture.inputs, arguments, strict=True) if each[0].is_tensor]
+    mutated = [each for each in tensors if each[0].mutation is not None]
+    checked = mutated + [each for each in tensors if each[0].mutation is None]
+    is_tracked = any(each.mutation and each.mutation.mode == "tracked" for each, _ in mutated)
+    if not (capture.fixes_offsets or is_tracked) and (not mutated or len(checked) < 2):
+        return
+    refs = [ref for _, ref in checked]
+    with ir.InsertionPoint(joint):
+        guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
+    set_role(guard, Role.GUARD)
+    guard.attributes[MUTATED] = i64(len(mutated))
+    guard.attributes["arg_attrs"] = ir.ArrayAttr.get([_facts(argument, capture) for argument, _ in checked])
+    func.CallOp([], "guard", refs)
+
+
+def _facts(argument: Input, capture: Capture) -> ir.DictAttr:
+    """What `@guard` states of one argument."""
+    attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
+    place = capture.inputs.index(argument)
+    for number, group in enumerate(capture.groups):
+        if place in group.members:
+            attributes[GROUP] = i64(number)
+            member = group.members.index(place)
+            facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
+            attributes |= {name: i64(numbers[member]) for name, numbers in facts.items()}
+    if argument.mutation is not None and argument.mutation.mode == "tracked":
+        attributes[TRACKED] = ir.UnitAttr.get()
+    if _counts_versions(argument, capture):
+        near = (number for number, members in enumerate(capture.neighbours) if place in members)
+        attributes[APART] = i64(next(near, len(capture.neighbours) + place))
+    if capture.fixes_offsets:
+        attributes[OFFSET] = i64(int(argument.node.meta["val"].storage_offset()))
+    return ir.DictAttr.get(attributes)
+
+
+def _counts_versions(argument: Input, capture: Capture) -> bool:
+    """Whether it may share a version counter only with those of now: autograd saved some, and some are written."""
+    is_concerned = bool(argument.watched) or argument.mutation is not None
+    is_watched = any(each.watched for each in capture.inputs)
+    return is_concerned and is_watched and argument.node.meta["val"].numel() > 0

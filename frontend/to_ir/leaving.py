@@ -1,0 +1,158 @@
+"""What leaves the call: owned results, views of them and of arguments, and what arguments hold and are afterwards."""
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import BASE, FREES
+from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail.ops.own import own
+from dovetail.dialects.dovetail.ops.read import read
+from dovetail.dialects.dovetail.ops.set_grad_mode import set_grad_mode
+from dovetail.dialects.dovetail.ops.set_metadata import set_metadata
+from dovetail.dialects.dovetail.ops.tangent import tangent
+from dovetail.dialects.dovetail.ops.touch import touch
+from dovetail.dialects.dovetail.ops.write import write
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.devices import named
+from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
+from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.records import Capture, Input, Layout, Mutation, Result, ViewStep
+from dovetail.frontend.to_ir.argument_facts import watched
+from dovetail.frontend.to_ir.node_importer import NodeImporter
+from dovetail.frontend.to_ir.refs import ref_type, replay, stated_strides
+
+
+class Leaving:
+    """Builds the ops for what leaves, at the insertion point.
+
+    `owns` has the owned results by their places among the tensors that leave.
+    """
+
+    def __init__(self, capture: Capture, nodes: NodeImporter, arguments: Sequence[ir.Value]):
+        self._capture, self._nodes, self._arguments = capture, nodes, arguments
+        self._tangents: list[tuple[torch.fx.Node, ir.Value]] = []
+        self._laid_out: dict[ir.Value, Sequence] = {}
+        self.owns: dict[int, OwnOp] = {}
+
+    def write_arguments(self) -> None:
+        """Mutates the arguments that the call mutates, as eager leaves them."""
+        for argument, ref in zip(self._capture.inputs, self._arguments, strict=True):
+            if argument.mutation is not None and argument.mutated_value is not None:
+                self._write(argument, argument.mutation, argument.mutated_value, ref)
+            if argument.touches:
+                touch(ref, argument.touches)
+            if argument.layout is not None:
+                layout = argument.layout
+                size, stride = self._nodes.open.values(layout.size), self._nodes.open.values(layout.stride)
+                set_metadata(ref, size, stride, self._nodes.open.value(layout.offset), layout.versions)
+
+    def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
+        value = self._nodes.resolve_node_value(node)
+        if argument.tangent is not None and argument.place is not None:
+            layout = argument.layout or _layout_of(argument.node)
+            value = self._own(argument.place, node, layout, argument.tangent, True)
+        with self._nodes.types.get_node_location(node) or ir.Location.unknown():
+            if argument.layout is not None:
+                step = _as_strided(argument.layout, argument.node.meta["val"].dtype)
+                ref = replay(self._nodes, ref, [step])
+            write(value, ref, mutation.mode, mutation.versions)
+
+    def results(self) -> list[ir.Value]:
+        """What the call returns, in order; then it sets the mode for gradients that eager leaves."""
+        owned = [
+            self._own(place, each.node, each.layout, each.tangent, each.requires_grad)
+            for place, each in enumerate(self._capture.owned)
+        ]
+        results: dict[int, ir.Value] = {}
+        # First what others are views of, last what is the same object as others.
+        numbered = sorted(
+            enumerate(self._capture.results), key=lambda each: (each[1].same_as is not None, each[1].of is not None)
+        )
+        for index, result in numbered:
+            results[index] = self._result(result, index, owned, results)
+        if self._capture.grad_mode is not None:
+            set_grad_mode(self._capture.grad_mode)
+        return [results[index] for index in range(len(results))]
+
+    def differentiated(self) -> list[int]:
+        """The places, among the tensors that leave, of what may get a gradient."""
+        delivered = [ref for _, ref in self._tangents]
+        return [place for place, each in self.owns.items() if each.ref in delivered]
+
+    def state(self, numbers: dict[int, int]) -> None:
+        """States what eager's backward from each owned result would do; `numbers` are theirs, by place."""
+        for place in self.differentiated():
+            if self._capture.frees[place] != (0,):
+                self.owns[place].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[place])
+        for place, owned in enumerate(self._capture.owned):
+            for name, attribute in watched(owned, numbers).items():
+                self.owns[place].attributes[name] = attribute
+            if owned.base is not None:
+                self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
+
+    def bind_tangents(self) -> None:
+        """Lets the backward's graph start from what autograd will give."""
+        for node, ref in self._tangents:
+            type_ = ref_type(self._nodes.types, node.meta["val"], self._nodes.home)
+            _check_tangent(node, self._laid_out[ref], type_ == ref.type)
+            delivered = tangent(ref, type_).ref
+            value = read(delivered).value
+            for made in (delivered, value):
+                self._nodes.open.state(made.owner, node.meta["val"])
+            self._nodes.bind_node_value(node, value)
+
+    def _own(
+        self, place: int, node: torch.fx.Node, layout: Layout, tangent_node: torch.fx.Node | None, requires_grad: bool
+    ) -> ir.Value:
+        if requires_grad and not any(each.gradient is not None for each in self._capture.inputs):
+            raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
+        with self._nodes.types.get_node_location(node) or ir.Location.unknown():
+            value = self._nodes.resolve_node_value(node)
+            device = named(node.meta["val"].device, self._nodes.home)
+            type_ = RefType.of(value.type, stated_strides(layout.stride), device)
+            numbers = self._nodes.open.values(each for each in layout.stride if is_open(each))
+            self.owns[place] = own(value, type_, requires_grad, numbers)
+            ref = self.owns[place].ref
+            self._laid_out[ref] = layout.stride
+        if tangent_node is not None:
+            self._tangents.append((tangent_node, ref))
+        return ref
+
+    def _result(self, result: Result, index: int, owned: list[ir.Value], results: dict[int, ir.Value]) -> ir.Value:
+        if result.same_as is not None:
+            return results[result.same_as]
+        if result.of is not None:
+            return replay(self._nodes, results[result.of], result.chain)
+        if result.argument is not None:
+            return replay(self._nodes, self._arguments[result.argument], result.chain)
+        if result.owned is not None:
+            return replay(self._nodes, owned[result.owned], result.chain)
+        if is_open(result.value):
+            return self._nodes.open.value(result.value)
+        if not isinstance(known(result.value), bool | int | float | str | None):
+            raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
+        return self._nodes._import_argument(ir.Location.unknown(), known(result.value))
+
+
+def _layout_of(node: torch.fx.Node) -> Layout:
+    return Layout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
+
+
+def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
+    place = ([*layout.size], [*layout.stride], layout.offset)
+    return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
+
+
+def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> None:
+    """Raises UnsupportedError for open strides that are neither those of the result nor row by row, as types say it."""
+    traced, wanted = node.meta["val"].stride(), strides
+    if not any(map(is_open, traced)):
+        return
+    if not is_same:
+        sizes = node.meta["val"].size()
+        wanted = [prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    if list(map(identity, traced)) != list(map(identity, wanted)):
+        raise UnsupportedError(f"{source_line(node)}: a gradient of open sizes is laid out in a way of its own")
