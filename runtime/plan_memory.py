@@ -5,7 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import ConstantOp, OpenSubspanOp, OpenTransientOp, SubspanOp, TransientOp
 from dovetail.dialects.reading import body, made_by
-from dovetail.runtime.plan_numbers import Form, PlanNumbers
+from dovetail.runtime.plan_numbers import MaybeOpen, PlanNumbers
 
 
 class PlanMemory:
@@ -19,7 +19,7 @@ class PlanMemory:
     """
 
     def __init__(self, plan: func.FuncOp, numbers: PlanNumbers, alignment: int):
-        self.transients: list[Form] = []
+        self.transients: list[MaybeOpen] = []
         self.constants = bytearray()
         self._numbers = numbers
         self._alignment = alignment
@@ -32,7 +32,7 @@ class PlanMemory:
         match op:
             case TransientOp() | OpenTransientOp():
                 self._places[op.memory] = (self._first + len(self.transients), 0)
-                self.transients.append(self._numbers.form(op.size))
+                self.transients.append(self._numbers.maybe_open(op.size))
             case ConstantOp():
                 self._places[op.memory] = (self._last, len(self.constants))
                 self.constants += op.contents + bytes(-op.size % self._alignment)
@@ -40,7 +40,7 @@ class PlanMemory:
                 return isinstance(op, SubspanOp | OpenSubspanOp)
         return True
 
-    def range(self, value: ir.Value) -> tuple[int, Form, Form]:
+    def range(self, value: ir.Value) -> tuple[int, MaybeOpen, MaybeOpen]:
         """The buffer that a subspan lies in, and its offset and its length there, in bytes.
 
         Raises:
@@ -51,7 +51,7 @@ class PlanMemory:
             raise ValueError("launches take subspans of arguments, transients and constants alone")
         buffer, offset = self._places[span.memory]
         if isinstance(span.start, int):
-            return buffer, offset + span.start, self._numbers.form(span.size)
+            return buffer, offset + span.start, self._numbers.maybe_open(span.size)
         if offset:
             raise ValueError("what is read of a constant starts at no number")
-        return buffer, self._numbers.form(span.start), self._numbers.form(span.size)
+        return buffer, self._numbers.maybe_open(span.start), self._numbers.maybe_open(span.size)

@@ -12,7 +12,7 @@ _NAMES = ("addi", "subi", "muli", "divsi", "ceildivsi", "maxsi", "minsi", "shrui
           "check_range")  # fmt: skip
 OPERATIONS = {name: place for place, name in enumerate(_NAMES)}
 
-Form = int | tuple[int]
+MaybeOpen = int | tuple[int]
 """A number, or in a tuple the register that it is in."""
 
 
@@ -56,7 +56,7 @@ class PlanNumbers:
                 self._places[op.results[0]] = self._add(name, *(self._places[each] for each in op.operands))
         return True
 
-    def form(self, number: Number) -> Form:
+    def maybe_open(self, number: Number) -> MaybeOpen:
         """What the extension takes for `number`."""
         return number if isinstance(number, int) else (self._places[number],)
 

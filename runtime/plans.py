@@ -157,7 +157,7 @@ class _Reader:
         match op:
             case DispatchOp() | OpenDispatchOp():
                 ranges = tuple(map(self.memory.range, op.memory))
-                counts, words = (tuple(map(self.numbers.form, each)) for each in (op.counts, op.words))
+                counts, words = (tuple(map(self.numbers.maybe_open, each)) for each in (op.counts, op.words))
                 return (_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0)
             case FillBufferOp():
                 return (_FILL, waits, "", (), (), (self.memory.range(op.target),), op.bits, op.width)

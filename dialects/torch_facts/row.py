@@ -149,6 +149,7 @@ class Op:
         adds: it adds its first two operands, or subtracts the one from the other.
         fills_at: the place of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
+        reduces_at: the place of the operand that may name the dimensions that it reduces.
         decides_by: the places of the operands whose last bit can change the result by more than that; None: of all of
             them, where it makes whole numbers or truth values.
         rounding: how often it rounds.
@@ -177,6 +178,7 @@ class Op:
     adds: bool = False
     fills_at: int | None = None
     fills_with: int | None = None
+    reduces_at: int | None = None
     decides_by: tuple[int, ...] | None = ()
     rounding: Rounding = Rounding.OFTEN
     keeps_equality: bool = True
@@ -217,6 +219,7 @@ reduction = partial(
     kind=Kind.REDUCTION,
     memory=ResultMemory.OWN,
     sees_strides=False,
+    reduces_at=1,
     decides_by=None,
     keeps_equality=False,
     recompute=Recompute.FREE_IF_LARGE,

@@ -15,16 +15,16 @@ from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.placed_graph import PlacedGraph
-from dovetail.passes.rewriting.constants import integer, integers
+from dovetail.passes.rewriting.reductions import reduced_dims
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
 
-Form = tuple[object, ...]
+Dims = tuple[object, ...]
 """Along which dimensions of a value a reduction's result lies, counted from the last; or the view that hid it."""
 
 
 def crossed_reductions(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
-    """The reductions of one region whose result an op of the same region takes in two forms, or spread out and reduces.
+    """The reductions of one region whose result one of its ops takes along other dimensions, or spread out and reduces.
 
     Args:
         graph: the function.
@@ -39,62 +39,52 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
     start = graph.results[reduction][0]
     if (info := tensor_info(start.type)) is not None and info.numel < 2:
         return False
-    forms: dict[ir.Value, Form] = {start: _form(start)}
+    dims_of: dict[ir.Value, Dims] = {start: _dims(start)}
     pending = [start]
     while pending:
         value = pending.pop()
         for number in graph.consumers.get(value, ()):
             user = graph.ops[number]
-            if number in inside and kind(user) is Kind.REDUCTION and _reduces_repeated(user, value, forms[value]):
+            if number in inside and kind(user) is Kind.REDUCTION and _reduces_repeated(user, value, dims_of[value]):
                 return True
             if not (number in inside or graph.placement[number] == "view"):
                 continue
             if kind(user) not in _FOLLOWED or len(graph.results[number]) != 1:
                 continue
-            met = {forms[operand] for operand in graph.operands[number] if operand in forms}
+            met = {dims_of[operand] for operand in graph.operands[number] if operand in dims_of}
             if len(met) > 1 and number in inside:
                 return True
             (result,) = graph.results[number]
-            if result not in forms:
-                forms[result] = forms[value] if kind(user) is Kind.POINTWISE else _seen(user, value, forms[value])
+            if result not in dims_of:
+                dims_of[result] = dims_of[value] if kind(user) is Kind.POINTWISE else _seen(user, value, dims_of[value])
                 pending.append(result)
     return False
 
 
-def _reduces_repeated(reduction: ir.Operation, value: ir.Value, form: Form) -> bool:
-    """Whether `reduction` takes in dimensions of the result, which lies in `value` as `form` says, and others."""
+def _reduces_repeated(reduction: ir.Operation, value: ir.Value, dims: Dims) -> bool:
+    """Whether `reduction` takes in dimensions of the result, which lies in `value` along `dims`, and others."""
     sizes = _sizes(value)
-    kept = [place for place in form if isinstance(place, tuple)]
-    if len(kept) < len(form):
+    kept = [place for place in dims if isinstance(place, tuple)]
+    if len(kept) < len(dims):
         return True  # behind a view that hides where they are
-    reduced = [(len(sizes) - dim, sizes[dim]) for dim in _reduced(reduction, len(sizes)) if sizes[dim] != 1]
+    taken = reduced_dims(reduction)
+    if taken is None:
+        return bool(kept)
+    reduced = [(len(sizes) - dim, sizes[dim]) for dim in taken if sizes[dim] != 1]
     return not set(kept).isdisjoint(reduced) and not set(reduced) <= set(kept)
 
 
-def _reduced(reduction: ir.Operation, rank: int) -> list[int]:
-    """The dimensions that `reduction` takes in: all of them where no operand lists them.
-
-    Of two operands, the second may be the type of the result, which is a number, too.
-    """
-    operands = reduction.operands
-    listed = integers(operands[1]) if len(operands) > 1 else None
-    single = integer(operands[1]) if len(operands) > 2 else None
-    if single is not None:
-        return [single % rank]
-    return [dim % rank for dim in listed] if listed else list(range(rank))
-
-
-def _form(value: ir.Value) -> Form:
+def _dims(value: ir.Value) -> Dims:
     sizes = _sizes(value)
     return tuple((len(sizes) - dim, size) for dim, size in enumerate(sizes) if size != 1)
 
 
-def _seen(view: ir.Operation, value: ir.Value, form: Form) -> Form:
-    """The form of what `view` shows of `value`: a dimension moves with the sizes around it."""
+def _seen(view: ir.Operation, value: ir.Value, dims: Dims) -> Dims:
+    """The dimensions along which it lies in a `view` of `value`: they move with the sizes around them."""
     result = view.results[0]
-    keeps_order = len(form) < 2 or not reorders(view)
+    keeps_order = len(dims) < 2 or not reorders(view)
     keeps_sizes = [size for size in _sizes(value) if size != 1] == [size for size in _sizes(result) if size != 1]
-    return _form(result) if form == _form(value) and keeps_sizes and keeps_order else (view,)
+    return _dims(result) if dims == _dims(value) and keeps_sizes and keeps_order else (view,)
 
 
 def _sizes(value: ir.Value) -> tuple[OpenSize, ...]:

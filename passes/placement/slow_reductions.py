@@ -6,7 +6,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.regions.gpu_sums import COLUMN_TILE, ROW_TILE, reduced_dims
+from dovetail.passes.regions.gpu_sums import COLUMN_TILE, ROW_TILE
+from dovetail.passes.rewriting.reductions import reduced_dims
 
 MOST_BY_FEW = 16_384
 """Numbers that any kernel reduces in some microseconds."""
@@ -20,7 +21,7 @@ def slow_reduction(op: ir.Operation) -> str:
     if source.itemsize > 4 or not source.is_floating_point:
         return "one thread would reduce each row of whole or wide numbers"
     dims = reduced_dims(op)
-    if dims is None:
+    if not dims:
         return ""
     if dims != list(range(dims[0], dims[-1] + 1)):
         return "no kernel reduces dimensions that lie apart"

@@ -7,7 +7,8 @@ from torch_mlir import ir
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import constant, integer_list, integers, is_none
+from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import create, shape
 
 _SUM = "torch.aten.sum.dim_IntList"
@@ -63,7 +64,7 @@ def _summed(op: ir.Operation) -> ir.Value | None:
     if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
         return None
     dims = reduced_dims(op)
-    if dims is None or dims != list(range(dims[0], dims[-1] + 1)):
+    if not dims or dims != list(range(dims[0], dims[-1] + 1)):
         return None
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
     inner = prod(source.shape[dims[-1] + 1 :])
@@ -72,17 +73,6 @@ def _summed(op: ir.Operation) -> ir.Value | None:
         return None
     blocks = _with_shape(op.operands[0], [outer, count // block, block, inner])
     return _with_shape(_added(_added(blocks, 2), 1), shape(op.results[0]))
-
-
-def reduced_dims(op: ir.Operation) -> list[int] | None:
-    """The dimensions that `op` reduces, in order; None where they are not known."""
-    rank = len(shape(op.operands[0]))
-    if not rank:
-        return None
-    if len(op.operands) < 3 or is_none(op.operands[1]):
-        return list(range(rank))
-    given = integers(op.operands[1])
-    return None if given is None else sorted(dim % rank for dim in given) or list(range(rank))
 
 
 def _block_of_row(outer: int, count: int) -> int | None:

@@ -19,7 +19,8 @@ from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, integers, is_none
+from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
+from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
 
@@ -87,13 +88,9 @@ def _long(op: ir.Operation) -> list[int] | None:
     source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
     if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
         return None
-    rank = len(source.shape)
-    dims = list(range(rank))
-    if op.name in (_SUM, _MEAN) and not is_none(op.operands[1]):
-        given = integers(op.operands[1])
-        if given is None:
-            return None
-        dims = sorted(dim % rank for dim in given) or dims
+    dims = reduced_dims(op)
+    if dims is None:
+        return None
     count = prod(source.shape[dim] for dim in dims)
     is_negated = count > IN_A_ROW and made_by(op.operands[0], _NEG) is not None
     return dims if is_negated or count > most_of(op.operands[0], dims) else None

@@ -13,7 +13,7 @@ from dovetail.runtime.cuda.records import BUFFER_ALIGNMENT, Argument, Copy, Disp
 MOST_PLANS = 64
 """Sets of sizes whose plans are remembered; the oldest is forgotten, so that changing sizes can't fill memory."""
 
-Form: TypeAlias = Any
+MaybeOpen: TypeAlias = Any
 """A number, or in a tuple the register that it is in."""
 
 _COMPUTED: Mapping[str, Callable[..., int]] = {
@@ -37,19 +37,19 @@ _COMPUTED: Mapping[str, Callable[..., int]] = {
 
 @dataclass(frozen=True)
 class OpenRecord:
-    """A plan whose numbers may be forms.
+    """A plan whose numbers may be open.
 
     Attributes:
         arguments: inputs, then destinations, None in place of a size that is open; None for one that is a number.
         transients: bytes of each; they are the buffers after the arguments, the constants are the last one.
-        steps: with forms for workgroups, words, offsets and sizes.
+        steps: workgroups, words, offsets and sizes may be open.
         registers: what each starts with, and the argument and the dimension whose size it is, -1 where it is none.
         instructions: name, target, and three operands, all registers but the first.
     """
 
     region: str
     arguments: tuple[tuple[torch.dtype, tuple[int | None, ...], bool] | None, ...]
-    transients: tuple[Form, ...]
+    transients: tuple[MaybeOpen, ...]
     constants: bytes
     steps: tuple[Step, ...]
     registers: tuple[tuple[int, int, int], ...]
@@ -76,16 +76,16 @@ class OpenRecord:
             arguments.append(Argument(dtype, tuple(each.shape), is_written))
         values = self._values(given)
         end = 0
-        for number, form in enumerate(self.transients):
+        for number, size in enumerate(self.transients):
             places[len(self.arguments) + number] = (len(arguments), end)
-            end += -(-_number(form, values) // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT
+            end += -(-_number(size, values) // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT
         places[len(self.arguments) + len(self.transients)] = (len(arguments) + 1, 0)
         limits = [each.dtype.itemsize * torch.Size(each.shape).numel() for each in arguments]
         limits += [end, len(self.constants)]
 
         def range_of(open_range: Range) -> Range:
             buffer, base = places[open_range.buffer]
-            offset, size = (_number(form, values) for form in open_range[1:])
+            offset, size = (_number(each, values) for each in open_range[1:])
             inside = offset >= 0 and size >= 0 and base + offset + size <= limits[buffer]
             self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")
             return Range(buffer, base + offset, size)
@@ -141,8 +141,8 @@ def _size(given: Any, dim: int) -> int:
     return given if dim < 0 else given.shape[dim]
 
 
-def _number(form: Form, values: Sequence[int]) -> int:
-    return values[form[0]] if isinstance(form, tuple) else form
+def _number(number: MaybeOpen, values: Sequence[int]) -> int:
+    return values[number[0]] if isinstance(number, tuple) else number
 
 
 def _closed(step: Any, range_of: Callable[[Range], Range], values: Sequence[int]) -> Step:

@@ -11,7 +11,7 @@ from dovetail.dialects.reading import body, referred
 from dovetail.dialects.regions import destinations
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.runtime.cuda.library import load_library
-from dovetail.runtime.cuda.open_plan import CudaPlan, Form, OpenPlan, OpenRecord
+from dovetail.runtime.cuda.open_plan import CudaPlan, MaybeOpen, OpenPlan, OpenRecord
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.records import BUFFER_ALIGNMENT, Copy, Dispatch, Fill, PlanRecord, Range, Step
 from dovetail.runtime.plan_memory import PlanMemory
@@ -78,10 +78,10 @@ class _Reader:
     def _dispatch(self, op: DispatchOp | OpenDispatchOp) -> Dispatch:
         if not op.threads:
             raise ValueError(f"the launch of '{op.entry_name}' does not say how many threads a workgroup has")
-        counts: tuple[Form, ...] = tuple(map(self.numbers.form, op.counts))
-        words: tuple[Form, ...] = tuple(map(self.numbers.form, op.words))
+        counts: tuple[MaybeOpen, ...] = tuple(map(self.numbers.maybe_open, op.counts))
+        words: tuple[MaybeOpen, ...] = tuple(map(self.numbers.maybe_open, op.words))
         return Dispatch(op.entry_name, counts, op.threads, op.shared_bytes, words, tuple(map(self._range, op.memory)))
 
     def _range(self, value: ir.Value) -> Range:
-        found: tuple[Form, ...] = self.memory.range(value)
+        found: tuple[MaybeOpen, ...] = self.memory.range(value)
         return Range(*found)

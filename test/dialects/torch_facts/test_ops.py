@@ -167,3 +167,13 @@ def test_nothing_is_claimed_of_what_has_no_row():
     row = row_of_name("aten.never_heard_of.default")
     assert row == Op("")
     assert row == row_of_name("mine.add.Tensor")
+
+
+@pytest.mark.parametrize("name", names(row for row in OPS if row.reduces_at is not None))
+def test_reduced_dimensions_are_where_the_row_says(name: str):
+    """The order of a norm was taken for the dimension that it reduces: the place differs from op to op."""
+    place = row_of_name(f"aten.{name}").reduces_at
+    for overload in overloads(name):
+        arguments = [each.name for each in overload._schema.arguments if not each.is_out]
+        named = [index for index, each in enumerate(arguments) if each in ("dim", "dims")]
+        assert named in ([], [place]), overload
