@@ -13,6 +13,7 @@ import torch
 from iree.runtime._binding import create_hal_driver
 
 from dovetail.backends.target import ALIGNMENT
+from dovetail.runtime.misfits import misfit
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:
@@ -164,11 +165,8 @@ class Executable:
         # check, ends in reads and writes of the wrong memory.
         at_address, shape, dtype, element_type = self._layouts[index]
         if address % ALIGNMENT or not tensor.is_contiguous() or tensor.shape != shape or tensor.dtype is not dtype:
-            raise ValueError(
-                f"region '{self.name}', argument {index}: got {tensor.dtype}, shape {tuple(tensor.shape)}, strides"
-                f" {tensor.stride()}, address {address:#x}; expected {dtype}, shape {tuple(shape)}, contiguous, aligned"
-                f" to {ALIGNMENT} bytes: use prepare()"
-            )
+            layout = f"contiguous, aligned to {ALIGNMENT} bytes: use prepare()"
+            raise misfit(self.name, index, tensor, f"{dtype}, shape {tuple(shape)}, {layout}")
         memory = at_address(address or _nowhere.data_ptr())
         return iree.HalBufferView(self._import(memory, _MEMORY_TYPE, _USAGE), shape, element_type)
 

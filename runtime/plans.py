@@ -26,6 +26,7 @@ from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.launch import ready
+from dovetail.runtime.misfits import misfit
 from dovetail.runtime.plan_memory import PlanMemory
 from dovetail.runtime.plan_numbers import PlanNumbers
 
@@ -187,16 +188,12 @@ def _replaced(
     Raises:
         TypeError, ValueError: saying how it differs from what the region was compiled for.
     """
-    info, where = infos[index], f"region '{name}', argument {index}"
+    info = infos[index]
     if info is None:
-        raise TypeError(f"{where}: got {type(given).__name__}; expected an int of at most 64 bits")
+        raise misfit(name, index, given, "an int of at most 64 bits")
     is_input = isinstance(given, torch.Tensor) and not written[index]
     if is_input and given.is_cpu and info.fits(given.shape) and given.dtype is getattr(torch, info.dtype):
         return ready(given)
     shape = f"({print_sizes(info.shape)})" if not info.is_static else f"{info.shape}"
-    expected = f"expected torch.{info.dtype}, shape {shape}, contiguous, on the cpu, aligned to {ALIGNMENT} bytes"
-    if not isinstance(given, torch.Tensor):
-        raise TypeError(f"{where}: got {type(given).__name__}; {expected}")
-    got = f"got {given.dtype}, shape {tuple(given.shape)}, strides {given.stride()}, on {given.device}"
-    address = f", address {given.data_ptr():#x}" if given.is_cpu else ""
-    raise ValueError(f"{where}: {got}{address}; {expected}: use prepare()")
+    layout = f"contiguous, on the cpu, aligned to {ALIGNMENT} bytes: use prepare()"
+    raise misfit(name, index, given, f"torch.{info.dtype}, shape {shape}, {layout}")

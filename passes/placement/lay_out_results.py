@@ -14,7 +14,7 @@ from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list
 from dovetail.passes.rewriting.erase_unused import erase_unused
-from dovetail.passes.rewriting.pointwise import is_same_for_all, of_others, pointwise_op
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
 from dovetail.passes.rewriting.rules import create, shape
 
 _PERMUTE = "torch.aten.permute"
@@ -102,16 +102,9 @@ def _permuted(value: ir.Value) -> Sizes | None:
 
 def _is_pointwise(value: ir.Value) -> bool:
     """Whether one op alone uses `value`, and another computes it of tensors of its sizes and of single numbers."""
-    op = pointwise_op(value)
-    if op is None or len(users(value)) != 1:
-        return False
-    tensors = [info for each in op.operands if (info := tensor_info(each.type)) is not None]
-    if not all(info.shape == shape(value) or not info.shape for info in tensors):
-        return False
-    return all(is_same_for_all(each) for each in op.operands if tensor_info(each.type) is None)
+    op = op_of_elements(value, shape(value), lambda operand: not shape(operand))
+    return op is not None and len(users(value)) == 1
 
 
 def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
-    """The operands of a pointwise op that have its result's sizes."""
-    infos = [(each, tensor_info(each.type)) for each in value.owner.operands]
-    return [each for each, info in infos if info is not None and info.shape]
+    return [each for each in value.owner.operands if is_whole(each, shape(value))]

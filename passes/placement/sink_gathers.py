@@ -12,7 +12,7 @@ from dovetail.dialects.torch_facts.types import is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.erase_unused import erase_unused
-from dovetail.passes.rewriting.pointwise import is_same_for_all, of_others, pointwise_op
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
 from dovetail.passes.rewriting.rules import create, shape
 
 _GATHER = "torch.aten.gather"
@@ -74,7 +74,7 @@ class _Gather:
         """The tensors that have to be gathered from for `value`."""
         if not self._computes(value):
             return {value}
-        return set().union(*(self._leaves(each) for each in value.owner.operands if self._is_whole(each)))
+        return set().union(*(self._leaves(each) for each in value.owner.operands if is_whole(each, self.sizes)))
 
     def _gathered(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
         """Builds the gathered elements of `value`, of all `sizes`."""
@@ -82,7 +82,7 @@ class _Gather:
             type_ = with_shape(value.type, self.chosen)
             if self._computes(value):
                 op = value.owner.operation
-                operands = [self._gathered(each, known) if self._is_whole(each) else each for each in op.operands]
+                operands = [self._gathered(each, known) if is_whole(each, self.sizes) else each for each in op.operands]
                 known[value] = of_others(op, operands, type_)
             else:
                 known[value] = create(_GATHER, [value, *list(self.op.operands)[1:]], type_)
@@ -90,19 +90,12 @@ class _Gather:
 
     def _computes(self, value: ir.Value) -> bool:
         """Whether a pointwise op computes `value`, of which each operand can be gathered from or is as it should be."""
-        op = pointwise_op(value)
-        if op is None or is_pinned(op):
-            return False
-        return all(self._is_whole(each) or self._is_shared(each) for each in op.operands)
+        op = op_of_elements(value, self.sizes, self._is_shared)
+        return op is not None and not is_pinned(op)
 
-    def _is_whole(self, value: ir.Value) -> bool:
-        return is_tensor(value.type) and shape(value) == self.sizes
-
-    def _is_shared(self, value: ir.Value) -> bool:
-        """Whether each element that is gathered meets one element of `value`, or `value` is a constant."""
-        if not is_tensor(value.type):
-            return is_same_for_all(value)
-        sizes = shape(value)
+    def _is_shared(self, tensor: ir.Value) -> bool:
+        """Whether each element that is gathered meets one element of `tensor`."""
+        sizes = shape(tensor)
         return not sizes or (
             len(sizes) == len(self.sizes)
             and sizes[self.dim] == 1

@@ -1,11 +1,14 @@
 """Pointwise ops that passes compute of other elements: in another order, or of fewer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
+from dovetail.dialects.torch_facts.sizes import Sizes
+from dovetail.dialects.torch_facts.types import is_tensor
+from dovetail.passes.rewriting.rules import shape
 
 
 def pointwise_op(value: ir.Value) -> ir.Operation | None:
@@ -17,8 +20,22 @@ def pointwise_op(value: ir.Value) -> ir.Operation | None:
     return op if facts.kind is Kind.POINTWISE and not facts.is_by_place else None
 
 
-def is_same_for_all(value: ir.Value) -> bool:
-    """Whether `value` is a number or the like that the IR states, which each element meets."""
+def op_of_elements(value: ir.Value, sizes: Sizes, may_meet: Callable[[ir.Value], bool]) -> ir.Operation | None:
+    """The op that computes each element of `value` of one from each operand of `sizes`; None if none does.
+
+    Its other operands are what the IR states, such as numbers, and smaller tensors, all of which it `may_meet`.
+    """
+    op = pointwise_op(value)
+    others = [] if op is None else [each for each in op.operands if not is_whole(each, sizes)]
+    return op if all(may_meet(each) if is_tensor(each.type) else _is_stated(each) for each in others) else None
+
+
+def is_whole(value: ir.Value, sizes: Sizes) -> bool:
+    """Whether `value` is a tensor of `sizes`."""
+    return is_tensor(value.type) and shape(value) == sizes
+
+
+def _is_stated(value: ir.Value) -> bool:
     made = producer(value)
     return made is not None and is_constant(made)
 

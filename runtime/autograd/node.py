@@ -7,7 +7,8 @@ import torch
 
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
-from dovetail.runtime.autograd.kept import Slots, has_hooks, keep
+from dovetail.runtime.autograd.kept import has_hooks, keep
+from dovetail.runtime.autograd.slots import Slots
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:

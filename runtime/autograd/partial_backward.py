@@ -18,8 +18,8 @@ from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import EagerWarning
+from dovetail.runtime.autograd.effects import has_effect
 from dovetail.runtime.autograd.inlining import inlined
-from dovetail.runtime.autograd.replay import has_effect
 from dovetail.runtime.stats import current
 
 _REASON = "a backward from some results met infinite values, and ran again op by op"

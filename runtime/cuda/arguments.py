@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from dovetail.runtime.cuda.records import Argument
+from dovetail.runtime.misfits import misfit
 from dovetail.runtime.stats import count_copy
 
 ALIGNMENT = 16
@@ -44,35 +45,20 @@ def looked_at(region: str, expected: tuple[Argument, ...], tensors: tuple, devic
 
 def _copied(region: str, index: int, wanted: Argument, given: Any, device: int) -> torch.Tensor:
     """A copy of an input that only lies otherwise; raises TypeError, ValueError for any other difference."""
-    if not isinstance(given, torch.Tensor):
-        raise TypeError(f"{_place(region, index)}: got {type(given).__name__}; {_words(wanted)}")
-    is_other = given.dtype is not wanted.dtype or given.shape != wanted.shape or given.get_device() != device
-    if is_other or wanted.is_written:
-        raise ValueError(f"{_place(region, index)}: got {_found(given)}; {_words(wanted, device)}")
+    is_alike = isinstance(given, torch.Tensor) and given.dtype is wanted.dtype and given.shape == wanted.shape
+    if not is_alike or given.get_device() != device or wanted.is_written:
+        raise misfit(region, index, given, _words(wanted, f"cuda:{device}, where the region's last argument is"))
     count_copy("region input neither contiguous nor aligned")
     return torch.empty(wanted.shape, dtype=wanted.dtype, device=given.device).copy_(given.detach())
 
 
-def _place(region: str, index: int) -> str:
-    return f"region '{region}', argument {index}"
-
-
-def _found(tensor: torch.Tensor) -> str:
-    where = f", address {_data_ptr(tensor):#x}" if tensor.get_device() >= 0 else ""
-    return f"{tensor.dtype}, shape {tuple(tensor.shape)}, strides {tensor.stride()}, on {tensor.device}{where}"
-
-
-def _words(wanted: Argument, device: int | None = None) -> str:
-    on = "one GPU" if device is None or device < 0 else f"cuda:{device}, where the region's last argument is"
-    layout = f"shape {wanted.shape}, contiguous, aligned to {ALIGNMENT} bytes"
-    return f"expected {wanted.dtype}, {layout}, on {on}"
+def _words(wanted: Argument, where: str) -> str:
+    return f"{wanted.dtype}, shape {wanted.shape}, contiguous, aligned to {ALIGNMENT} bytes, on {where}"
 
 
 def device_of(region: str, expected: tuple[Argument, ...], tensors: tuple[Any, ...]) -> int:
     """The GPU that the last argument is on, a destination: raises TypeError, ValueError where there is none."""
     last = tensors[-1] if tensors else None
-    if not isinstance(last, torch.Tensor):
-        raise TypeError(f"{_place(region, len(tensors) - 1)}: got {type(last).__name__}; {_words(expected[-1])}")
-    if last.get_device() < 0:
-        raise ValueError(f"{_place(region, len(tensors) - 1)}: got {_found(last)}; {_words(expected[-1])}")
+    if not isinstance(last, torch.Tensor) or last.get_device() < 0:
+        raise misfit(region, len(tensors) - 1, last, _words(expected[-1], "one GPU"))
     return last.get_device()

@@ -41,7 +41,6 @@ class Case:
 
 
 X, Y, Z, MASK, ROWS = Slot("x"), Slot("y"), Slot("z"), Slot("mask"), Slot("rows")
-_INDICES = Slot("x", torch.int64)
 _NUMBERS = (2, -3, 0.5, 0)
 # What half precision, float32 or a narrow integer can't hold: too large, too small, and inexact.
 _HARD_NUMBERS = (524287, -65520, 1e-9, 3e-6, -0.1, 1 / 3, 2049, 16777217, 1e39, 2**53 + 1)
