@@ -119,6 +119,12 @@ def test_sign_of_nan_is_undecided() -> None:
         ("return (x == 0).int()", "return (x.abs() < 1e-37).int()", "subnormal", (64,)),
         ("return x * 0.5", "return x * 0.0", "subnormal", (64,)),
         ("return 1 / x", "return 1 / x.abs()", "special", (64,)),
+        (
+            "x = x.detach(); return (x * x - x.square()).sqrt()",
+            "x = x.detach().double(); return (x * x - (x * x).float()).float().sqrt()",
+            "normal",
+            (64,),
+        ),
     ],
 )
 def test_wrong_value_is_a_difference(right: str, wrong: str, kind: str, shape: tuple[int, ...]) -> None:

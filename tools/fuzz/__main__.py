@@ -128,9 +128,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--iree-every",
         type=int,
-        default=10,
+        default=5,
         metavar="N",
-        help="compile the regions of each N-th seed with IREE, those of the others run through ATen; 0 for none",
+        help="compile the regions of each N-th seed with IREE (default 5: all large programs and as many small ones), "
+        "those of the others run through ATen; 0 for none",
     )
     parser.add_argument(
         "--minimise",

@@ -10,11 +10,15 @@ from importlib.metadata import version
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import KINDS
 from dovetail.tools.fuzz.computations import (
+    by_hand,
+    cancellation,
+    chains,
     contractions,
     decisions,
     functions,
     indexing,
     layouts,
+    mixed_types,
     normalisation,
     pointwise,
     reductions,
@@ -32,6 +36,10 @@ TABLES = (
     (indexing, len(indexing.INDEXING)),
     (contractions, len(contractions.CONTRACTIONS) + len(contractions.IMAGES)),
     (functions, len(functions.FUNCTIONS)),
+    (chains, len(chains.CHAINS)),
+    (by_hand, len(by_hand.BY_HAND)),
+    (cancellation, len(cancellation.CANCELLATION)),
+    (mixed_types, len(mixed_types.MIXED_TYPES)),
 )
 _SEEDS = 20  # named of each kind of difference
 
@@ -64,19 +72,24 @@ division by a deviation of nearly zero, or bfloat16 that a compiled region keeps
 
 ## Kind compute
 
-Each seed is a program of two to eight lines, drawn from these tables, and two or three calls of it with other numbers,
+Each seed is a program of two to twelve lines, drawn from these tables, and two or three calls of it with other numbers,
 now and then in other layouts, under `no_grad` or in inference mode:
 
 | table | what it holds | lines |
 |---|---|---|
 {tables}
 
+A line may be an idea of two or three: a softmax by hand, say. Returned are the last value and some or all of the
+others, now and then one of them twice, a view of one, or an argument.
+
 Arguments are eighths (with which sums and comparisons are exact), normal, positive, few whole numbers (ties), subnormal
-numbers, or eighths mixed with infinities, NaN, zeros of both signs, subnormal and huge numbers; contiguous, sliced,
-transposed, expanded or channels last; of float32 mostly, of float64, bfloat16, float16, integers and bool now and then.
-Most have up to a few thousand elements. Every tenth seed has 32,768 to 1,048,576, with odd and prime sizes, and these
-run through IREE. Each program runs as it is, with its body inside of `checkpoint(..., use_reentrant=False)`, and, one
-of four without state, inside of `torch.cond`; it counts as one program, and is without a difference if all forms are.
+numbers, large, small or of all sizes (whose squares overflow, underflow, or hide each other), or eighths mixed with
+infinities, NaN, zeros of both signs, subnormal and huge numbers; three of ten that may be are equal to the first. They
+are contiguous, sliced, transposed, expanded or channels last; of float32 mostly, of float64, bfloat16, float16,
+integers and bool now and then. Most have up to a few thousand elements. Every tenth seed has 32,768 to 1,048,576, with
+odd and prime sizes; these, and as many small ones, run through IREE. Each program runs as it is, with its body inside
+of `checkpoint(..., use_reentrant=False)`, and, one of four without state, inside of `torch.cond`; it counts as one
+program, and is without a difference if all forms are.
 
 **How numbers are judged.** What has eager's bits is right (zeros of either sign are equal). Every other element may be
 as far from the same program's in double precision as three times eager's element is, plus one rounding of its type
@@ -89,9 +102,10 @@ random. Half of these runs compute softmax, norms and the like step by step, eac
 round and cancel inside, too, and in double precision variances and batch norms addition by addition; half of them move
 equal numbers alike, as rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose
 gradient of an argument is summed before that meets the caller's own uses; and the sign of a NaN, which IEEE 754 leaves
-open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Comparisons,
-roundings and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is
-held to that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the
+open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Sums and
+products of two numbers are rounded alike wherever they are equal, so that what cancels does. Comparisons, roundings
+and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is held to
+that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the
 decision. Integers and truth values have no rounding added. Where a program computes in double precision itself, eager's
 run is what is right, with variances and batch norms in two passes, and these runs round that too. Where eager gives an
 infinity or NaN for what has a value in the result's type, since a square overflowed on the way, nothing is asked of

@@ -13,7 +13,9 @@ What is infinite or NaN may be the other in steps: kernels subtract infinities t
 Variances, and with them batch norms, add numbers one by one in double precision: each addition is rounded.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
-many numbers that have few values the errors add up, where those drawn one by one would cancel.
+many numbers that have few values the errors add up, where those drawn one by one would cancel. Sums and
+products of two numbers are one operation of IEEE 754: all runs round them alike wherever they are equal, and rounding
+does not explain what is left of `a * a - b * b` where `a` is `b`.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,6 +33,14 @@ aten = torch.ops.aten
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
 _POOL = 1 << 21  # random numbers
+
+# Sums and products of two numbers: each has one right value, wherever it is computed. Not quotients: a compiler may
+# multiply by the reciprocal of a number.
+_CORRECTLY_ROUNDED = {
+    *(getattr(getattr(aten, name), kind) for name in ("add", "sub", "mul") for kind in ("Tensor", "Scalar")),
+    aten.rsub.Scalar,
+    aten.square.default,
+}
 
 # ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
 _BY_PLACE = {
@@ -59,6 +69,8 @@ class RandomRounding(TorchDispatchMode):
         self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
         self.in_steps = seed // 2 % 2 == 1
         self.is_by_value = seed // 4 % 2 == 1
+        self.salt = (seed + 1) * 0x1E3779B97F4A7C15 % (1 << 62)
+        self.is_correct = False  # whether the op at hand is a sum or product of two numbers
         self.is_one_by_one = False
         self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
 
@@ -77,6 +89,7 @@ class RandomRounding(TorchDispatchMode):
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
+        self.is_correct = func in _CORRECTLY_ROUNDED or (func is aten.pow.Tensor_Scalar and args[1] == 2)
         if func in _READ_SIGNS:
             return self._with_any_sign(result, args[_READ_SIGNS[func]])
         results = result if isinstance(result, tuple | list) else [result]
@@ -183,8 +196,9 @@ class RandomRounding(TorchDispatchMode):
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
         count = like.numel()
-        if self.is_by_value:
-            return _hashed(like, int(torch.randint(1 << 62, (), generator=self.random, device="cpu")))
+        if self.is_correct or self.is_by_value:
+            salt = int(torch.randint(1 << 62, (), generator=self.random, device="cpu"))
+            return _hashed(like, self.salt if self.is_correct else salt)
         if count > _POOL // 2 + _POOL // 16:
             drawn = torch.rand(like.shape, generator=self.random, dtype=torch.float64, device="cpu")
             return drawn.to(like.device) * 2 - 1

@@ -13,7 +13,7 @@ _F = "torch.nn.functional"
 _MOST = 1 << 22  # products
 
 
-def _matrices(template: str, dims: int, most: int = 9) -> Make:
+def matrices(template: str, dims: int, most: int = 9) -> Make:
     """The line, for real tensors of so many dimensions, unless it multiplies too often."""
 
     def make(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
@@ -42,16 +42,16 @@ def _image(template: str, channels: bool = False) -> Make:
 
 
 CONTRACTIONS = (
-    Rule(2, _matrices("{0} @ {0}.transpose(-1, -2)", 2)),
-    Rule(2, _matrices("{0}.transpose(-1, -2) @ {0}", 2)),
-    Rule(2, _matrices("{0} @ {1}", 1), operands=2),
-    Rule(2, _matrices("{0} @ {1}.transpose(-1, -2)", 2), operands=2),
-    Rule(1.5, _matrices(f"{_F}.linear({{0}}, {{1}})", 1), operands=2),
-    Rule(1.5, _matrices("torch.addmm({1}[:, 0], {0}, {1}.transpose(-1, -2))", 2, 2), operands=2),
-    Rule(1, _matrices("torch.bmm({0}, {1}.transpose(-1, -2))", 3, 3), operands=2),
-    Rule(1, _matrices("torch.einsum('...i,...j->ij', {0}, {1})", 1, 3), operands=2),
-    Rule(1, _matrices("torch.outer({0}, {1})", 1, 1), operands=2),
-    Rule(1, _matrices(f"{_F}.scaled_dot_product_attention({{0}}, {{0}}, {{0}})", 3, 4)),
+    Rule(2, matrices("{0} @ {0}.transpose(-1, -2)", 2)),
+    Rule(2, matrices("{0}.transpose(-1, -2) @ {0}", 2)),
+    Rule(2, matrices("{0} @ {1}", 1), operands=2),
+    Rule(2, matrices("{0} @ {1}.transpose(-1, -2)", 2), operands=2),
+    Rule(1.5, matrices(f"{_F}.linear({{0}}, {{1}})", 1), operands=2),
+    Rule(1.5, matrices("torch.addmm({1}[:, 0], {0}, {1}.transpose(-1, -2))", 2, 2), operands=2),
+    Rule(1, matrices("torch.bmm({0}, {1}.transpose(-1, -2))", 3, 3), operands=2),
+    Rule(1, matrices("torch.einsum('...i,...j->ij', {0}, {1})", 1, 3), operands=2),
+    Rule(1, matrices("torch.outer({0}, {1})", 1, 1), operands=2),
+    Rule(1, matrices(f"{_F}.scaled_dot_product_attention({{0}}, {{0}}, {{0}})", 3, 4)),
 )
 
 IMAGES = (

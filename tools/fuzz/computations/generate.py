@@ -1,18 +1,24 @@
 """A program that computes, from a seed. Lines are drawn, run eagerly at once, and kept if their numbers make sense."""
 
 import math
+import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
 import torch
 
+from dovetail.tools.fuzz.computations.by_hand import BY_HAND
+from dovetail.tools.fuzz.computations.cancellation import CANCELLATION
+from dovetail.tools.fuzz.computations.chains import CHAINS
 from dovetail.tools.fuzz.computations.contractions import CONTRACTIONS, IMAGES
 from dovetail.tools.fuzz.computations.decisions import CASTS, DECISIONS
 from dovetail.tools.fuzz.computations.functions import FUNCTIONS
 from dovetail.tools.fuzz.computations.indexing import INDEXING
 from dovetail.tools.fuzz.computations.inputs import REAL, draw_inputs, draw_kind, reseed, values
 from dovetail.tools.fuzz.computations.layouts import LAYOUTS
+from dovetail.tools.fuzz.computations.mixed_types import MIXED_TYPES
 from dovetail.tools.fuzz.computations.normalisation import NORMALISATION, RUNNING
 from dovetail.tools.fuzz.computations.pointwise import POINTWISE
 from dovetail.tools.fuzz.computations.reductions import REDUCTIONS
@@ -25,14 +31,19 @@ from dovetail.tools.fuzz.world import World
 _TABLES = {
     POINTWISE: 24,
     REDUCTIONS: 22,
-    NORMALISATION: 12,
+    NORMALISATION: 16,
     LAYOUTS: 18,
     DECISIONS: 9,
-    CASTS: 6,
-    INDEXING: 6,
+    CASTS: 9,
+    INDEXING: 10,
     CONTRACTIONS: 7,
     FUNCTIONS: 7,
+    CHAINS: 34,
+    BY_HAND: 18,
+    CANCELLATION: 22,
+    MIXED_TYPES: 9,
 }
+_VIEWS = ("{0}", "{0}.detach()", "{0}.reshape(-1)", "{0}.unsqueeze(0)", "{0}.transpose(0, -1)", "{0}[..., :1]")
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33)
 _LARGE_SHAPES = (
     (1000, 1001),
@@ -56,6 +67,8 @@ _LARGEST_SMALL = 5000  # elements of the arguments of the others
 _ATTEMPTS = 12  # at a line
 _LARGEST = {False: 20_000, True: 1_100_000}  # elements of a tensor
 _BOUND = 1e4  # of what a line computes from ordinary numbers
+_EXTRAORDINARY = ("special", "large", "small", "wide")
+_NAMED = re.compile(r"\{(\d+)\}")
 
 
 class Generator:
@@ -66,6 +79,7 @@ class Generator:
         self.large = large
         self.made = 0
         self.helpers: set[str] = set()
+        self.returned: set[str] = set()  # in any case: what ideas begin with, and use
 
     def program(self) -> Program:
         """The program, in its plain form."""
@@ -94,7 +108,8 @@ class Generator:
         shape = self._shape()
         found = [Parameter("x0", shape, draw.choice([each for each in _DTYPES if each in REAL]))]
         for number in range(1, draw.choices((1, 2, 3), (5, 6, 2))[0]):
-            other = draw.choice([shape, shape, shape, shape[-1:], self._shape()])
+            spread = tuple(draw.choice((1, size)) for size in shape)
+            other = draw.choice([shape] * 6 + [shape[-1:]] * 2 + [spread, (), self._shape(), self._shape()])
             found.append(Parameter(f"x{number}", other, draw.choice([found[0].dtype] * 6 + [*_DTYPES])))
         return tuple(found)
 
@@ -106,7 +121,7 @@ class Generator:
         shape = tuple(draw.choice(_SIZES) for _ in range(dims))
         while math.prod(shape) > _LARGEST_SMALL:
             shape = tuple(draw.choice(_SIZES) for _ in range(dims))
-        return (0, *shape[1:]) if dims and draw.random() < 0.01 else shape
+        return (0, *shape[1:]) if dims and draw.random() < 0.02 else shape
 
     def _state(self) -> tuple[tuple[Step, ...], list[str]]:
         draw, shape = self.draw, self.parameters[0].shape
@@ -136,29 +151,39 @@ class Generator:
         return tuple(lines)
 
     def _line(self, rule: Rule) -> list[Step]:
-        """The line, run; nothing if the rule does not apply, eager raises, or the numbers run away."""
+        """The lines of one idea, run; only those before one that does not apply, raises, or whose numbers run away."""
         operands = self._operands(rule.operands)
         template = rule.make(self.draw, [self.tensors[name] for name in operands])
-        if template is None:
-            return []
-        name = f"v{self.made}"
-        line = Step(template, operands, (name,))
+        lines: list[Step] = []
+        for each in template.split("; ") if template else ():
+            line = _step(each, (*operands, *(name for line in lines for name in line.targets)), f"v{self.made}")
+            if not self._runs(line):
+                break
+            lines.append(line)
+        if lines:
+            self.helpers |= {rule.helper} - {""}
+        if len(lines) > 1 and self.draw.random() < 0.6:
+            self.returned |= {*lines[0].targets}
+        return lines
+
+    def _runs(self, line: Step) -> bool:
+        """Whether eager computes what is wanted; its value is an operand from then on."""
+        (name,) = line.targets
         try:
             exec(str(line), self.space)
         except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
-            return []
+            return False
         if not self._is_wanted(self.space[name]):
-            return []
+            return False
         self.tensors[name] = self.space[name]
         self.made += 1
-        self.helpers |= {rule.helper} - {""}
-        return [line]
+        return True
 
     def _is_wanted(self, value: torch.Tensor) -> bool:
         """Small enough, and, mostly, finite where the arguments are."""
         if value.numel() > _LARGEST[self.large] or value.is_complex():
             return False
-        if self.kind == "special" or self.draw.random() < 0.05:
+        if self.kind in _EXTRAORDINARY or self.draw.random() < 0.05:
             return True
         return bool((value.detach().double().abs() < _BOUND).all())
 
@@ -173,10 +198,21 @@ class Generator:
         return first, self.draw.choice(alike if self.draw.random() < 0.6 else names)
 
     def _results(self) -> tuple[Step, ...]:
-        """The last tensor, and some of the others."""
+        """The last tensor, and some or all of the others; now and then one twice, a view of one, or an argument."""
+        draw = self.draw
         made = [name for name in self.tensors if name.startswith("v")] or list(self.tensors)
-        others = [name for name in made[:-1] if self.draw.random() < 0.35]
-        return tuple(Step("{0}", (name,)) for name in (*others, made[-1]))
+        share = draw.choice((0.2, 0.4, 0.4, 1.0))
+        wanted = [name for name in made[:-1] if draw.random() < share or name in self.returned]
+        found = [Step("{0}", (name,)) for name in wanted]
+        if draw.random() < 0.15:
+            found.append(self._view(draw.choice(list(self.tensors))))
+        if found and draw.random() < 0.05:
+            found.append(draw.choice(found))
+        return (*found, Step("{0}", (made[-1],)))
+
+    def _view(self, name: str) -> Step:
+        template = self.draw.choice(_VIEWS if self.tensors[name].ndim else _VIEWS[:-2])
+        return Step(template, (name,))
 
     def _calls(self, inputs: tuple[Step, ...]) -> tuple[Call, ...]:
         """Two with other numbers, which run the same code; now and then another one in other layouts or modes."""
@@ -187,6 +223,13 @@ class Generator:
             inputs = draw_inputs(draw, self.parameters, draw_kind(draw), grads=not mode)
             calls.insert(draw.randrange(3), Call(inputs, mode, (), "none" if mode else "once"))
         return tuple(calls)
+
+
+def _step(template: str, names: Sequence[str], target: str) -> Step:
+    """The line `target = template`, with those of the names as operands that it reads."""
+    read = list(dict.fromkeys(int(each) for each in _NAMED.findall(template)))
+    compact = _NAMED.sub(lambda found: f"{{{read.index(int(found[1]))}}}", template)
+    return Step(compact, tuple(names[each] for each in read), (target,))
 
 
 def forms(program: Program, draw: Random) -> tuple[Program, ...]:

@@ -6,7 +6,18 @@ from random import Random
 from dovetail.tools.fuzz.program import Parameter, Step
 
 REAL = ("torch.float32", "torch.float64", "torch.bfloat16", "torch.float16")
-_KINDS = {"grid": 30, "normal": 40, "positive": 10, "few": 10, "special": 7, "subnormal": 3}
+_KINDS = {
+    "grid": 26,
+    "normal": 36,
+    "positive": 9,
+    "few": 9,
+    "special": 7,
+    "subnormal": 3,
+    "large": 4,
+    "small": 2,
+    "wide": 4,
+}
+_EQUAL = 0.3  # of the parameters that may be; so that differences cancel
 
 
 def values(kind: str, salt: int, shape: tuple[int, ...], dtype: str) -> str:
@@ -27,12 +38,21 @@ def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[Step, ..
 
 
 def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grads: bool) -> tuple[Step, ...]:
-    """Lines that define every parameter; where `grads`, most of the real ones require gradients."""
+    """Lines that define every parameter; where `grads`, most of the real ones require gradients.
+
+    Now and then a parameter has the numbers of the first one, if it is of the same shape and type.
+    """
     lines: list[Step] = []
+    first = parameters[0]
     for parameter in parameters:
-        shape, view = draw.choice(_layouts(parameter.shape))
+        layout, salt = draw.choice(_layouts(parameter.shape)), draw.randrange(10**6)
+        if parameter is first:
+            shared = layout, salt
+        elif (parameter.shape, parameter.dtype) == (first.shape, first.dtype) and draw.random() < _EQUAL:
+            layout, salt = shared
+        shape, view = layout
         base = f"b_{parameter.name}"
-        lines.append(Step(values(kind, draw.randrange(10**6), shape, parameter.dtype), (), (base,)))
+        lines.append(Step(values(kind, salt, shape, parameter.dtype), (), (base,)))
         line = Step(view, (base,), (parameter.name,))
         if grads and parameter.dtype in REAL and draw.random() < 0.8:
             template = f"{view}.detach().requires_grad_()"
@@ -45,13 +65,16 @@ def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grad
 
 
 def reseed(draw: Random, inputs: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The same lines with other numbers, in the same layouts."""
-    return tuple(_reseeded(draw, line) if line.template.startswith("numbers(") else line for line in inputs)
+    """The same lines with other numbers, in the same layouts; what was equal stays so."""
+    salts: dict[str, int] = {}
+    return tuple(_reseeded(draw, line, salts) if line.template.startswith("numbers(") else line for line in inputs)
 
 
-def _reseeded(draw: Random, line: Step) -> Step:
-    kind, _, rest = line.template.split(", ", 2)
-    return Step(f"{kind}, {draw.randrange(10**6)}, {rest}", (), line.targets)
+def _reseeded(draw: Random, line: Step, salts: dict[str, int]) -> Step:
+    kind, salt, rest = line.template.split(", ", 2)
+    if salt not in salts:
+        salts[salt] = draw.randrange(10**6)
+    return Step(f"{kind}, {salts[salt]}, {rest}", (), line.targets)
 
 
 def _layouts(shape: tuple[int, ...]) -> list[tuple[tuple[int, ...], str]]:

@@ -18,8 +18,9 @@ def numbers(kind: str, salt: int, shape: tuple[int, ...], dtype: str = "float32"
 
     Kinds: "grid" (eighths between -3 and 3, with which sums, products and comparisons are exact), "normal", "positive"
     (0.5 to 2), "few" (whole numbers from -2 to 2, so that there are ties), "special" (a grid with infinities, NaN,
-    zeros of both signs, subnormal and huge numbers), "subnormal" (a grid times 2**-140), "whole" (-9 to 9). They are
-    the same on each device, and lie on the default one.
+    zeros of both signs, subnormal and huge numbers), "subnormal" (a grid times 2**-140), "whole" (-9 to 9), "large" and
+    "small" (normal, times a power of two from 1 to 2**70, or 2**-70 to 1, which `salt` tells), "wide" (normal, each
+    times a power of two from 2**-20 to 2**20). They are the same on each device, and lie on the default one.
     """
     with torch.device("cpu"):
         made = _on_host(kind, salt, shape, dtype)
@@ -35,6 +36,10 @@ def _on_host(kind: str, salt: int, shape: tuple[int, ...], dtype: str) -> torch.
         return torch.randn(shape, generator=random, dtype=torch.float32).to(wanted)
     if kind == "positive":
         return (torch.rand(shape, generator=random, dtype=torch.float32) * 1.5 + 0.5).to(wanted)
+    if kind in ("large", "small", "wide"):
+        power = torch.randint(-20, 21, shape, generator=random) if kind == "wide" else torch.tensor(salt % 71)
+        made = torch.randn(shape, generator=random, dtype=torch.float32)
+        return torch.ldexp(made, -power if kind == "small" else power).to(wanted)
     if kind in ("few", "whole"):
         bound = 2 if kind == "few" else 9
         return torch.randint(-bound, bound + 1, shape, generator=random).to(wanted)

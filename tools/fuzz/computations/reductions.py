@@ -12,7 +12,10 @@ _MOST_MULTIPLIED = 32  # of one product
 
 
 def over_dim(template: str, most: int | None = None) -> Make:
-    """The line for one of the dimensions, written DIM, and KEEP for True or False, of real tensors that have any."""
+    """The line for one of the dimensions, written DIM, of real tensors that have any.
+
+    OTHER is one of them, too, maybe the same; KEEP is True or False.
+    """
 
     def make(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
         dim = some_dim(draw, tensors[0])
@@ -21,7 +24,8 @@ def over_dim(template: str, most: int | None = None) -> Make:
         if most is not None and tensors[0].numel() > most:
             return None
         written = str(dim if draw.random() < 0.5 else dim - tensors[0].ndim)
-        return template.replace("DIM", written).replace("KEEP", str(draw.random() < 0.5))
+        line = template.replace("DIM", written).replace("KEEP", str(draw.random() < 0.5))
+        return line.replace("OTHER", str(draw.randrange(tensors[0].ndim)))
 
     return make
 
