@@ -8,8 +8,8 @@ from torch_mlir import ir
 
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import Cause
-from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.reading import Module

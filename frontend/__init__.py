@@ -1,1 +1,4 @@
-"""From Dynamo's graph to a module: alias signature, joint capture, import."""
+"""From Dynamo's graph to a module: alias signature, joint capture, import.
+
+What depends on a PyTorch version ends here: nothing after it imports the frontend.
+"""

@@ -1,17 +1,16 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-All that is private in `torch._functorch` is touched here, what is private of transforms in
+What is private in `torch._functorch` is touched here and in `frontend/described.py`, what is private of transforms in
 `frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops' kernels in
 `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradients.py`. The facts are restated in
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch._functorch._aot_autograd import descriptors as aot
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._guards import TracingContext, tracing
 from torch._inductor import config as inductor_config
@@ -21,25 +20,24 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_open, check_tracked
 from dovetail.frontend.decompose.table import decided, decompositions
+from dovetail.frontend.described import describe
 from dovetail.frontend.devices import forget_other_gpus
 from dovetail.frontend.dynamo.assertions import keep_assertions
 from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
-from dovetail.frontend.dynamo.open_sizes import check_floats, is_open, known, note_items
+from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
 from dovetail.frontend.observe.joined_histories import check_histories
-from dovetail.frontend.observe.observations import Observations, observe
-from dovetail.frontend.observe.operand_layouts import eager_operands
+from dovetail.frontend.observe.observations import observe
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
-from dovetail.frontend.records import Capture, Input, Owned
+from dovetail.frontend.records import Capture
 from dovetail.frontend.trace.alias_free import AliasFree
-from dovetail.frontend.trace.backward_layouts import Traced, backward_layouts
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.python_kernels import without_python_kernels
@@ -88,7 +86,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         raise UnsupportedError(function.refusals[0])
     check_metadata(metadata, names)
     check_nodes(graph)
-    return _describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env)[0])
+    return describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env)[0])
 
 
 def _traced(function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | None) -> tuple[torch.fx.Graph, Any]:
@@ -156,101 +154,3 @@ def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
     pairs = [(index, other) for index in written for other in group.members if other != index]
     is_empty = not inputs[group.members[0]].numel()
     return is_empty or any(share_elements(inputs[index], inputs[other]) for index, other in pairs)
-
-
-def _describe(
-    graph: torch.fx.Graph,
-    names: list[str],
-    values: list,
-    static: set[int],
-    run: EagerRun,
-    seen: Observations,
-    groups: tuple[AliasGroup, ...],
-    in_eager: Callable[[], torch.fx.Graph],
-) -> Capture:
-    """Ties every graph input and output to the fact that its descriptor states."""
-    plain: dict[int, torch.fx.Node] = {}
-    tangents: dict[int, torch.fx.Node] = {}
-    for node in graph.find_nodes(op="placeholder"):
-        match node.meta["desc"]:
-            case aot.PlainAOTInput(idx=index):
-                plain[index] = node
-            case aot.TangentAOTInput(output=aot.PlainAOTOutput(idx=index)):
-                tangents[index] = node
-            case aot.ForwardTokenAOTInput() | aot.BackwardTokenAOTInput():
-                continue  # library calls keep their order without
-            case other:
-                raise UnsupportedError(f"graph input {node.name}: {other} is not supported yet")
-    returned: dict[int, torch.fx.Node] = {}
-    gradients: dict[int, torch.fx.Node] = {}
-    output = graph.output_node()
-    outputs = cast(Sequence[torch.fx.Node], output.args[0])
-    for descriptor, node in zip(output.meta["desc"], outputs, strict=True):
-        match descriptor:
-            case aot.PlainAOTOutput(idx=index):
-                returned[index] = node
-            case aot.GradAOTOutput(grad_of=aot.PlainAOTInput(idx=index)):
-                gradients[index] = node
-            case None | aot.ForwardTokenAOTOutput() | aot.BackwardTokenAOTOutput():
-                continue
-            case other:
-                raise UnsupportedError(f"graph output {node}: {other} is not supported yet")
-    owned = tuple(
-        Owned(
-            returned[index],
-            each.layout,
-            each.requires_grad,
-            tangents.get(index),
-            seen.backward.watched_owned[index],
-            each.base,
-        )
-        for index, each in enumerate(seen.owned)
-    )
-    inputs = tuple(
-        Input(
-            name=name,
-            node=plain[index],
-            requires_grad=isinstance(values[index], torch.Tensor) and values[index].requires_grad,
-            static=index in static,
-            mutation=seen.mutations[index],
-            place=seen.written.get(index),
-            mutated_value=returned.get(seen.written.get(index, -1)),
-            tangent=tangents.get(seen.written.get(index, -1)),
-            layout=seen.layouts[index],
-            touches=seen.touches[index],
-            gradient=gradients.get(index),
-            number=None if isinstance(values[index], torch.Tensor) or is_open(values[index]) else known(values[index]),
-            symbol=values[index] if is_open(values[index]) else None,
-            watched=seen.backward.watched_arguments[index],
-            reached=seen.backward.reached[index],
-        )
-        for index, name in enumerate(names)
-    )
-    operand_strides, layouts = backward_layouts(Traced(graph, tangents), lambda: _with_tangents(in_eager()))
-    return Capture(
-        graph,
-        inputs,
-        owned,
-        seen.results,
-        tuple(tangents.values()),
-        groups,
-        run.fixes_offsets,
-        seen.grad_mode,
-        next(iter(run.once), None),
-        seen.backward.written_last,
-        run.convention,
-        seen.backward.frees,
-        neighbours(values),
-        eager_operands(graph, run.operands) | operand_strides,
-        layouts,
-    )
-
-
-def _with_tangents(graph: torch.fx.Graph) -> Traced:
-    """A graph that was traced again, with its tangents."""
-    tangents: dict[int, torch.fx.Node] = {}
-    for node in graph.find_nodes(op="placeholder"):
-        match node.meta["desc"]:
-            case aot.TangentAOTInput(output=aot.PlainAOTOutput(idx=index)):
-                tangents[index] = node
-    return Traced(graph, tangents)

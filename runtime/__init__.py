@@ -1,1 +1,4 @@
-"""Runs final IR: prologue, launches, epilogue, autograd. Imports neither the frontend nor the passes."""
+"""Runs final IR: prologue, launches, epilogue, autograd.
+
+Imports neither the frontend nor the passes, and decides nothing that the IR could say.
+"""

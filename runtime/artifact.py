@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from torch_mlir import ir
 
 from dovetail.backends.flags import COMPILER_PACKAGE
-from dovetail.backends.iree import CompiledRegion
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import Target, host_cpu, target_for_device
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans

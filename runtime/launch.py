@@ -17,7 +17,7 @@ from dovetail.runtime.misfits import misfit
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:
-    from dovetail.backends.iree import CompiledRegion
+    from dovetail.backends.outcomes import CompiledRegion
 
 
 MAX_BINDINGS = 64

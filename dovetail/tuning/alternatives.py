@@ -8,8 +8,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompileFailure
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
 from dovetail.dialects.attributes import DRIVER

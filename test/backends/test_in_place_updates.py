@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from dovetail.backends.compiler_runs import compiler_executable
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.passes.in_place.plan import MAX_INPUTS
 from dovetail.runtime.launch import Executable

@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-from dovetail.backends import compiler_runs, iree, iree_worker
+from dovetail.backends import batches, compiler_runs, iree, iree_worker
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.iree import CompiledRegion, CompileFailure, compile_regions
+from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompiledRegion, CompileFailure
 from dovetail.backends.target import CpuTarget
 
 
@@ -41,7 +42,7 @@ def use_compiler(monkeypatch, tmp_path, script: str):
     path.write_text(f"#!/bin/sh\necho >> {tmp_path / 'calls'}\n{script}\n")
     path.chmod(0o755)
     monkeypatch.setattr(compiler_runs, "compiler_executable", lambda: path)
-    monkeypatch.setattr(iree, "wrong_output", lambda module, entries: None)
+    monkeypatch.setattr(batches, "wrong_output", lambda module, entries: None)
     return lambda: len((tmp_path / "calls").read_text().splitlines())
 
 

@@ -6,7 +6,8 @@ import torch
 import dovetail
 from dovetail import loading
 from dovetail.backends.compiler_runs import Cause
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.errors import StrictError
 
 

@@ -11,7 +11,8 @@ import torch
 from failing import X, call, program
 
 from dovetail.backends import compiler_runs
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning, StartError
 from dovetail.torch_backend import dovetail as backend

@@ -12,7 +12,8 @@ import pytest
 from failing import call, fork, has_ended, wait
 
 from dovetail.backends import compiler_runs
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.errors import EagerWarning
 

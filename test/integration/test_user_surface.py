@@ -10,7 +10,7 @@ import torch
 
 import dovetail
 from dovetail import loading
-from dovetail.backends.iree import CompiledRegion, CompileFailure
+from dovetail.backends.outcomes import CompiledRegion, CompileFailure
 
 
 def fn(x, w):

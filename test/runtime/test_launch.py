@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import ALIGNMENT, CpuTarget
 from dovetail.runtime import launch
 from dovetail.runtime.launch import Executable, prepare

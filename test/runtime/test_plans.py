@@ -9,8 +9,9 @@ import torch
 from torch_mlir import ir
 
 import dovetail
-from dovetail.backends.iree import CompiledRegion, compile_regions
+from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module

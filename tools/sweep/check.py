@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.backends.iree import CompileFailure
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import CpuTarget, Target
 from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern, reason

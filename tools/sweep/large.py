@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch_mlir import ir
 
-from dovetail.backends.iree import CompileFailure
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import Target
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from torch_mlir import ir
 
-from dovetail.backends import iree
+from dovetail.backends import batches, iree
 from dovetail.backends.cuda import assembler
 from dovetail.backends.cuda.target import ARCHITECTURES
-from dovetail.backends.iree import CompileFailure, compile_regions
+from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE, TARGET
 from dovetail.dialects.context import make_context, parse_module
@@ -146,7 +147,7 @@ def test_an_assembler_that_fails_is_told(use_assembler):
 
 def test_a_region_without_a_plan_has_failed(monkeypatch: pytest.MonkeyPatch):
     """Would catch a module for IREE's runtime, which has no driver for GPUs here, taken for what runs the region."""
-    monkeypatch.setattr(iree, "read_plans", lambda text, entries, timeout: dict.fromkeys(entries, "it has branches"))
+    monkeypatch.setattr(batches, "read_plans", lambda text, entries, timeout: dict.fromkeys(entries, "it has branches"))
     [failure] = compiled(EXP)
     assert isinstance(failure, CompileFailure)
     assert failure.reason == "error: no plan: it has branches"

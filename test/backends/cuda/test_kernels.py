@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.backends import iree, iree_worker
+from dovetail.backends import batches, iree, iree_worker
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import Cause, Run
 from dovetail.backends.cuda import assembler
@@ -159,14 +159,14 @@ def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.Mon
         assert isinstance(plan, LaunchPlan), plan
         return next(step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch")
 
-    lowered = iree.lowered
+    lowered = batches.lowered
 
     def too_slow(source, of, timeout, runs):
         late = Lowered(Run(b"", "", "time-out after 60 s", Cause.TIME_OUT))
         return lowered(source, of, timeout, runs) if of.why_plain else late
 
     with monkeypatch.context() as busy:
-        busy.setattr(iree, "lowered", too_slow)
+        busy.setattr(batches, "lowered", too_slow)
         assert tiling() == "IREE's tiles: time-out after 60 s"
     assert tiling() == "rows"
 

@@ -1,0 +1,133 @@
+"""Compiles several regions in one run of the compiler; one that fails is found by halving."""
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from dovetail.backends.cache import cache_directory
+from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
+from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler, with_tilings
+from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
+from dovetail.backends.output_check import wrong_output
+from dovetail.backends.target import Target
+from dovetail.dialects.regions import merge_region_texts, named_region_text
+
+
+def batches(sources: dict[str, str], count: int) -> list[dict[str, str]]:
+    """At most `count` batches of about equal length, the longest text first into the shortest batch."""
+    batches: list[dict[str, str]] = [{} for _ in range(min(count, len(sources)))]
+    for key, source in sorted(sources.items(), key=lambda item: len(item[1]), reverse=True):
+        min(batches, key=lambda batch: sum(map(len, batch.values())))[key] = source
+    return batches
+
+
+def compile_batch(
+    batch: dict[str, str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
+) -> dict[str, Outcome]:
+    """What each region of `batch`, a text by key, compiles to."""
+    # Named by their contents, so that no other region can be taken for one of them.
+    entries = {key: f"region_{key[:16]}" for key in batch}
+    texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
+    source = target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
+    compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
+    if not isinstance(compiled, Run):
+        failed = {key: each for key, entry in entries.items() if isinstance(each := compiled[entry], Run)}
+        found: dict[str, Outcome] = {
+            key: each for key, entry in entries.items() if not isinstance(each := compiled[entry], Run)
+        }
+        for key, run in failed.items():
+            found |= _compile_plainer(key, batch[key], source, target, run, timeout, plans, runs)
+        return found
+    if len(batch) == 1:
+        (key,) = batch
+        return _compile_plainer(key, batch[key], source, target, compiled, timeout, plans, runs)
+    # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
+    # not cost its time-out again for each halving.
+    keys = list(batch)
+    step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
+    parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
+    return {key: each for part in parts for key, each in compile_batch(part, target, timeout, plans, runs).items()}
+
+
+def _compile_plainer(
+    key: str, region: str, source: str, target: Target, run: Run, timeout: float, plans: bool, runs: CompilerRuns
+) -> dict[str, Outcome]:
+    """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
+    assert run.failure is not None
+    plainer = target.plainer(run.failure)
+    if plainer is None:
+        return {key: _failed(key, source, target, run)}
+    return compile_batch({key: region}, plainer, timeout, plans, runs)
+
+
+def _compiled(
+    source: str, entries: Sequence[str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
+) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
+    """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
+    why_not = unreadable_compiler() if plans else ""
+    if not plans or why_not:
+        unplanned = dict.fromkeys(entries, why_not)
+        return _modules(lambda: runs.run(target.compile_flags(), source, timeout), target, unplanned)
+    at_hal = lowered(source, target, timeout, runs)
+    host = at_hal.run
+    if host.failure:
+        return host
+
+    def go_on() -> Run:
+        return _continued(host.output.decode(errors="replace"), target, timeout, runs)
+
+    try:
+        found = read_plans(host.output, entries, timeout)
+    except OSError as error:
+        return _modules(go_on, target, dict.fromkeys(entries, f"reading the plan failed: {error}"), is_kept=False)
+    planned = assembled(
+        {name: plan for name, plan in found.items() if isinstance(plan, LaunchPlan)}, target, timeout, runs
+    )
+    if isinstance(planned, Run):
+        return planned
+    in_time = not target.why_plain.startswith(Cause.TIME_OUT.value)
+    planned |= {
+        entry: replace(with_tilings(plan, at_hal.tilings, f"IREE's tiles: {target.why_plain}"), is_kept=in_time)
+        for entry, plan in planned.items()
+        if isinstance(plan, LaunchPlan)
+    }
+    reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
+    if not reasons:
+        return {**planned}
+    others = _modules(go_on, target, reasons)
+    return others if isinstance(others, Run) else {**planned, **others}
+
+
+def _continued(text: str, target: Target, timeout: float, runs: CompilerRuns) -> Run:
+    """The run that makes a module for IREE's runtime of `text`, at phase `hal`."""
+    return runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout)
+
+
+def _modules(
+    compile_: Callable[[], Run], target: Target, reasons: Mapping[str, str], is_kept: bool = True
+) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
+    """What `compile_` makes for IREE's runtime, by entry, with why it has no plan; the run where it failed.
+
+    Where IREE's runtime has no driver for `target`, what has no plan has failed.
+    """
+    if not target.drivers:
+        return {entry: Run(b"", reason, f"error: no plan: {reason}", Cause.ERROR) for entry, reason in reasons.items()}
+    run = compile_()
+    failure = run.failure or wrong_output(run.output, list(reasons))
+    if failure:
+        return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
+    return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
+
+
+def _failed(key: str, source: str, target: Target, run: Run) -> CompileFailure:
+    assert run.failure is not None
+    assert run.cause is not None
+    path = cache_directory() / "failures" / f"{key[:16]}.mlir"
+    command = shlex.join(["iree-compile", str(path), *target.compile_flags(), "-o", os.devnull])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    except OSError as error:
+        command += f"  # the region's text could not be written: {error}"
+    return CompileFailure(run.failure, run.diagnostics, command, run.cause)
