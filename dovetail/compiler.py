@@ -98,7 +98,7 @@ def compile_graph(
 
         return variant
 
-    return Variants(compile_variant, eager, example_inputs, options.strict)
+    return Variants(compile_variant, eager, example_inputs, options.strict, lifted)
 
 
 def _of_these_sizes(program: Callable, inputs: Sequence) -> Callable:

@@ -4,7 +4,11 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 
+import torch
+from torch.autograd import forward_ad
+
 from dovetail.errors import AliasMismatch, EagerWarning, HooksMismatch, UnsupportedError
+from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.runtime.stats import current
 
 MAX_VARIANTS = 8
@@ -22,18 +26,28 @@ class Variants:
         eager: what calls beyond `MAX_VARIANTS` run.
         arguments: the first call's, which the first variant is compiled for.
         strict: whether such calls raise `UnsupportedError` instead.
+        held: tensors that the graph holds itself.
     """
 
     def __init__(
-        self, compile_variant: Callable[[Sequence], Callable], eager: Callable, arguments: Sequence, strict: bool
+        self,
+        compile_variant: Callable[[Sequence], Callable],
+        eager: Callable,
+        arguments: Sequence,
+        strict: bool,
+        held: Sequence[torch.Tensor] = (),
     ):
-        self._strict = strict
+        self._strict, self._held = strict, held
         self._compile, self._eager = compile_variant, eager
         self._variants = [compile_variant(arguments)]
         self._current = self._variants[0]
         self._compiling = threading.RLock()
 
     def __call__(self, *arguments):
+        if forward_ad._current_level >= 0 and _has_derivative([*self._held, *arguments]):
+            return self._run_eagerly(
+                arguments, "an argument has a derivative of forward-mode automatic differentiation"
+            )
         try:
             return self._current(list(arguments))
         except HooksMismatch as error:
@@ -86,3 +100,8 @@ class Variants:
         current().eager[reason] += 1
         warnings.warn(f"dovetail runs a call eagerly: {reason}", EagerWarning, stacklevel=4)
         return self._eager(*arguments)
+
+
+def _has_derivative(values: Sequence) -> bool:
+    """Whether forward-mode AD, at the level that is open, wants to know a derivative by one of the tensors."""
+    return any(forward_ad.unpack_dual(each).tangent is not None for each in plain_tensors(values))

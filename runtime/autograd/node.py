@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from dovetail.runtime.autograd.batched import is_batched, one_by_one
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.kept import has_hooks, keep
@@ -37,10 +38,10 @@ def make_border(
 
     Both take one list, which they empty, `backward` also what `border.told_by` gives. Values that the user can reach
     are saved with a version check, so that an in-place change before the backward raises; the others die as soon as the
-    backward has used them. An argument that
-    no given gradient flows to gets none, as in eager. A backward that is to be differentiated runs `replay` instead,
-    one whose zeros for absent gradients make no number runs `partial` after it. `interrupted`, where the call writes
-    its arguments, is told of the results before hooks see what is saved.
+    backward has used them. An argument that no given gradient flows to gets none, as in eager. A backward that is to be
+    differentiated runs `replay` instead, one whose zeros for absent gradients make no number runs `partial` after it.
+    Of batched gradients, each element has a backward. `interrupted`, where the call writes its arguments, is told of
+    the results before hooks see what is saved.
     """
     refusal = border.once or replay.refusal
     slots = Slots(border, replay.arguments if refusal is None else (), replay.names)
@@ -72,25 +73,32 @@ def make_border(
             is_last = kept.is_last()
             if is_last:
                 kept.release()
-            pairs = zip(border.tangents, ctx.layouts, strict=True)
-            tangents = [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
-            told = border.told_by(tangents)
-            if not torch.is_grad_enabled():
-                values = [*(left[slot] for slot in slots.of_saved), *tangents]
-                del left, tangents  # what was saved must not outlive its last use in the backward
-                return flowing(gradients, gradient(values, told, gradients, is_last))
-            # By create_graph=True: somebody may differentiate the gradient.
-            reason = refusal or kept.argument_changes(left)
-            if reason is None:
-                return flowing(gradients, replayed(ctx, left, tangents, told))
-            values = [*(left[slot] for slot in slots.of_saved), *tangents]
-            roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
-            del left, tangents
-            with torch.no_grad():
-                results = flowing(gradients, gradient(values, told, gradients, is_last))
-            return _Once.apply(reason, len(roots), *roots, *results)
+            if is_batched(gradients):
+                return one_by_one(gradients, lambda given: computed(ctx, list(left), given, False))
+            return computed(ctx, left, gradients, is_last)
 
-    def gradient(values: list, told: tuple, gradients: tuple, is_last: bool) -> Sequence:
+    def computed(ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
+        """The gradients of the arguments; empties `left`: what was saved must not outlive its last use."""
+        pairs = zip(border.tangents, ctx.layouts, strict=True)
+        tangents = [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
+        told = border.told_by(tangents)
+        values = [*(left[slot] for slot in slots.of_saved), *tangents]
+        if not torch.is_grad_enabled():
+            left.clear()
+            del tangents
+            return flowing(gradients, gradient(values, told, gradients, is_last))
+        # By create_graph=True: somebody may differentiate the gradient.
+        reason = refusal or ctx.kept.argument_changes(left)
+        if reason is None:
+            return flowing(gradients, replayed(ctx, left, tangents, told))
+        roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
+        left.clear()
+        del tangents
+        with torch.no_grad():
+            results = flowing(gradients, gradient(values, told, gradients, is_last))
+        return _Once.apply(reason, len(roots), *roots, *results)
+
+    def gradient(values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
         """What the program's backward, or else `partial`, makes of the saved values and tangents."""
         absent = frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
         again = list(values) if absent and partial.is_possible else None
@@ -102,7 +110,7 @@ def make_border(
             return partial(again, absent, told)
         return results
 
-    def flowing(gradients: tuple, results: Sequence) -> Sequence:
+    def flowing(gradients: Sequence, results: Sequence) -> Sequence:
         """The `results` of the backward, without those that no given gradient flows to."""
         idle = [index for index, places in border.reached if all(gradients[place] is None for place in places)]
         return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results

@@ -1,6 +1,7 @@
 """Gradients through mutation and views."""
 
 import torch
+from torch.autograd import forward_ad
 
 from dovetail.tools.wrongs.case import Case, Facts, gradient_of
 
@@ -132,6 +133,24 @@ def gradient_by_its_stride(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+def derivative_in_a_direction(function) -> Facts:
+    with forward_ad.dual_level():
+        result = function(forward_ad.make_dual(torch.full((2,), 2.0), torch.ones(2)))
+        tangent = forward_ad.unpack_dual(result).tangent
+    return {"derivative": None if tangent is None else tangent.tolist()}
+
+
+def jacobian_in_forward_mode(function) -> Facts:
+    x = torch.tensor([1.0, 2.0])
+    jacobian = torch.autograd.functional.jacobian(function, x, vectorize=True, strategy="forward-mode")
+    return {"Jacobian": jacobian.tolist()}
+
+
+def jacobian_of_batched_gradients(function) -> Facts:
+    x = torch.tensor([1.0, 2.0])
+    return {"Jacobian": torch.autograd.functional.jacobian(function, x, vectorize=True).tolist()}
+
+
 CASES = [
     Case("double_backward", "the gradient of the gradient of `x**3`", cube, (second_derivative,), upstream=91469),
     Case(
@@ -190,5 +209,23 @@ CASES = [
         "`return double(x).t()`, a custom op whose gradient tells the stride of what it is given",
         double_and_transpose,
         (gradient_by_its_stride,),
+    ),
+    Case(
+        "derivative_in_a_direction",
+        "`x**3` of a dual tensor of `torch.autograd.forward_ad`",
+        cube,
+        (derivative_in_a_direction,),
+    ),
+    Case(
+        "jacobian_in_forward_mode",
+        '`torch.autograd.functional.jacobian(..., vectorize=True, strategy="forward-mode")` of `x**3`',
+        cube,
+        (jacobian_in_forward_mode,),
+    ),
+    Case(
+        "jacobian_of_batched_gradients",
+        "`torch.autograd.functional.jacobian(..., vectorize=True)` of `x**3`",
+        cube,
+        (jacobian_of_batched_gradients,),
     ),
 ]

@@ -1,0 +1,81 @@
+"""Batched gradients: those of a backward inside of `vmap`, or with `is_grads_batched=True`.
+
+A batched tensor shows neither its batch's dimension nor its memory, which compiled code reads. So the backward runs
+once for each element of the batch.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+_is_batched = torch._C._functorch.is_batchedtensor
+_is_of_old_kind = torch._C._functorch.is_legacy_batchedtensor  # what `is_grads_batched` makes
+
+Gradients = Sequence[torch.Tensor | None]
+
+
+def is_batched(gradients: Gradients) -> bool:
+    """Whether any gradient has a dimension that only `vmap` sees."""
+    return any(each is not None and (_is_batched(each) or _is_of_old_kind(each)) for each in gradients)
+
+
+def one_by_one(gradients: Gradients, compute: Callable[[Gradients], Gradients]) -> tuple[torch.Tensor | None, ...]:
+    """What `compute` makes of the gradients of each element of the batch, batched again.
+
+    `compute` gets plain tensors, outside of every `vmap`. Which results are None may not hang on the element.
+    """
+    if not is_batched(gradients):
+        with temporarily_clear_interpreter_stack():
+            return tuple(compute(gradients))
+    level, unwrapped = _unwrapped(gradients)
+    size = next(each.size(0) for each, has_batch in unwrapped if each is not None and has_batch)
+    computed = [one_by_one(_element(unwrapped, index), compute) for index in range(max(size, 1))]
+    return tuple(
+        None if each[0] is None else _wrapped(torch.stack(each)[:size], level) for each in zip(*computed, strict=True)
+    )
+
+
+def _unwrapped(gradients: Gradients) -> tuple[int | None, list[tuple[torch.Tensor | None, bool]]]:
+    """The gradients without the innermost batch, whose dimension is the first, and which of them had it.
+
+    Also the level of that batch, None if it is of the old kind.
+    """
+    levels = [torch._C._functorch.maybe_get_level(each) for each in gradients if each is not None and _is_batched(each)]
+    if not levels:
+        level = _level_of_old_kind()
+        return None, [
+            (torch._remove_batch_dim(each, level, 1, 0), True)
+            if each is not None and _is_of_old_kind(each)
+            else (each, False)
+            for each in gradients
+        ]
+    found: list[tuple[torch.Tensor | None, bool]] = []
+    for each in gradients:
+        if each is None or not _is_batched(each):
+            found.append((each, False))
+            continue
+        plain, dimension = torch._C._functorch._unwrap_batched(each, max(levels))
+        found.append((plain, False) if dimension is None else (plain.movedim(dimension, 0), True))
+    return max(levels), found
+
+
+def _element(unwrapped: Sequence[tuple[torch.Tensor | None, bool]], index: int) -> Gradients:
+    """The gradients of one element; zeros in place of the first one of an empty batch."""
+    return [
+        each if each is None or not has_batch else each[index] if each.size(0) else each.new_zeros(each.shape[1:])
+        for each, has_batch in unwrapped
+    ]
+
+
+def _wrapped(stacked: torch.Tensor, level: int | None) -> torch.Tensor:
+    if level is None:
+        return torch._add_batch_dim(stacked, 0, _level_of_old_kind())
+    return torch._C._functorch._add_batch_dim(stacked, 0, level)
+
+
+def _level_of_old_kind() -> int:
+    """That of the innermost `vmap` of the old kind, of which PyTorch tells only when it is changed."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    return level
