@@ -1,20 +1,25 @@
 """What every pytest file shares."""
 
+import functools
 import gc
 import logging
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-LONGEST = ("benchmark", "fuzz", "integration", "tools")
+LONGEST = ("benchmark", "docs", "fuzz", "integration", "packaging", "tools")
 
 # As in lit.cfg.py: nothing is downloaded, and the user's cache is left alone.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["DOVETAIL_CACHE_DIR"] = str(REPOSITORY / "build" / "cache")
+
+# Dynamo would collect garbage after each graph, a twentieth of a small one's compilation.
+os.environ["TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"] = "0"
 
 # pytest-xdist's workers are as many as the cores: threads that wait for those of other workers spin meanwhile, and the
 # compiler, run twice at once for the regions of one graph, costs half as much again.
@@ -119,3 +124,12 @@ def op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
     has to do with that, the rows of docs/semantics.md hold, which run through it.
     """
     monkeypatch.setattr("dovetail.compiler.build", lambda *_: {})
+    monkeypatch.setattr("dovetail.compiler.make_context", _context)
+
+
+@functools.cache
+def _context() -> Any:
+    """One context for many graphs: making it takes a tenth of a small graph's compilation."""
+    from dovetail.dialects.context import make_context
+
+    return make_context()

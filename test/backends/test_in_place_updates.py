@@ -44,7 +44,7 @@ def region(shape: str, element: str, others: int, updated: int, in_place: bool =
 @pytest.mark.parametrize("driver", ["local-sync", "local-task"])
 def test_in_place_is_bit_for_bit_the_same(driver):
     """An element read after it was overwritten: by a vector's rest, another thread, or a second loop."""
-    cases = [("1003", "f32"), ("65537", "f32"), ("33,65", "f32"), ("", "f32"), ("300000", "f32")]
+    cases = [("33,65", "f32"), ("", "f32"), ("300000", "f32")]
     cases += [("1003", element) for element in ("f64", "f16", "bf16")]
     sources = {
         f"{shape}:{element}:{in_place}": region(shape, element, 2, 3, in_place)

@@ -1,10 +1,9 @@
 """The examples of docs/commands.md run, on the function that it shows."""
 
+import contextlib
 import re
+import runpy
 import shlex
-import subprocess
-import sys
-from os import environ
 from pathlib import Path
 
 import numpy
@@ -29,7 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("commands")
     [script] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     (path / "scale.py").write_text(script)
-    subprocess.run([sys.executable, "scale.py"], cwd=path, env={**environ, "DOVETAIL_DUMP": "dump"}, check=True)
+    with contextlib.chdir(path), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOVETAIL_DUMP", "dump")
+        runpy.run_path("scale.py", run_name="__main__")
     [module] = path.glob("dump/graph_000_*/00_input.mlir")
     module.rename(path / "MODULE")
     assert dovetail_compile.main([str(path / "MODULE"), "-o", str(path / "ARTIFACT")]) == 0

@@ -10,6 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def compiled(fn):
     torch._dynamo.reset()

@@ -1,7 +1,6 @@
 """The minimiser takes all away that a failure does not need, with a backend that is wrong on purpose."""
 
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
@@ -86,12 +85,12 @@ def test_program_that_cannot_be_run_shows_nothing() -> None:
     assert not shows("raised", "eager-check")(broken)
 
 
-def test_script_runs_by_itself(tmp_path: Path) -> None:
+def test_script_runs_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a reported script that needs the session it came from."""
     path = tmp_path / "script.py"
     path.write_text(script(PROGRAM, "eager-check"), encoding="utf-8")
-    ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "same"
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip() == "same"
 
 
 def test_equal_worlds_are_the_same() -> None:

@@ -11,6 +11,7 @@ import torch
 import dovetail
 from dovetail import loading
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure
+from dovetail.tools.opt.command import main as opt
 
 
 def fn(x, w):
@@ -77,9 +78,9 @@ def test_region_with_a_constant_that_does_not_compile(monkeypatch):
         constant.zero_()
 
 
-@pytest.mark.parametrize("reason", ["crash: SIGSEGV", "time-out after 120 s"])
-def test_region_that_does_not_compile(monkeypatch, reason):
+def test_region_that_does_not_compile(monkeypatch):
     """Catches a failed region that raises, computes something else or goes uncounted."""
+    reason = "time-out after 120 s"
 
     def fail(texts, target, **_):
         return {name: CompileFailure(reason, "", "iree-compile FILE") for name in texts}
@@ -113,7 +114,7 @@ def test_logs(capfd):
     assert "func.func" not in capfd.readouterr().err
 
 
-def test_dump_replays(monkeypatch, tmp_path):
+def test_dump_replays(monkeypatch, tmp_path, capsys):
     """Catches stages that miss something: each must replay by itself, the last one run in another process."""
     monkeypatch.setenv("DOVETAIL_DUMP", str(tmp_path))
     arguments = inputs()
@@ -123,13 +124,8 @@ def test_dump_replays(monkeypatch, tmp_path):
     stages = sorted(folder.glob("*.mlir"))
     assert [stage.name.split("_")[0] for stage in stages] == [f"{index:02d}" for index in range(len(stages))]
     assert (folder / "program.py").read_text()
-    replayed = subprocess.run(
-        [sys.executable, "-m", "dovetail.tools.opt", stages[0], "--pass-pipeline=compile"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert 'dovetail.role = "region"' in replayed
+    assert opt([str(stages[0]), "--pass-pipeline=compile"]) == 0
+    assert 'dovetail.role = "region"' in capsys.readouterr().out
     torch.save(arguments, folder / "arguments.pt")
     load = (
         "import sys, torch; from torch_mlir import ir; from dovetail.dialects.context import make_context;"

@@ -155,6 +155,5 @@ def test_editable_install_works(environment: Environment, sources: Path) -> None
     """Catches a folder mapping that editable installs don't follow, for files made before and after the install."""
     environment.install("--editable", sources)
     assert Path(environment.run_python(USE).splitlines()[-1]).is_relative_to(sources)
-    use_commands(environment)
     (sources / "passes" / "made_later.py").write_text("", encoding="utf-8")
     environment.run_python("import dovetail.passes.made_later")

@@ -7,6 +7,8 @@ import dovetail
 from dovetail.errors import AliasMismatch, EagerWarning
 from dovetail.runtime.guard import Guard
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def doubled_sum(x, y):
     x.mul_(2)

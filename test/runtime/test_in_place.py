@@ -27,7 +27,7 @@ def driver(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 1003, 65537])
+@pytest.mark.parametrize("size", [1, 1003, 65537])
 def test_one_op_at_many_sizes(driver, size):
     """A vector's rest that is computed again, or a thread that reads what another wrote, doubles twice."""
     assert copies_of(_double, torch.randn(size)) == {}

@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 from differential import assert_same
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def numbers(*shape: int) -> torch.Tensor:
     return torch.linspace(0.1, 0.9, torch.Size(shape).numel()).reshape(shape).requires_grad_()

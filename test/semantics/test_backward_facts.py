@@ -8,6 +8,8 @@ from differential import assert_same
 
 from dovetail.errors import EagerWarning
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 SECOND, MODIFIED = "a second time", "modified by an inplace operation"
 
 

@@ -99,8 +99,15 @@ def observed(make: Callable, way: Callable, compile_layer: Callable) -> dict[str
 
 
 @pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("make", [plain, random, normalized, Counted])
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        *((plain, way) for way in WAYS),
+        *((make, way) for make in (random, normalized, Counted) for way in ("early stop", "reentrant", "twice in one")),
+        *((make, "in another") for make in (random, Counted)),
+        (Counted, "no early stop"),
+    ],
+)
 def test_as_eager(make, way):
     """`CheckpointError` (10 saved, 5 recomputed); a mask that is drawn anew; a buffer written too often or too rarely.
 

@@ -10,6 +10,8 @@ import dovetail
 from dovetail.errors import EagerWarning, UnsupportedError
 from dovetail.torch_backend import dovetail as backend
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 
 def assert_runs_eagerly(fn, *arguments, message: str, compiler=None) -> None:
     """The result is eager's, a warning and `stats()` say why; with `strict`, an error does, before anything ran."""

@@ -108,6 +108,7 @@ def test_lists_and_names():
     assert_sees_same(fn, torch.rand(3, 4))
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_operands_beside_what_is_written():
     """Catches an op that writes one argument and is given another one in a layout of ours."""
 
@@ -130,11 +131,13 @@ def test_images():
     assert_sees_same(fn, x)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_overlapping_windows():
     """Catches an operand whose elements lie in one another's place: it can't be copied to element by element."""
     assert_sees_same(lambda x: note((x + 1).unfold(0, 3, 1), "windows") + 0, torch.rand(6))
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_checkpoint():
     """Catches another layout where the op runs again in the backward."""
 
@@ -144,6 +147,7 @@ def test_checkpoint():
     assert_sees_same(fn, torch.rand(3, 4), torch.rand(3, 4), train=True, repeats=True)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_cond():
     """Catches an op in a branch, whose operands only the branch's own graph describes."""
 
@@ -188,6 +192,7 @@ BRANCHES = {
 }
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("function", BRANCHES.values(), ids=BRANCHES)
 def test_kernels_in_branches(function: Callable):
     """Catches an op that is given the layout that tracing describes, where the kernel before it has another."""
@@ -195,6 +200,7 @@ def test_kernels_in_branches(function: Callable):
         assert_sees_same(lambda x: function(x.t()), x)
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("train", [False, True])
 def test_kernels_in_custom_functions(train: bool):
     """The same in a custom function, whose ops no node of the graph around it names."""
@@ -202,6 +208,7 @@ def test_kernels_in_custom_functions(train: bool):
     assert_sees_same(lambda x: Rows.apply(x.t()) * weights, torch.rand(3, 4), train=train)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_branches_that_lay_out_in_different_ways():
     """Catches strides of one branch that are taken for those of the other: eager's depend on which one runs."""
 
@@ -216,6 +223,7 @@ def test_branches_that_lay_out_in_different_ways():
         torch._dynamo.reset()
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_loop_that_lays_out_what_it_carries():
     """Catches strides of what a loop is given where its first run lays that out anew."""
 
@@ -229,14 +237,17 @@ def test_loop_that_lays_out_what_it_carries():
         assert compiled(x).stride() == fn(x).stride()
 
 
-@pytest.mark.parametrize("cell", [torch.nn.LSTM, torch.nn.GRU])
-@pytest.mark.parametrize("options", [{"batch_first": True, "bidirectional": True}, {}])
+@pytest.mark.usefixtures("op_by_op")
+@pytest.mark.parametrize(
+    ("cell", "options"), [(torch.nn.LSTM, {"batch_first": True, "bidirectional": True}), (torch.nn.GRU, {})]
+)
 def test_recurrent(cell: type, options: dict):
     """Catches an LSTM's kernel that reads transposed weights or inputs as if they lay row by row: off by 0.57."""
     with torch._dynamo.config.patch(allow_rnn=True):
         assert_same(cell(8, 16, **options), torch.rand(3, 2, 8, requires_grad=True), calls=1)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_attention():
     """Catches an attention kernel that takes the last dimension for contiguous, where the copy for it is gone."""
 
@@ -248,6 +259,7 @@ def test_attention():
     assert_same(fn, q, k, v, calls=1)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_embedding_bag_of_strided_indices():
     """Its kernel takes the indices for contiguous: without eager's copy, bags held other rows."""
 
@@ -260,6 +272,7 @@ def test_embedding_bag_of_strided_indices():
     torch.testing.assert_close(compiled(*arguments), function(*arguments))
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_group_norm(dtype: torch.dtype):
     """Catches a group norm that is given a transposed operand, which ATen refuses; bfloat16 always runs there."""
@@ -289,6 +302,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("train", [True, False])
 def test_random_numbers_in_the_order_of_a_norm(train: bool):
     """Catches numbers drawn in the order of what tracing makes of a norm: they fell on other elements than in eager."""

@@ -18,7 +18,7 @@ from dovetail.tools.fuzz_texts import trial
 from dovetail.tools.fuzz_texts.mutant import INPUT, Mutant
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
-BUDGET = 60
+BUDGET = 20
 
 
 @pytest.mark.slow

@@ -1,13 +1,15 @@
 """Files that the commands read and write: damaged or missing ones, full disks, readers that stop early."""
 
 import os
+import shlex
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from modules import TRAINED
 
+from dovetail.tools.command_server import start
 from dovetail.tools.compile import main as compile_
 from dovetail.tools.run.command import main as run
 
@@ -19,38 +21,39 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "module.mlir")
 
 
-def _run(stdout: int, tool: str, *arguments: str) -> tuple[int, str]:
+@pytest.fixture(scope="module")
+def command() -> Callable[..., tuple[int, str]]:
     """The status of a command that writes to `stdout`, and what it says; Python's own complaints would be there too."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"dovetail.tools.{tool}", *arguments],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr
+    serving = shlex.split(start(dict(os.environ)))
+
+    def run(stdout: int, tool: str, *arguments: str) -> tuple[int, str]:
+        call = [*serving, f"dovetail-{tool}", *arguments]
+        done = subprocess.run(call, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stderr
+
+    return run
 
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [("opt", []), ("opt", ["--emit-bytecode"]), ("opt", ["--list-passes"]), ("run", ["--reference"])],
 )
-def test_reader_that_has_seen_enough_is_no_failure(tool: str, arguments: list, path: str):
+def test_reader_that_has_seen_enough_is_no_failure(tool: str, arguments: list, path: str, command: Callable):
     """Would catch `dovetail-opt FILE | head` that blames the file for the broken pipe."""
     read, write = os.pipe()
     os.close(read)
-    assert _run(write, tool, path, *arguments) == (0, "")
+    assert command(write, tool, path, *arguments) == (0, "")
     os.close(write)
 
 
 @pytest.mark.parametrize("tool", ["opt", "run"])
-def test_full_disk_is_not_blamed_on_the_input(tool: str, path: str):
+def test_full_disk_is_not_blamed_on_the_input(tool: str, path: str, command: Callable):
     """Would catch a message that names the file that was read, for what could not be written."""
     with Path("/dev/full").open("wb") as full:
         arguments = [path, "--reference"] if tool == "run" else [path]
         told = f"dovetail-{tool}: standard output: No space left on device\n"
-        assert _run(full.fileno(), tool, *arguments) == (1, told)
-    assert _run(subprocess.DEVNULL, "opt", path, "-o", "/dev/full") == (
+        assert command(full.fileno(), tool, *arguments) == (1, told)
+    assert command(subprocess.DEVNULL, "opt", path, "-o", "/dev/full") == (
         1,
         "dovetail-opt: /dev/full: No space left on device\n",
     )

@@ -43,7 +43,7 @@ class Case:
 X, Y, Z, MASK, ROWS = Slot("x"), Slot("y"), Slot("z"), Slot("mask"), Slot("rows")
 _NUMBERS = (2, -3, 0.5, 0)
 # What half precision, float32 or a narrow integer can't hold: too large, too small, and inexact.
-_HARD_NUMBERS = (524287, -65520, 1e-9, 3e-6, -0.1, 1 / 3, 2049, 16777217, 1e39, 2**53 + 1)
+HARD_NUMBERS = (524287, -65520, 1e-9, 3e-6, -0.1, 1 / 3, 2049, 16777217, 1e39, 2**53 + 1)
 _HARD_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.int8)
 _DIMS = ((ROWS, [-1]), (ROWS, [0], True), (ROWS, [0, 1]))
 _DIM = ((ROWS, -1), (ROWS, 0))
@@ -242,7 +242,7 @@ def _of_hard_numbers(overload: torch._ops.OpOverload, calls: Sequence[tuple[tupl
     found: dict[str, Case] = {}
     for positional, keywords in calls:
         for place, name in scalars.items():
-            for number in _HARD_NUMBERS if place < len(positional) or name in dict(keywords) else ():
+            for number in HARD_NUMBERS if place < len(positional) or name in dict(keywords) else ():
                 given = (
                     (*positional[:place], number, *positional[place + 1 :]) if place < len(positional) else positional
                 )

@@ -86,7 +86,7 @@ def test_library_kernels_take_any_strides(name: str):
     mode = Again()
     for info in (each for each in op_db if each.name == name):
         for number, sample in enumerate(info.sample_inputs("cpu", torch.float64, requires_grad=info.supports_autograd)):
-            if number == 4:
+            if number == 3:
                 break
             with mode:
                 result = info(sample.input, *sample.args, **sample.kwargs)

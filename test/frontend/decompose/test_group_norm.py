@@ -8,6 +8,7 @@ from torch.nn import functional
 from dovetail.frontend.decompose.group_norm import group_norm
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("shape", [(4, 24), (4, 24, 5), (2, 24, 3, 7)], ids=str)
 @pytest.mark.parametrize("is_affine", [False, True])
 def test_results_and_gradients(shape: tuple[int, ...], is_affine: bool):
@@ -20,6 +21,7 @@ def test_results_and_gradients(shape: tuple[int, ...], is_affine: bool):
     assert_same(lambda x, weight, bias: functional.group_norm(x, 3, weight, bias), value, *affine)
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_channels_last():
     """Would catch a result in rows for an operand of which eager's kernel keeps the layout."""
     value = torch.randn(2, 6, 4, 5).contiguous(memory_format=torch.channels_last)

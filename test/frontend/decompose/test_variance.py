@@ -19,6 +19,7 @@ def test_numbers_whose_square_overflows(op):
         torch.testing.assert_close(actual, expected, atol=0, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("has_statistics", [False, True])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("shape", [(8, 5), (2, 5, 2, 2)])

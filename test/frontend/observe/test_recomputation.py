@@ -8,7 +8,10 @@ from differential import assert_same
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-pytestmark = pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning"),
+    pytest.mark.usefixtures("op_by_op"),
+]
 
 
 class Checkpointed(nn.Module):

@@ -26,8 +26,7 @@ TRANSFORMS = {
 }
 
 
-@pytest.mark.parametrize("train", [True, False])
-@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(("name", "train"), [*((name, True) for name in TRANSFORMS), ("vmap", False), ("jvp", False)])
 def test_transform(name, train):
     """Catches a transform that is dropped or applied twice, and the gradient through it."""
     arguments = leaf(3, 3), leaf(3, 3)

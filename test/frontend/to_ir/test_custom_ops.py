@@ -10,6 +10,8 @@ from differential import assert_same
 
 from dovetail.errors import EagerWarning
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 calls: list[str] = []
 
 

@@ -5,6 +5,8 @@ import torch
 from differential import assert_same
 from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 
+pytestmark = pytest.mark.usefixtures("op_by_op")
+
 seen: list[str] = []
 
 

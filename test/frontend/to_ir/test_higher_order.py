@@ -77,8 +77,13 @@ def test_nested_cond():
     def fn(x):
         return torch.cond(x.sum() > 0, inner, lambda x: x - 1, (x,)).exp()
 
+    compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
     for scale in (-1.0, 0.1, 2.0):
-        assert_same(fn, torch.full((4,), scale, requires_grad=True), calls=1)
+        leaves = [torch.full((4,), scale, requires_grad=True) for _ in range(2)]
+        for call, leaf in zip((fn, compiled), leaves, strict=True):
+            call(leaf).sum().backward()
+        torch.testing.assert_close(compiled(leaves[0]), fn(leaves[0]))
+        torch.testing.assert_close(leaves[1].grad, leaves[0].grad)
 
 
 def test_branches_return_memory_of_their_own():

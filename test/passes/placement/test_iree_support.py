@@ -8,7 +8,7 @@ import torch
 import dovetail
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.placement.iree_support import refusal
-from dovetail.tools.sweep.cases import Case, all_cases
+from dovetail.tools.sweep.cases import HARD_NUMBERS, Case, all_cases
 from dovetail.tools.sweep.check import check, runs_in_eager
 from dovetail.tools.sweep.cpu import target_for_cpu
 
@@ -25,8 +25,14 @@ def info(dtype: str, *shape: int) -> TensorInfo:
 
 
 def frequent_cases(dtype: torch.dtype) -> list[Case]:
+    """Without numbers that a type can't hold, of which test/passes/regions/test_keep_scalars.py has some."""
     return [
-        case for case in all_cases(FREQUENT) if case.dtype is dtype and case.shape == "full" and runs_in_eager(case)
+        case
+        for case in all_cases(FREQUENT)
+        if case.dtype is dtype
+        and case.shape == "full"
+        and not any(each in HARD_NUMBERS for each in (*case.arguments, *dict(case.keywords).values()))
+        and runs_in_eager(case)
     ]
 
 
@@ -162,17 +168,17 @@ def test_what_iree_computes_right_stays_compiled():
     assert dovetail.stats().regions
 
 
-@pytest.mark.parametrize("function", [torch.fmax, torch.fmin, torch.ldexp])
-def test_maxima_beside_nan_and_powers_of_two(function):
+def test_maxima_beside_nan_and_powers_of_two():
     """Would catch `fmax` that drops a number in favour of NaN or does not broadcast, and an `ldexp` left to ATen."""
     special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
     left, right = special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
-    (compiled,) = _strictly_compiled(lambda x, y: [function(x, y) * 2], left, right)
-    torch.testing.assert_close(compiled, function(left, right) * 2, equal_nan=True)
+    functions = torch.fmax, torch.fmin, torch.ldexp
+    compiled = _strictly_compiled(lambda x, y: [each(x, y) * 2 for each in functions], left, right)
+    torch.testing.assert_close(compiled, [each(left, right) * 2 for each in functions], equal_nan=True)
     assert dovetail.stats().regions
 
 
-@pytest.mark.parametrize("size", [1, 4, SIZE])
+@pytest.mark.parametrize("size", [1, SIZE])
 def test_constants_of_truth_values_and_bytes_compile(size: int):
     """Would catch a literal of bytes in a region, which IREE takes for one of signed numbers and refuses."""
 

@@ -52,14 +52,14 @@ def _bits(value: torch.Tensor) -> torch.Tensor:
     return value.masked_fill(value.isnan(), torch.nan).view({2: torch.int16, 4: torch.int32}[value.itemsize])
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_numbers_that_halves_can_not_hold(dtype):
+@pytest.mark.parametrize(("dtype", "numbers"), [(torch.float16, NUMBERS), (torch.bfloat16, NUMBERS[:3])], ids=str)
+def test_numbers_that_halves_can_not_hold(dtype, numbers):
     """`x / 524287` was 0 in float16, and `x * 1e-5 * 1e5` infinite: the region rounded the number first."""
     generator = torch.Generator().manual_seed(3)
     x, y = (torch.randn(SIZE, generator=generator).to(dtype) for _ in range(2))
     functions = {
         f"{name} {number}": (lambda a, b, f=function, s=number: f(a, b, s))
         for name, function in OF_A_NUMBER.items()
-        for number in NUMBERS
+        for number in numbers
     }
     assert compiled_alike(functions, x, y) == []

@@ -1,8 +1,6 @@
 """What the runner leaves behind: dumps, seconds, and the evidence when a pass fails."""
 
 import shlex
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 
@@ -16,6 +14,7 @@ from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.running.parse import parse_pipeline
 from dovetail.passes.running.runner import Runner
+from dovetail.tools.opt.command import main as opt
 
 MODULE = """
 !v = !torch.vtensor<[4],f32>
@@ -90,7 +89,7 @@ def test_dump_keeps_the_users_lines(tmp_path):
     parse_file(tmp_path / "01_partition.mlir", make_context())
 
 
-def test_failure_names_pass_location_and_command(tmp_path):
+def test_failure_names_pass_location_and_command(tmp_path, capsys):
     """Would catch a message that does not say where, or a printed command that does not reproduce the failure."""
     with pytest.raises(PassError) as caught:
         _run("merge-equal-values,drop-redundant-copies,verify-level{level=split},partition", Runner(dump=tmp_path))
@@ -100,11 +99,8 @@ def test_failure_names_pass_location_and_command(tmp_path):
     program, *arguments = shlex.split(command)
     assert program == "dovetail-opt"
     assert arguments[0] == str(tmp_path / "02_drop-redundant-copies.mlir")
-    replayed = subprocess.run(
-        [sys.executable, "-m", "dovetail.tools.opt", *arguments], capture_output=True, text=True, check=False
-    )
-    assert replayed.returncode == 1
-    assert '\'dovetail.level\' to be "split", got "joint"' in replayed.stderr
+    assert opt(arguments) == 1
+    assert '\'dovetail.level\' to be "split", got "joint"' in capsys.readouterr().err
 
 
 def test_command_survives_any_option_value(tmp_path):
@@ -117,7 +113,7 @@ def test_command_survives_any_option_value(tmp_path):
     assert parse_pipeline(pipeline.removeprefix("--pass-pipeline="), context) == (failing,)
 
 
-def test_failure_without_dump_leaves_a_file_and_the_command(tmp_path, monkeypatch):
+def test_failure_without_dump_leaves_a_file_and_the_command(tmp_path, monkeypatch, capsys):
     """Would catch a failure that nobody can show again because `DOVETAIL_DUMP` was not set, or lines that are lost."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(PassError) as caught:
@@ -130,11 +126,8 @@ def test_failure_without_dump_leaves_a_file_and_the_command(tmp_path, monkeypatc
     )
     assert 'loc("model.py":7:0)' in path.read_text()
     arguments = shlex.split(str(caught.value).partition("reproduce with: ")[2])[1:]
-    replayed = subprocess.run(
-        [sys.executable, "-m", "dovetail.tools.opt", *arguments], capture_output=True, text=True, check=False
-    )
-    assert replayed.returncode == 1
-    assert '\'dovetail.level\' to be "split", got "joint"' in replayed.stderr
+    assert opt(arguments) == 1
+    assert '\'dovetail.level\' to be "split", got "joint"' in capsys.readouterr().err
 
 
 def test_command_starts_from_the_module_as_it_came_in(tmp_path, monkeypatch):
