@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.rounding import rounded
+
 aten = torch.ops.aten
 
 
@@ -37,6 +39,17 @@ def _fractional_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
     return value.sqrt() if exponent > 0 else value.rsqrt()
 
 
+def _power_of_number(base: float, exponent: torch.Tensor) -> torch.Tensor:
+    """In float64, whose rounding float32 does not see; the base is float32 first, as in eager. GPUs are slow at it."""
+    if exponent.dtype is not torch.float32 or exponent.device.type != "cpu" or not isinstance(base, int | float):
+        return NotImplemented
+    held = rounded(base, "float32")
+    # The logarithm is finite, and not 0, which would make NaN of infinite exponents.
+    if not torch.finfo(torch.float32).tiny <= held < math.inf or held == 1:
+        return NotImplemented
+    return torch.exp(exponent.double() * math.log(held)).float()
+
+
 def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:
     """Eager raises for whole numbers and divisor 0: left to a form that IREE is not given."""
     return torch.remainder(value, torch.full_like(value, 0)) if divisor == 0 else NotImplemented
@@ -64,6 +77,7 @@ def _atanh(value: torch.Tensor) -> torch.Tensor:
 
 
 ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
+    aten.pow.Scalar: _power_of_number,
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     aten.add.Tensor: _add,

@@ -113,6 +113,22 @@ def test_small_powers(power):
     torch.testing.assert_close(graph(value), torch.pow(value, power), equal_nan=True)
 
 
+@pytest.mark.parametrize("base", [0.9, 0.999, 1.0000001, 2, 10.0, 1e-30, 3e38, True, 0.0, -2.0, 1e-40, INF, NAN])
+def test_powers_of_a_number(base):
+    """An optimizer's bias corrections ran through ATen, call by call; IREE's own power is up to 34 units off."""
+    value = torch.cat([torch.linspace(-160, 160, 10001), torch.tensor([0.0, -0.0, INF, -INF, NAN, 1e30, -1e30])])
+    graph, targets = decomposed(lambda each: base**each, value)
+    assert ("aten.pow.Scalar" in targets) == (not 1e-38 < base < INF or base is True)
+    torch.testing.assert_close(graph(value), base**value, rtol=2**-23, atol=2**-149, equal_nan=True)
+
+
+def test_powers_of_a_number_in_other_types():
+    """Float64 would be rounded to float32, half precision twice, and whole numbers have float32 powers of their own."""
+    for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int32):
+        _, targets = decomposed(lambda each: 0.9**each, torch.arange(5).to(dtype))
+        assert "aten.pow.Scalar" in targets
+
+
 @pytest.mark.parametrize("pad", [[-1, -2], [2, -1, -1, 3]])
 def test_negative_pad(pad):
     """torch-mlir refuses a negative pad, and the whole region with it."""
