@@ -28,6 +28,16 @@ class LaunchPlan:
     code: bytes
     is_kept: bool = True
 
+    def touching(self, argument: int) -> list[dict[str, Any]]:
+        """The steps that bind, fill or copy memory of an argument, by number."""
+        return [step for step in self.steps["steps"] if argument in _buffers(step)]
+
+
+def _buffers(step: Mapping[str, Any]) -> list[int]:
+    """The buffers of a step, by number."""
+    ranges = [*step.get("bindings", ()), *(step[key] for key in ("source", "target") if key in step)]
+    return [each[0] for each in ranges]
+
 
 def unreadable_compiler() -> str:
     """Why this compiler's host programs are not read; "" if they are."""

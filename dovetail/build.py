@@ -15,7 +15,7 @@ from dovetail.dialects.calls import fallbacks
 from dovetail.dialects.reading import Module
 from dovetail.dialects.target import device_of
 from dovetail.errors import StrictError
-from dovetail.loading import Loaded, Made, flushed, launchers, load, made, write_plans
+from dovetail.loading import Loaded, Made, flushed, launchers, load, made, several_loops, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.halves import halves, work_count
@@ -65,6 +65,13 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Exe
         if failures:
             continue
         ready = {name: each for name, each in loaded.items() if not isinstance(each, CompileFailure)}
+        apart = several_loops(module, ready)
+        for name in apart:
+            log.info("region %s is split: one loop does not make all that is updated in place", name)
+            stats.splits += 1
+            runner.run(split_pipeline(name), module)
+        if apart:
+            continue
         wrong = flushed(module, ready)
         if not wrong:
             break

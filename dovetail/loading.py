@@ -12,6 +12,7 @@ from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.target import Target, target_for_device
 from dovetail.dialects.attributes import VARIANT
+from dovetail.dialects.handed_on import handed_on
 from dovetail.dialects.plans import code_of, digest, import_plans, plans
 from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import choice, driver_of, region_texts
@@ -115,6 +116,23 @@ def flushed(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, str]:
         elif op and isinstance(each, ThroughRuntime):
             found[name] = f"IREE's runtime takes subnormal numbers for zero, which {op} can tell; no plan: {each.why}"
     return found
+
+
+def several_loops(module: ir.Module, ready: Mapping[str, Loaded]) -> list[str]:
+    """The regions that take new values of arguments updated in place, but not in the one loop that updates these.
+
+    Of that, a plan is the evidence: it launches one function with the argument's memory, and does nothing else to it.
+    """
+    return [
+        name
+        for name, region in Module(module).regions.items()
+        if (handed := handed_on(region)) and not all(_is_in_one_loop(memory, ready[name]) for memory in handed.values())
+    ]
+
+
+def _is_in_one_loop(memory: ir.Value, each: Loaded) -> bool:
+    steps = each.touching(ir.BlockArgument(memory).arg_number) if isinstance(each, LaunchPlan) else []
+    return [step["op"] for step in steps] == ["dispatch"]
 
 
 def loaded(outcome: Outcome, driver: str, name: str) -> Loaded | CompileFailure:

@@ -1,6 +1,6 @@
 """Which updates are made in place, and in what order: one that loses no value that is still to be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,8 @@ from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed
+from dovetail.passes.in_place.groups import grouped
+from dovetail.passes.in_place.stages import stages_of
 from dovetail.passes.rewriting.cloning import ancestors
 
 MAX_INPUTS = 16
@@ -24,7 +26,7 @@ MAX_INPUTS_TWICE = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """Updates in place by stage, each stage to run after the one before; and the refused ones with the reason.
+    """Updates in place by stage, to run one after the other; and the refused ones with the reason.
 
     The new values of those in `kept` are needed before the updates are made, so they are computed twice.
     """
@@ -42,13 +44,14 @@ class Plan:
 RegionCalls = Sequence[tuple[ir.Operation, func.FuncOp]]
 
 
-def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
+def plan_updates(updates: Sequence[Update], calls: RegionCalls, in_one_loop: bool) -> Plan:
     """Refuses updates until each of those left has a pointwise cone, and all have an order to run in.
 
-    `calls` are all calls of regions in `@forward`, in order.
+    `calls` are all calls of regions in `@forward`, in order. `in_one_loop` has updates share a stage with those whose
+    new value they read, where one loop can make both.
     """
     refused: dict[Update, str] = {}
-    while (attempt := Attempt([update for update in updates if update not in refused], calls)).refused:
+    while (attempt := Attempt([each for each in updates if each not in refused], calls, in_one_loop)).refused:
         refused |= attempt.refused
     return Plan(attempt.stages, refused, attempt.kept)
 
@@ -62,6 +65,7 @@ class Attempt:
 
     updates: Sequence[Update]
     calls: RegionCalls
+    in_one_loop: bool
 
     @cached_property
     def stored(self) -> dict[str, set[ir.Value]]:
@@ -112,8 +116,19 @@ class Attempt:
 
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
-        """The updates in an order to run in, without those that wait for each other."""
-        return _stages(self.cones)
+        """The updates in an order to run in, group by group, without those that wait for each other."""
+        readers = _readers(self.cones)
+        read = {update: set(cone.updated.values()) for update, cone in self.cones.items()}
+        before = {update: read[update] | readers[update] for update in self.cones}
+        joined = {
+            update: {other for other in read[update] - readers[update] if self.in_one_loop and _is_exact(update, other)}
+            for update in self.cones
+        }
+        return [
+            {update: self.cones[update] for update in stage}
+            for group in grouped(before)
+            for stage in stages_of({update: before[update] for update in group}, joined)
+        ]
 
     @cached_property
     def refused(self) -> dict[Update, str]:
@@ -151,18 +166,19 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     return ""
 
 
-def _stages(cones: dict[Update, Cone]) -> list[dict[Update, Cone]]:
-    """Sorts updates: after those whose new value they read, before those whose old value they read."""
+def _readers(cones: Mapping[Update, Cone]) -> dict[Update, set[Update]]:
+    """By update, those that read its old value."""
     by_argument = {update.argument: update for update in cones}
-    before = {update: set(cone.updated.values()) for update, cone in cones.items()}
+    readers: dict[Update, set[Update]] = {update: set() for update in cones}
     for update, cone in cones.items():
         outside = (passed(update.call, value) for value in cone.inputs if not producer(value))
         for argument in {argument for value in outside for argument in may_share(value)} - {update.argument}:
             if argument in by_argument:
-                before[by_argument[argument]].add(update)
-    stages: list[dict[Update, Cone]] = []
-    done: set[Update] = set()
-    while ready := {update: cone for update, cone in cones.items() if update not in done and before[update] <= done}:
-        stages.append(ready)
-        done |= ready.keys()
-    return stages
+                readers[by_argument[argument]].add(update)
+    return readers
+
+
+def _is_exact(update: Update, other: Update) -> bool:
+    """Whether one loop can make both, where `update` reads the new value of `other`: half precision is not rounded."""
+    made, read = (require_tensor_info(each.value.type) for each in (update, other))
+    return made.shape == read.shape and read.numel > 1 and read.dtype in ("float32", "float64")

@@ -103,7 +103,9 @@ class UpdateBuilder:
         operands = [*read, *(self.memory[update] for update in stage)]
         with self.end.location, ir.InsertionPoint(self.module.body):
             region = RegionBuilder(name, operands)
-            computed = {update: self._compute(region, update, cone) for update, cone in stage.items()}
+            computed: dict[Update, ir.Value] = {}
+            for update, cone in stage.items():
+                computed[update] = self._compute(region, update, cone, computed)
             for update, value in computed.items():
                 region.store(value, region.values[self.memory[update]])
             region.finish()
@@ -114,13 +116,16 @@ class UpdateBuilder:
     def _read(self, update: Update, cone: Cone) -> list[ir.Value]:
         """What an update reads besides the memory that it updates."""
         values = [self.known[value] for value in cone.inputs if not is_own(update, value)]
-        return [*values, *(self.updated[other] for other in cone.updated.values())]
+        return [*values, *(self.updated[other] for other in cone.updated.values() if other in self.updated)]
 
-    def _compute(self, region: RegionBuilder, update: Update, cone: Cone) -> ir.Value:
-        """Clones a cone to the region; returns the new value there."""
+    def _compute(
+        self, region: RegionBuilder, update: Update, cone: Cone, computed: Mapping[Update, ir.Value]
+    ) -> ir.Value:
+        """Clones a cone to the region, where other updates are `computed`; returns the new value there."""
         own = [value for value in cone.inputs if is_own(update, value)]
         values = {value: region.values[self.known[value]] for value in cone.inputs if value not in own}
-        values |= {value: region.values[self.updated[other]] for value, other in cone.updated.items()}
+        for value, other in cone.updated.items():
+            values[value] = computed[other] if other in computed else region.values[self.updated[other]]
         if own:
             values |= dict.fromkeys(own, region.load(region.values[self.memory[update]]))
         region.compute(cone.ops, values)

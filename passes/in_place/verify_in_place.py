@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.handed_on import stores_after
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, body, made_by, of_class, producer, referred, role, users
@@ -128,12 +129,16 @@ def broken_update(region: func.FuncOp, memory: ir.Value, proof: str) -> Iterator
     for op in ancestors([] if stored is None else [stored]):
         if not (op.name == LOAD or is_constant(op) or is_elementwise(op, shape)):
             yield op, "is not computed element by element, but updates an argument in place"
-    others = _reached(loads) - set(stores)
+    others = _reached(loads, stored) - set(stores)
     for store in body(region) if others else ():
         if store in others:
             yield store, "depends on the old value of an argument that another result takes the place of"
+    for store in stores_after(stores[0]) if loads else ():
+        if store.operands[0] == stores[0].operands[0] or require_tensor_info(store.operands[1].type).shape != shape:
+            yield store, "depends on an argument's new value, but not element by element in one loop"
 
 
-def _reached(loads: list[ir.Operation]) -> set[ir.Operation]:
-    """The stores of what depends on one of `loads`."""
-    return {op for op in reachable(loads, lambda op: users(*op.results)) if op.name == STORE}
+def _reached(loads: list[ir.Operation], computed: ir.Operation | None) -> set[ir.Operation]:
+    """The stores of what depends on one of `loads`, but not by way of what is `computed`."""
+    onward = reachable(loads, lambda op: () if op == computed else users(*op.results))
+    return {op for op in onward if op.name == STORE}

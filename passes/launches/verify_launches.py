@@ -24,6 +24,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.numbers import are_written_out
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
+from dovetail.dialects.handed_on import handed_on
 from dovetail.dialects.plan_numbers import ARITHMETIC, PREDICATES
 from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
 from dovetail.dialects.target import device_of
@@ -42,9 +43,9 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
-    transient that nothing has touched yet; it touches each of the region's results; on a GPU, and there alone, its
-    launches say how many threads a workgroup has. That every binding lies inside of its buffer, `dovetail.subspan`
-    verifies itself.
+    transient that nothing has touched yet; it touches each of the region's results, and once where others take their
+    new value; on a GPU, and there alone, its launches say how many threads a workgroup has. That every binding lies
+    inside of its buffer, `dovetail.subspan` verifies itself. What must be touched once has no other way to run.
     """
 
     def run(self, module: ir.Module) -> None:
@@ -61,6 +62,11 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             seen.add(name)
             self._check_signature(plan, found[name])
             self._check_steps(plan, is_gpu)
+            self._check_one_loop(plan, found[name])
+        for name in found.keys() - seen:
+            if handed_on(found[name]):
+                message = f"'@{name}' has no plan, but takes new values of arguments that it updates in one loop alone"
+                raise fail(found[name], self.name, message)
 
     def _check_signature(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         if plan.type != region.type:
@@ -95,6 +101,20 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         for place, argument in enumerate(plan.arguments):
             if is_memory(argument) and argument not in touched and bytes_of(argument) != 0:
                 raise fail(plan, self.name, f"'@{symbol(plan)}' never touches argument {place}, a result")
+
+    def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
+        places = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
+        launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp | OpenDispatchOp)]
+        moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
+        for place in places:
+            memory = plan.arguments[place]
+            touching = [each for each in launches if memory in map(_memory, each.memory)]
+            moved = any(memory in map(_memory, each.operation.operands) for each in moves)
+            if len(touching) != 1 or moved:
+                message = (
+                    f"'@{symbol(plan)}' touches argument {place} {len(touching)} times, whose new value others take"
+                )
+                raise fail(plan, self.name, message)
 
     def _check_number(self, op: ir.Operation) -> None:
         if not isinstance(op.opview, _NUMBERS):

@@ -1,13 +1,14 @@
 """How `split-region` divides a region's operations in two."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.handed_on import handed_on, stores_after
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import body, operand_ops, producer
+from dovetail.dialects.reading import body, operand_ops, producer, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
@@ -22,11 +23,13 @@ class Part:
         ops: in order, with the views that they read through and without constants, which `clone` brings along.
         inputs: what they need from outside: values, of the other part among them, and then the memory to overwrite.
         crossing: their results that only the other part needs.
+        updated: their results that the other part takes from the memory that they are stored in, with this memory.
     """
 
     ops: tuple[ir.Operation, ...]
     inputs: tuple[ir.Value, ...]
     crossing: tuple[ir.Value, ...] = ()
+    updated: tuple[tuple[ir.Value, ir.Value], ...] = ()
 
 
 def is_work(op: ir.Operation) -> bool:
@@ -42,6 +45,8 @@ def work_count(region: func.FuncOp) -> int:
 def halves(region: func.FuncOp) -> tuple[Part, Part] | None:
     """The two parts of a lowered region, in the order that they must run; None where it is one piece of work."""
     ops = body(region)
+    if handed := handed_on(region):
+        return _by_updates(ops, handed)
     if any(op.name == LOAD for op in ops):
         return by_stores(ops)
     work = [op for op in ops if is_work(op)]
@@ -67,6 +72,18 @@ def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -
     early = set(stores[: (len(stores) + 1) // 2]) if early is None else early
     late = [op for op in stores if op not in early]
     return (_part(ops, ancestors(early)), _part(ops, ancestors(late))) if early and late else None
+
+
+def _by_updates(ops: list[ir.Operation], handed: Mapping[ir.Value, ir.Value]) -> tuple[Part, Part]:
+    """The parts that update what no other update is needed for, and what is computed from those."""
+    stores = [op for op in ops if op.name == STORE]
+    updates = {op for op in stores if op.operands[0] in handed}
+    late = {after for store in updates for after in stores_after(store)}
+    made = {value: memory for value, memory in handed.items() if not late.intersection(users(value))}
+    computed = {value.owner.operation for value in made}
+    rest = reachable(late, lambda op: (each for each in operand_ops(op) if each not in computed))
+    first = _part(ops, ancestors(op for op in stores if op not in late))
+    return replace(first, updated=tuple(made.items())), _part(ops, rest)
 
 
 def _computed_by(store: ir.Operation) -> set[ir.Operation]:

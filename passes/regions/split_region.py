@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import Module
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass, fail
@@ -19,7 +20,8 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
 
     The first part is the first half of the region's work, and what it hands to the second goes through new memory. A
     region that updates arguments in place is split by what it stores, since its second part must not read what its
-    first has overwritten; what both need, both compute.
+    first has overwritten; what both need, both compute. New values that others are computed from come first, and the
+    second part reads them where they lie.
 
     Before:  `call @region(%a, %d)`
     After:   `%m = alloc; call @region_0(%a, %m); %v = torch.copy.to_vtensor %m; call @region_1(%v, %d)`
@@ -64,5 +66,6 @@ def _call_parts(call: func.CallOp, region: func.FuncOp, name: str, parts: Sequen
     with call.location, ir.InsertionPoint(call):
         held = call_with_new_memory(f"{name}_0", [values[value] for value in first.inputs], first.crossing)
         values.update(zip(first.crossing, held, strict=True))
+        values.update({value: load(values[memory]) for value, memory in first.updated})
         func.CallOp([], f"{name}_1", [values[value] for value in second.inputs])
     call.operation.erase()

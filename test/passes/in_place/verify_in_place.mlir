@@ -545,3 +545,117 @@ module attributes {dovetail.level = "regions"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!m = !torch.tensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+!vy = !torch.vtensor<[4],f32>
+!my = !torch.tensor<[4],f32>
+!ry = !dovetail.ref<!vy, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r, %y: !ry) attributes {dovetail.role = "call"} {
+    call @guard(%x, %y) : (!r, !ry) -> ()
+    %0:2 = call @forward(%x, %y) : (!r, !ry) -> (!r, !ry)
+    "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
+    "dovetail.write"(%0#1, %y) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!ry, !ry) -> ()
+    return
+  }
+  func.func private @guard(!r {dovetail.name = "x"}, !ry {dovetail.name = "y"}) attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !ry) -> (!r, !ry) attributes {dovetail.role = "forward"} {
+    %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
+    %e = "dovetail.destination"(%y) {proof = "pointwise"} : (!ry) -> !my
+    call @forward_update_0(%d, %e) : (!m, !my) -> ()
+    %2 = torch.copy.to_vtensor %d : !v
+    %3 = torch.copy.to_vtensor %e : !vy
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    %p = "dovetail.own"(%3) {requires_grad = false} : (!vy) -> !ry
+    return %o, %p : !r, !ry
+  }
+  func.func private @forward_update_0(%d: !m, %e: !my) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %1 = torch.copy.to_vtensor %e : !vy
+    %2 = torch.aten.neg %0 : !v -> !v
+    %3 = torch.aten.mul.Tensor %1, %2 : !v, !v -> !v
+    torch.overwrite.tensor.contents %2 overwrites %d : !v, !m
+    torch.overwrite.tensor.contents %3 overwrites %e : !v, !m
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!m = !torch.tensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+!vy = !torch.vtensor<[2,4],f32>
+!my = !torch.tensor<[2,4],f32>
+!ry = !dovetail.ref<!vy, strided<[4,1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r, %y: !ry) attributes {dovetail.role = "call"} {
+    call @guard(%x, %y) : (!r, !ry) -> ()
+    %0:2 = call @forward(%x, %y) : (!r, !ry) -> (!r, !ry)
+    "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
+    "dovetail.write"(%0#1, %y) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!ry, !ry) -> ()
+    return
+  }
+  func.func private @guard(!r {dovetail.name = "x"}, !ry {dovetail.name = "y"}) attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !ry) -> (!r, !ry) attributes {dovetail.role = "forward"} {
+    %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
+    %e = "dovetail.destination"(%y) {proof = "pointwise"} : (!ry) -> !my
+    call @forward_update_0(%d, %e) : (!m, !my) -> ()
+    %2 = torch.copy.to_vtensor %d : !v
+    %3 = torch.copy.to_vtensor %e : !vy
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    %p = "dovetail.own"(%3) {requires_grad = false} : (!vy) -> !ry
+    return %o, %p : !r, !ry
+  }
+  func.func private @forward_update_0(%d: !m, %e: !my) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %1 = torch.copy.to_vtensor %e : !vy
+    %2 = torch.aten.neg %0 : !v -> !v
+    %3 = torch.aten.mul.Tensor %1, %2 : !vy, !v -> !vy
+    torch.overwrite.tensor.contents %2 overwrites %d : !v, !m
+    // expected-error @below {{depends on an argument's new value, but not element by element in one loop}}
+    torch.overwrite.tensor.contents %3 overwrites %e : !vy, !my
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!m = !torch.tensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+!vy = !torch.vtensor<[4],f32>
+!my = !torch.tensor<[4],f32>
+!ry = !dovetail.ref<!vy, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r, %y: !ry) attributes {dovetail.role = "call"} {
+    call @guard(%x, %y) : (!r, !ry) -> ()
+    %0:2 = call @forward(%x, %y) : (!r, !ry) -> (!r, !ry)
+    "dovetail.write"(%0#0, %x) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!r, !r) -> ()
+    "dovetail.write"(%0#1, %y) {dovetail.in_place = "pointwise", mode = "no_grad"} : (!ry, !ry) -> ()
+    return
+  }
+  func.func private @guard(!r {dovetail.name = "x"}, !ry {dovetail.name = "y"}) attributes {dovetail.mutated = 2 : i64, dovetail.role = "guard"}
+  func.func @forward(%x: !r, %y: !ry) -> (!r, !ry) attributes {dovetail.role = "forward"} {
+    %d = "dovetail.destination"(%x) {proof = "pointwise"} : (!r) -> !m
+    %e = "dovetail.destination"(%y) {proof = "pointwise"} : (!ry) -> !my
+    call @forward_update_0(%d, %e) : (!m, !my) -> ()
+    %2 = torch.copy.to_vtensor %d : !v
+    %3 = torch.copy.to_vtensor %e : !vy
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
+    %p = "dovetail.own"(%3) {requires_grad = false} : (!vy) -> !ry
+    return %o, %p : !r, !ry
+  }
+  func.func private @forward_update_0(%d: !m, %e: !my) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %2 = torch.aten.neg %0 : !v -> !v
+    torch.overwrite.tensor.contents %2 overwrites %d : !v, !m
+    // expected-error @below {{depends on an argument's new value, but not element by element in one loop}}
+    torch.overwrite.tensor.contents %2 overwrites %e : !v, !m
+    return
+  }
+}

@@ -426,3 +426,65 @@ module attributes {dovetail.level = "launches"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%d: !m, %p: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %1 = torch.aten.neg %0 : !v -> !v
+    %2 = torch.aten.exp %1 : !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
+    torch.overwrite.tensor.contents %2 overwrites %p : !v, !m
+    return
+  }
+  func.func private @p(%d: !m, %p: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%d) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %c = "dovetail.subspan"(%p) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%d: !m, %p: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %1 = torch.aten.neg %0 : !v -> !v
+    %2 = torch.aten.exp %1 : !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
+    torch.overwrite.tensor.contents %2 overwrites %p : !v, !m
+    return
+  }
+  // expected-error @+1 {{'@p' touches argument 0 2 times, whose new value others take}}
+  func.func private @p(%d: !m, %p: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    %a = "dovetail.subspan"(%d) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    %c = "dovetail.subspan"(%p) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
+    "dovetail.dispatch"(%a) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "f", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[32],f32>
+!m = !torch.tensor<[32],f32>
+module attributes {dovetail.level = "launches"} {
+  // expected-error @+1 {{'@r' has no plan, but takes new values of arguments that it updates in one loop alone}}
+  func.func private @r(%d: !m, %p: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %d : !v
+    %1 = torch.aten.neg %0 : !v -> !v
+    %2 = torch.aten.exp %1 : !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %d : !v, !m
+    torch.overwrite.tensor.contents %2 overwrites %p : !v, !m
+    return
+  }
+}
