@@ -1,6 +1,6 @@
 """`@forward` and `@backward` as one function of the arguments and the tangents, which gives the gradients."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -14,6 +14,7 @@ from dovetail.dialects.reading import Module, body, is_used, made_by, producer, 
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.types import shaped_info
+from dovetail.runtime.autograd.absent_tangents import leave_out
 from dovetail.runtime.autograd.effects import is_random, mutates
 from dovetail.runtime.autograd.inlining import inlined
 
@@ -64,6 +65,8 @@ class Joined:
                 self.taken = self._take(saved)
                 values = [self.taken.get(number, each.value) for number, each in enumerate(saved)]
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], module))
+        self._tangents = len(tangents)
+        self._made: list[ir.Module] = []  # a function is gone where nobody holds its module
         copies = ((number, each) for number, each in enumerate(saved) if each.source is Source.SAVED_AT_PLACE)
         self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
         _prune(self.ops())
@@ -71,12 +74,24 @@ class Joined:
     def ops(self) -> list[ir.Operation]:
         return body(self._function)
 
-    def function(self, saved: tuple[int, ...]) -> func.FuncOp:
-        """The function, its parameters for saved values being those of `saved`."""
-        for number in reversed(self.taken):
-            if number not in saved:
-                self._block.erase_argument(self.taken.pop(number).arg_number)
-        return self._function
+    def keep(self, saved: Collection[int]) -> None:
+        """Drops the parameters for saved values that are not among `saved`."""
+        for number in [number for number in reversed(self.taken) if number not in saved]:
+            self._block.erase_argument(self.taken.pop(number).arg_number)
+
+    def function(self, absent: Collection[int]) -> func.FuncOp:
+        """The function, without what only tangents that are `absent`, by number, reach."""
+        if not absent:
+            return self._function
+        with self._function.context, ir.Location.unknown():
+            module = module_beside(self._function)
+            with ir.InsertionPoint(module.body):
+                made = self._function.operation.clone().opview
+            tangents = list(made.body.blocks[0].arguments)[len(self.arguments) :][: self._tangents]
+            leave_out(made, tangents, absent)
+            _prune(body(made))
+        self._made.append(module)
+        return made
 
     def _take(self, saved: Sequence[_Saved]) -> dict[int, ir.BlockArgument]:
         """Puts parameters, by number, in place of what is not computed, and of other reads of such an argument."""

@@ -90,7 +90,7 @@ def make_border(
         # By create_graph=True: somebody may differentiate the gradient.
         reason = refusal or ctx.kept.argument_changes(left)
         if reason is None:
-            return flowing(gradients, replayed(ctx, left, tangents, told))
+            return flowing(gradients, replayed(ctx, left, tangents, told, absent(gradients)))
         roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
         left.clear()
         del tangents
@@ -100,27 +100,31 @@ def make_border(
 
     def gradient(values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
         """What the program's backward, or else `partial`, makes of the saved values and tangents."""
-        absent = frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
-        again = list(values) if absent and partial.is_possible else None
+        without = absent(gradients)
+        again = list(values) if without and partial.is_possible else None
         for place in border.donated if again or not is_last else ():
             count_copy("saved value that the backward overwrites")
             values[place] = values[place].clone()
         results = backward(values, *told)
         if again and not all(map(_is_finite, results)):
-            return partial(again, absent, told)
+            return partial(again, without, told)
         return results
+
+    def absent(gradients: Sequence) -> frozenset[int]:
+        """The numbers of the tangents that autograd has no gradient for."""
+        return frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
 
     def flowing(gradients: Sequence, results: Sequence) -> Sequence:
         """The `results` of the backward, without those that no given gradient flows to."""
         idle = [index for index, places in border.reached if all(gradients[place] is None for place in places)]
         return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
 
-    def replayed(ctx, left: list, tangents: list, told: tuple) -> tuple:
+    def replayed(ctx, left: list, tangents: list, told: tuple, without: frozenset[int]) -> tuple:
         arguments: list = [None] * len(ctx.needs_input_grad)
         for index, tensor in zip(slots.arguments, left[len(slots.results) :], strict=True):
             arguments[index] = tensor
         saved = {number: left[slots.of_saved[number]] for number in replay.saved}
-        return replay(ctx.start, arguments, tangents, saved, told)
+        return replay(ctx.start, arguments, tangents, without, saved, told)
 
     return Dovetail.apply
 

@@ -1,7 +1,6 @@
 """The backward from some of a call's results alone, without what the others' absent gradients would be multiplied with.
 
-Zeros in place of absent gradients give the same numbers, but for what is infinite or NaN: 0 times that is NaN. Eager
-never runs those ops. Here they are left out of `@backward`, which then runs op by op through ATen.
+What only they reach is left out of `@backward`, which then runs op by op through ATen.
 """
 
 import warnings
@@ -16,8 +15,8 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import module_beside
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import EagerWarning
+from dovetail.runtime.autograd.absent_tangents import leave_out
 from dovetail.runtime.autograd.effects import has_effect
 from dovetail.runtime.autograd.inlining import inlined
 from dovetail.runtime.stats import current
@@ -39,7 +38,7 @@ class PartialBackward:
         self.is_possible = len(backward.type.inputs) - saved > 1 and not effects
 
     def __call__(self, values: list, absent: frozenset[int], told: tuple) -> tuple:
-        """The gradients, None where only tangents that are `absent` (by number) give one; `told` is by the border."""
+        """The gradients, zeros where only tangents that are `absent` (by number) give one; `told` is by the border."""
         if absent not in self._loaded:
             self._loaded[absent] = self._load(absent)
         current().eager[_REASON] += 1
@@ -55,48 +54,5 @@ class PartialBackward:
             block = made.add_entry_block()
             with ir.InsertionPoint(block):
                 func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))
-            _leave_out(made, self._saved, {self._saved + number for number in absent})
+            leave_out(made, list(block.arguments)[self._saved :], absent)
             return Emitter(made, {}, has_layouts=layouts_of(self._found) is not None).emit().load()
-
-
-def _leave_out(function_op: func.FuncOp, saved: int, absent: set[int]) -> None:
-    """Removes what depends on `absent` arguments and no other tangent.
-
-    A gradient that only they give becomes none. Where sums, choices or lists join what is absent with what is not,
-    zeros of its form stand in: nothing is multiplied there.
-    """
-    block = function_op.body.blocks[0]
-    parameters = list(block.arguments)
-    tangents, gone = set(parameters[saved:]), {parameters[index] for index in absent}
-    idle: list[ir.Operation] = []
-    zeros: dict[ir.Value, ir.Value] = {}
-    for op in body(function_op):
-        depends = [each for each in op.operands if each in tangents]
-        tangents.update(op.results if depends else ())
-        is_end = isinstance(op.opview, func.ReturnOp)
-        if depends and not is_end and gone.issuperset(depends):
-            gone.update(op.results)
-            idle.append(op)
-            continue
-        for index, operand in enumerate(op.operands):
-            if operand not in gone:
-                continue
-            with ir.InsertionPoint(op):
-                if is_end:
-                    op.operands[index] = _none()
-                    continue
-                if operand not in zeros:
-                    zeros[operand] = _zeros_like(operand)
-            op.operands[index] = zeros[operand]
-    for op in reversed(idle):
-        if not any(list(each.uses) for each in op.results):
-            op.erase()
-
-
-def _zeros_like(value: ir.Value) -> ir.Value:
-    operands = [value, *(_none() for _ in range(5))]
-    return ir.Operation.create("torch.aten.zeros_like", results=[value.type], operands=operands).result
-
-
-def _none() -> ir.Value:
-    return ir.Operation.create("torch.constant.none", results=[torch_type("none")]).result

@@ -6,7 +6,6 @@ no gradient depends on. It runs op by op through ATen under autograd, so its res
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch_mlir import ir
@@ -67,6 +66,8 @@ class Replay:
         self.names = _names(call)
         self.draws = _drawing(forward) if any(is_random(op) for op in joined.ops()) else ()
         self.refusal = self._refusal(call, backward)
+        self._loaded: dict[frozenset[int], Callable] = {}
+        joined.keep(self.saved)
 
     def _refusal(self, call: func.CallOp, backward: func.FuncOp) -> str | None:
         written = _written(call)
@@ -92,26 +93,34 @@ class Replay:
         return Start({device: random_state(device) for device in self.draws}, places)
 
     def __call__(
-        self, start: "Start", arguments: list, tangents: list, saved: Mapping[int, torch.Tensor], told: tuple
+        self,
+        start: "Start",
+        arguments: list,
+        tangents: list,
+        absent: frozenset[int],
+        saved: Mapping[int, torch.Tensor],
+        told: tuple,
     ) -> tuple:
         """Returns a gradient (or None) for each argument, differentiable in arguments and tangents.
 
-        `arguments` holds None for those that are not in `self.arguments`, `saved` has what `self.saved` names. `told`
-        is what the border tells.
+        `arguments` holds None for those that are not in `self.arguments`, `tangents` zeros for those that are `absent`,
+        by number; `saved` has what `self.saved` names. `told` is what the border tells.
         """
+        if absent not in self._loaded:
+            self._loaded[absent] = self._load(absent)
+        gradient = self._loaded[absent]
         values = dict(saved)
         for number, place in zip(self.histories, start.places, strict=True):
             values[number] = AtPlace.apply(place, values[number])
         everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
             if not start.random_states:
-                return self._gradient(everything, *told)
+                return gradient(everything, *told)
             with drawing_from(start.random_states):
-                return self._gradient(everything, *told)
+                return gradient(everything, *told)
 
-    @cached_property
-    def _gradient(self) -> Callable:
-        return Emitter(self._joined.function(self.saved), {}, has_layouts=self._has_layouts).emit().load()
+    def _load(self, absent: frozenset[int]) -> Callable:
+        return Emitter(self._joined.function(absent), {}, has_layouts=self._has_layouts).emit().load()
 
 
 def _drawing(forward: func.FuncOp) -> tuple[str, ...]:

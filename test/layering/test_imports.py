@@ -23,9 +23,9 @@ FOLDERS = [*ALLOWED, "tools", "dovetail"]
 LOADING = {
     "artifact", "current_device", "drawn_inputs", "drawn_sizes", "failed_op", "on_host", "plan_memory",
     "plan_numbers", "plans", "program", "read_guard", "reference",
-    "autograd/effects", "autograd/inlining", "autograd/joined", "autograd/partial_backward", "autograd/read_border",
-    "autograd/read_layouts", "autograd/replay", "cuda/read_plan", "cuda/read_recordable",
-    "subclasses/boundary", "subclasses/versions",
+    "autograd/absent_tangents", "autograd/effects", "autograd/inlining", "autograd/joined",
+    "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay",
+    "cuda/read_plan", "cuda/read_recordable", "subclasses/boundary", "subclasses/versions",
 }  # fmt: skip
 
 

@@ -108,6 +108,16 @@ def gradient_of_the_wave(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+def root_and_floor(x):
+    return x.sqrt(), x.floor()
+
+
+def gradient_of_the_floor(function) -> Facts:
+    x = torch.zeros(2, requires_grad=True)
+    function(x)[1].sum().backward()
+    return {"gradient": gradient_of(x)}
+
+
 @torch.library.custom_op("dovetail_wrongs::double", mutates_args=())
 def double(x: torch.Tensor) -> torch.Tensor:
     return x * 2
@@ -203,6 +213,12 @@ CASES = [
         "`return x.sin(), x.log()` at 0, a backward from the first",
         wave_and_logarithm,
         (gradient_of_the_wave,),
+    ),
+    Case(
+        "gradient_of_zeros",
+        "`return x.sqrt(), x.floor()` at 0, a backward from the second",
+        root_and_floor,
+        (gradient_of_the_floor,),
     ),
     Case(
         "gradient_in_its_layout",

@@ -351,6 +351,22 @@ def test_absent_gradient_is_no_zero(name):
     assert any("ran again op by op" in reason for reason in dovetail.stats(reset=True).eager)
 
 
+@pytest.mark.parametrize("step", ["floor", "round", "sign", "zero_"])
+def test_gradient_of_zeros_beside_an_absent_one(step):
+    """Catches no gradient at all, for a result whose gradient is zeros in eager, where the other one was left out."""
+
+    def fn(x):
+        return x.sqrt(), getattr(x.clone(), step)()
+
+    found = []
+    for each in (fn, compiled(fn)):
+        x = torch.tensor([0.0, 1.5], requires_grad=True)
+        with pytest.warns(EagerWarning, match="ran again op by op") if found else nullcontext():
+            each(x)[1].sum().backward()
+        found.append(x.grad)
+    assert found[0].tolist() == found[1].tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("name", AT_ZERO)
 def test_absent_gradient_of_an_open_size_is_no_zero(name):
     """Catches the same NaN in a program for all sizes, where zeros were not told theirs."""

@@ -398,3 +398,35 @@ def test_refusals(reason):
     (gradient,) = torch.autograd.grad(fn(x).sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match=f"can't be differentiated again: .*{reason}"):
         gradient.sum().backward()
+
+
+WITH_ABSENT = {
+    "a logarithm": lambda x: (x.sin(), x.log()),
+    "a root of a sum": lambda x: ((x * 2).sin(), (x * 2 + x).sqrt()),
+    "random numbers": lambda x: (F.dropout(x, 0.5).sin(), F.dropout(x).sqrt(), F.dropout(x, 0.2).cos()),
+    "a saved result": lambda x: (x.exp(), x.log() * x.exp()),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ABSENT)
+def test_absent_gradient_of_a_gradient(name):
+    """Catches NaN in a first or second derivative, from zeros for an absent gradient times an infinite derivative."""
+    found = []
+    for each in (WITH_ABSENT[name], compiled(WITH_ABSENT[name])):
+        x = torch.tensor([0.0, 1.0, 0.5], requires_grad=True)
+        torch.manual_seed(3)
+        results = each(x)
+        for index in (0, len(results) - 1):
+            (first,) = torch.autograd.grad(results[index].sum(), x, create_graph=True)
+            (second,) = torch.autograd.grad(first.square().sum(), x, retain_graph=True)
+            found.append((first, second, torch.get_rng_state()))
+    torch.testing.assert_close(found[2:], found[:2], equal_nan=True)
+
+
+def test_gradient_that_can_not_be_differentiated_beside_an_absent_one():
+    """Catches a gradient of zeros that requires a gradient, by way of zeros for the absent one: the second is zeros."""
+    for each in (lambda x: (x.sin(), x.floor()), compiled(lambda x: (x.sin(), x.floor()))):
+        x = numbers(3)
+        (first,) = torch.autograd.grad(each(x)[1].sum(), x, create_graph=True)
+        assert first.tolist() == [0, 0, 0]
+        assert not first.requires_grad
