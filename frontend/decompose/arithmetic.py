@@ -64,6 +64,16 @@ def _add(left: torch.Tensor, right: torch.Tensor | float, *, alpha: float = 1) -
     return torch.logical_or(left, right)
 
 
+def _divide(left: torch.Tensor | float, right: torch.Tensor | float, *, rounding_mode: str | None) -> torch.Tensor:
+    """A number as a tensor would decide the type of the quotient where the other tensor has no dimensions, too."""
+    if not isinstance(right, torch.Tensor):
+        return aten.div.Scalar_mode(left, right, rounding_mode=rounding_mode)
+    if isinstance(left, torch.Tensor):
+        return NotImplemented
+    numerator = torch.full((), left, dtype=torch.result_type(left, right), device=right.device)
+    return torch.div(numerator, right, rounding_mode=rounding_mode)
+
+
 def _neg(value: torch.Tensor) -> torch.Tensor:
     """IREE negates whole numbers through floating point."""
     return NotImplemented if value.is_floating_point() or value.is_complex() else value.bitwise_not() + 1
@@ -82,6 +92,7 @@ ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.remainder.Scalar: _remainder,
     aten.add.Tensor: _add,
     aten.add.Scalar: _add,
+    aten.div.Tensor_mode: _divide,
     aten.neg.default: _neg,
     aten.atanh.default: _atanh,
 }

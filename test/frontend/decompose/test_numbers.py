@@ -98,3 +98,19 @@ def test_pad_by_a_number_that_is_rounded(dtype):
 def test_truth_values_as_bounds():
     """torch-mlir takes none: the region failed."""
     assert_like_eager(lambda x: [x.clamp(False, True), x.clamp_min(True)], torch.arange(-3, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.float16, torch.float32])
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda x: x // 3,
+        lambda x: 7 // x,
+        lambda x: torch.div(x, 0.5, rounding_mode="trunc"),
+        lambda x: torch.div(x, 3, rounding_mode=None),
+    ],
+)
+def test_quotient_of_tensor_without_dimensions(divide, dtype):
+    """The number was a tensor of int64 or float32, which decided the type of the result: int64 for int8 // 3."""
+    x = torch.tensor(5, dtype=dtype)
+    torch.testing.assert_close(torch.compile(divide, backend="dovetail")(x), divide(x), rtol=0, atol=0)
