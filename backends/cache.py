@@ -36,8 +36,9 @@ def region_key(source: str, target: Target, plans: bool = False) -> str:
 
 
 class RegionCache:
-    """Compiled regions by key. An entry that can't be read, or whose digest differs, counts as a miss.
+    """Compiled regions, and programs made of them, by key.
 
+    An entry that can't be read, or whose digest differs, counts as a miss.
     Once the entries take more than `limit` bytes, those that were used least recently go, until a quarter is free.
 
     Attributes:

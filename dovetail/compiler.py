@@ -18,6 +18,7 @@ from dovetail.accounting import account
 from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
+from dovetail.dialects.target import device_type
 from dovetail.eager_path import eager_variant, flat
 from dovetail.errors import AliasMismatch, DovetailError, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
@@ -31,6 +32,7 @@ from dovetail.frontend.unseen import unseen
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
+from dovetail.program_cache import ProgramEntry
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
@@ -156,32 +158,47 @@ def _compiled(
     after: After | None,
 ) -> Callable:
     """Like `_compile`, in one way: numbers that are open in `env` stay so, without it none does."""
-    with timed("capture"):
-        captured = capture(gm, inputs, env)
-    home = home_of(captured.graph, inputs)
-    with timed("import"):
-        module = import_capture(captured, make_context(), _target(home), home)
     runner = Runner(dump=_dump_folder(), after=after)
-    if after is not None:
-        after("input", module)
-    with timed("passes"):
-        runner.run(compile_pipeline(options.partition, options.memory_budget), module)
-    with timed("regions"):
-        executables = build(module, options, runner)
+    shows_stages = runner.dump is not None or after is not None
+    with timed("program cache"):
+        entry = None if shows_stages else ProgramEntry(gm, inputs, options)
+        kept = entry.load() if entry is not None else None
+    module, executables = kept or _made(gm, inputs, env, options, runner)
+    device = device_type(module)
     with timed("load"):
-        program, sources = load_program(module, executables, options.reduce_overhead and home.type != "cpu")
+        program, sources = load_program(module, executables, options.reduce_overhead and device != "cpu")
+    if kept is None and entry is not None:
+        with timed("program cache"):
+            entry.store(module, executables, runner)
     if runner.dump is not None:
         first = runner.dump / "00_input.mlir"
         (runner.dump / "program.py").write_text("\n\n".join(source.text for source in sources), encoding="utf-8")
         passes = shlex.quote(",".join(runner.ran))
         print(f"every stage: {runner.dump}\nreplay: dovetail-opt {first} --pass-pipeline={passes}", file=sys.stderr)
-    if options.reduce_overhead and home.type == "cpu":
-        current().without_effect[f"reduce_overhead: no calls are recorded on {home.type}"] += 1
+    if options.reduce_overhead and device == "cpu":
+        current().without_effect[f"reduce_overhead: no calls are recorded on {device}"] += 1
     log.debug("compiled program:\n%s", module)
     account(module, current())
     if watch is not None:
         watch(module)
     return program
+
+
+def _made(
+    gm: torch.fx.GraphModule, inputs: Sequence, env: ShapeEnv | None, options: Options, runner: Runner
+) -> tuple[ir.Module, dict]:
+    """The final module of a graph, traced and compiled, and what runs its regions."""
+    with timed("capture"):
+        captured = capture(gm, inputs, env)
+    home = home_of(captured.graph, inputs)
+    with timed("import"):
+        module = import_capture(captured, make_context(), _target(home), home)
+    if runner.after is not None:
+        runner.after("input", module)
+    with timed("passes"):
+        runner.run(compile_pipeline(options.partition, options.memory_budget), module)
+    with timed("regions"):
+        return module, build(module, options, runner)
 
 
 def _target(home: torch.device) -> str:

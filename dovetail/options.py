@@ -32,7 +32,7 @@ class Options:
             measured is remembered on disk (docs/placement.md).
         reduce_overhead: make a call cheaper where the device can record one and replay it (docs/cuda.md); the CPU
             can't, which `stats().without_effect` counts.
-        cache: keep compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
+        cache: keep programs and compiled regions on disk (`DOVETAIL_CACHE_DIR`, else the user's cache folder).
         timeout: seconds that IREE may take for one region.
     """
 

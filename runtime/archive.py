@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
+from typing import BinaryIO
 
 MANIFEST, MODULE = "artifact.json", "module.mlir"
 _FILE = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(MODULE)}|code/[0-9a-f]{{64}}\.(vmfb|so)")
@@ -20,8 +21,8 @@ class ArchiveError(Exception):
     """An archive that is damaged, or holds other things than an artifact does; says which."""
 
 
-def read_archive(path: Path, wanted: Collection[str] | None = None) -> dict[str, bytes]:
-    """The contents of the archive's files by name, of those `wanted` or of all.
+def read_archive(archived: Path | BinaryIO, wanted: Collection[str] | None = None) -> dict[str, bytes]:
+    """The contents of the files of an archive, at a path or in memory, by name, of those `wanted` or of all.
 
     Raises:
         ArchiveError: for an archive that is damaged or none, for a file that artifacts don't have, that is there twice,
@@ -29,7 +30,7 @@ def read_archive(path: Path, wanted: Collection[str] | None = None) -> dict[str,
         OSError: if it can't be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(archived) as archive:
             members = archive.infolist()
             _check(members)
             return {

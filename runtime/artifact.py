@@ -47,6 +47,13 @@ def save_artifact(
     Raises:
         ArtifactError: if they take more than `LIMIT_BYTES`, which no artifact may.
     """
+    path.write_bytes(packed(path, module, executables, target))
+
+
+def packed(
+    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan | CudaPlan"], target: Target
+) -> bytes:
+    """What `save_artifact` writes; raises as it does."""
     compiled = {name: each.compiled for name, each in executables.items() if isinstance(each, Executable)}
     planned = {name: each.library.code for name, each in executables.items() if not isinstance(each, Executable)}
     text = module.operation.get_asm(enable_debug_info=True).encode()
@@ -71,13 +78,16 @@ def save_artifact(
         for name, each in contents.items():
             # Of no date: the same module and code are the same artifact.
             archive.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED)
-    path.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
 
 
-def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan | CudaPlan"]]:
+def load_artifact(
+    path: Path, contents: bytes | None = None
+) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan | CudaPlan"]]:
     """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
 
-    Where plans can't run, their regions are not among these, and run op by op.
+    `contents` are what would be at `path`, where they are kept elsewhere. Where plans can't run, their
+    regions are not among these, and run op by op.
 
     The code is the machine's: whoever made the artifact decides what this process does. That it is what was written is
     checked before any of it is loaded, which says nothing of who wrote it.
@@ -88,7 +98,7 @@ def load_artifact(path: Path) -> tuple[ir.Module, dict[str, "Executable | _launc
         OSError: if the file can't be read.
     """
     with _refusing(path):
-        files = read_archive(path)
+        files = read_archive(path if contents is None else io.BytesIO(contents))
         manifest = _manifest(path, files)
         _check_code(path, manifest)
         made, planned = _regions(manifest), _plan_files(manifest)

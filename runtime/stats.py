@@ -17,6 +17,8 @@ class Stats:
 
     Attributes:
         graphs: compiled programs; devices: the same by the device that they are for.
+        programs: the same by where they come from: "compiled", "from the cache", or why one is not kept there, or
+            was not taken from there.
         regions: regions in them; executables: distinct ones among those; cache_hits: on disk before.
         ops: operations of the programs by where they run: "region" (compiled), "library" (a vendor kernel on
             purpose), "view" (no work), "fallback" (ATen, for want of anything better).
@@ -38,6 +40,7 @@ class Stats:
 
     graphs: int = 0
     devices: Counter = field(default_factory=Counter)
+    programs: Counter = field(default_factory=Counter)
     regions: int = 0
     executables: int = 0
     cache_hits: int = 0
@@ -74,6 +77,7 @@ class Stats:
             console.print(placed)
             for title, counts in (
                 ("programs are for", self.devices if set(self.devices) != {"cpu"} else Counter()),
+                ("programs come from", self.programs if set(self.programs) != {"compiled"} else Counter()),
                 ("run eagerly", self.eager),
                 ("sizes fixed to those of one call", self.specialised),
                 ("options without effect", self.without_effect),

@@ -24,8 +24,12 @@ def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
     context = TracingContext.try_get()
     if context is None or context.fake_mode is None:
         return None
-    values = [node.meta.get("example_value") for node in gm.graph.find_nodes(op="placeholder")]
-    return context.fake_mode.shape_env if any(map(_is_open, values)) else None
+    return context.fake_mode.shape_env if has_open_sizes(gm) else None
+
+
+def has_open_sizes(gm: torch.fx.GraphModule) -> bool:
+    """Whether Dynamo leaves a number of the graph's arguments open."""
+    return any(_is_open(node.meta.get("example_value")) for node in gm.graph.find_nodes(op="placeholder"))
 
 
 def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:

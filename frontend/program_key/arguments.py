@@ -1,0 +1,59 @@
+"""The arguments of a call as text: all of a tensor that a tensor without memory is made by, and none of its numbers."""
+
+from collections.abc import Sequence
+
+import torch
+
+from dovetail.frontend.observe.alias_groups import memory, retains_grad
+from dovetail.frontend.program_key.numbers import NUMBERS, number_text
+from dovetail.frontend.program_key.unkeyed import Unkeyed
+
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
+
+class _Numbering(dict):
+    """Equal numbers for equal keys, in the order in which they come."""
+
+    def __missing__(self, key: object) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+def arguments_text(values: Sequence) -> str:
+    """What is known of `values`, one a line: equal numbers stand for one object and for one storage.
+
+    Raises:
+        Unkeyed: for what is no number and no plain tensor on the CPU.
+    """
+    objects, storages = _Numbering(), _Numbering()
+    return "\n".join(_text(value, objects, storages) for value in values)
+
+
+def _text(value: object, objects: _Numbering, storages: _Numbering) -> str:
+    if type(value) in NUMBERS:
+        return number_text(value)
+    if type(value) not in _TENSORS:
+        raise Unkeyed(f"an argument is a {type(value).__qualname__}")
+    assert isinstance(value, torch.Tensor)
+    if value.layout is not torch.strided or value.device.type != "cpu":
+        raise Unkeyed(f"an argument of layout {value.layout} on {value.device}")
+    facts = (
+        type(value).__name__,
+        objects[id(value)],
+        storages[memory(value)],
+        value.untyped_storage().nbytes(),
+        value.dtype,
+        tuple(value.size()),
+        value.stride(),
+        value.storage_offset(),
+        value.requires_grad,
+        value.is_leaf,
+        value.is_inference(),
+        value.is_conj(),
+        value.is_neg(),
+        retains_grad(value),
+    )
+    if not value._is_view():
+        return str(facts)
+    made = torch._C._autograd._get_creation_meta(value)
+    return f"{facts} view {made} of {_text(value._base, objects, storages)}"

@@ -1,0 +1,70 @@
+"""A Dynamo graph as text: nodes with what they call and take, and the source lines that messages name."""
+
+import itertools
+
+import torch
+
+from dovetail.frontend.dynamo.graph import input_names, static_inputs
+from dovetail.frontend.dynamo.open_sizes import has_open_sizes
+from dovetail.frontend.program_key.callees import check_method, function_name
+from dovetail.frontend.program_key.numbers import NUMBERS, number_text
+from dovetail.frontend.program_key.unkeyed import Unkeyed
+
+_PLAIN = (str, bytes, type(None), type(...))
+"""What is told by its `repr`."""
+_OF_TORCH = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+def graph_text(gm: torch.fx.GraphModule) -> str:
+    """All of `gm` that the capture reads.
+
+    Raises:
+        Unkeyed: for what text can't tell, and for sizes that Dynamo leaves open: deciding on one adds a guard.
+    """
+    if has_open_sizes(gm):
+        raise Unkeyed("sizes that Dynamo leaves open")
+    lines = [f"inputs {input_names(gm)}, static {sorted(static_inputs(gm))}"]
+    for node in gm.graph.nodes:
+        values = f"{_value(node.args)} {_value(node.kwargs)}"
+        lines.append(f"{node.name} = {node.op} {_callee(node)} {values} {node.meta.get('stack_trace')!r}")
+    return "\n".join(lines)
+
+
+def _callee(node: torch.fx.Node) -> str:
+    target = node.target
+    if node.op in ("call_module", "get_attr"):
+        raise Unkeyed(f"{target} is a module or an object in the graph")
+    if not isinstance(target, str):
+        return function_name(target)
+    if node.op == "call_method":
+        check_method(target)
+    return target
+
+
+def _value(value: object) -> str:
+    """`value`, an argument of a node, as text that only its equals have."""
+    kind = type(value)
+    if isinstance(value, torch.fx.Node):
+        return f"%{value.name}"
+    if kind in NUMBERS:
+        return number_text(value)
+    if kind in _PLAIN:
+        return repr(value)
+    if kind in _OF_TORCH:
+        return f"{kind.__name__} {value}"
+    if kind is slice:
+        return f"slice{_value((value.start, value.stop, value.step))}"  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple) and _is_sequence(kind):
+        return f"{kind.__name__}({', '.join(map(_value, value))})"
+    if isinstance(value, dict) and _is_mapping(kind):
+        pairs = itertools.chain.from_iterable(value.items())
+        return f"{kind.__name__}({', '.join(map(_value, pairs))})"
+    raise Unkeyed(f"a node takes a {kind.__qualname__}")
+
+
+def _is_sequence(kind: type) -> bool:
+    return kind in (list, tuple, torch.Size, torch.fx.immutable_collections.immutable_list)
+
+
+def _is_mapping(kind: type) -> bool:
+    return kind in (dict, torch.fx.immutable_collections.immutable_dict)

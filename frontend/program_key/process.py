@@ -1,0 +1,54 @@
+"""What of the process decides how a graph is traced: PyTorch's modes, its switches, and what was put into it."""
+
+import functools
+import sys
+from collections.abc import Callable
+
+import torch
+from torch._C._dynamo.guards import GlobalStateGuard
+from torch._functorch import config as functorch_config
+from torch.fx.experimental import _config as fx_config
+
+from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.program_key.unkeyed import Unkeyed
+
+_KEYS_OF_TORCH = ("Meta", "MPS", "CUDA")
+"""The dispatch keys for which PyTorch itself has kernels of ATen's ops in Python."""
+
+_SWITCHES: tuple[Callable[[], object], ...] = (
+    torch.is_inference_mode_enabled,
+    torch.get_default_device,
+    torch.get_float32_matmul_precision,
+    lambda: torch.utils.deterministic.fill_uninitialized_memory,  # type: ignore[attr-defined]  # a module of properties
+    lambda: torch.backends.mkldnn.enabled,
+    torch.backends.cuda.flash_sdp_enabled,
+    torch.backends.cuda.mem_efficient_sdp_enabled,
+    torch.backends.cuda.math_sdp_enabled,
+    torch.backends.cuda.cudnn_sdp_enabled,
+    torch.backends.mha.get_fastpath_enabled,
+    functorch_config.codegen_config,
+    fx_config.codegen_config,  # type: ignore[attr-defined]  # a config module has it
+    lambda: sys.float_info.min / 2,  # 0 where the thread flushes subnormal numbers, which constants may be
+)
+
+
+def process_text() -> str:
+    """PyTorch's state: what Dynamo guards a graph on, and what it does not.
+
+    Raises:
+        Unkeyed: where Python code that is not PyTorch's takes part in tracing.
+    """
+    if torch._C._len_torch_function_stack():
+        raise Unkeyed("a mode of __torch_function__")
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise Unkeyed("a transform of torch.func")
+    for kernel in torch.library._impls:
+        namespace, name, key = kernel.split("/")
+        if namespace == "aten" and key not in _KEYS_OF_TORCH:
+            raise Unkeyed(f"aten::{name} has a kernel in Python for {key}")
+    for function in decompositions().values():
+        while isinstance(function, functools.partial):
+            function = function.func
+        if function.__module__.split(".")[0] not in ("torch", "dovetail", "functools"):
+            raise Unkeyed(f"a decomposition in {function.__module__}")
+    return "\n".join(map(str, (GlobalStateGuard().__getstate__(), *(switch() for switch in _SWITCHES))))
