@@ -98,6 +98,15 @@ class Border:
         found = [(each.shape, each.strides) for each in self.tangents]
         return None if any(None in (*shape, *strides) for shape, strides in found) else tuple(found)  # type: ignore[arg-type]  # none is None
 
+    def absent(self, gradients: Sequence) -> frozenset[int]:
+        """The numbers of the tangents that autograd has no gradient for."""
+        return frozenset(number for number, each in enumerate(self.tangents) if gradients[each.result] is None)
+
+    def flowing(self, gradients: Sequence, results: Sequence) -> Sequence:
+        """The `results` of a backward, without those that none of the given `gradients` flows to, as in eager."""
+        idle = [index for index, places in self.reached if all(gradients[place] is None for place in places)]
+        return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
+
     def told_by(self, tangents: Sequence[torch.Tensor]) -> tuple:
         """What the backward takes after its list of values: how operands lie, if that hangs on the `tangents`."""
         if self.layouts is None:

@@ -94,7 +94,10 @@ class Joined:
         return made
 
     def _take(self, saved: Sequence[_Saved]) -> dict[int, ir.BlockArgument]:
-        """Puts parameters, by number, in place of what is not computed, and of other reads of such an argument."""
+        """Makes parameters, by number, for the saved values that are not computed again, and puts them in their places.
+
+        Where one was read from an argument, whatever else reads that argument gets the parameter, too.
+        """
         taken: dict[int, ir.BlockArgument] = {}
         for number, each in enumerate(saved):
             if each.source is Source.COMPUTED:

@@ -1,6 +1,7 @@
 """A compiled program as one node of PyTorch's autograd."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,6 +27,27 @@ def is_compiled_call(node) -> bool:
     return issubclass(getattr(node, "_forward_cls", object), CompiledCall)
 
 
+@dataclass(frozen=True)
+class Gradient:
+    """The program's backward, and `partial` in its place where zeros for absent gradients make no number."""
+
+    border: Border
+    backward: Callable
+    partial: "PartialBackward"
+
+    def __call__(self, values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
+        """Empties `values`. Unless it `is_last`, they are needed again, so what the backward overwrites is copied."""
+        absent = self.border.absent(gradients)
+        again = list(values) if absent and self.partial.is_possible else None
+        for place in self.border.donated if again or not is_last else ():
+            count_copy("saved value that the backward overwrites")
+            values[place] = values[place].clone()
+        results = self.backward(values, *told)
+        if again and not all(map(_is_finite, results)):
+            return self.partial(again, absent, told)
+        return results
+
+
 def make_border(
     border: Border,
     forward: Callable,
@@ -36,16 +58,14 @@ def make_border(
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
 
-    Both take one list, which they empty, `backward` also what `border.told_by` gives. Values that the user can reach
-    are saved with a version check, so that an in-place change before the backward raises; the others die as soon as the
-    backward has used them. An argument that no given gradient flows to gets none, as in eager. A backward that is to be
-    differentiated runs `replay` instead, one whose zeros for absent gradients make no number runs `partial` after it.
-    Of batched gradients, each element has a backward. `interrupted`, where the call writes its arguments, is told of
-    the results before hooks see what is saved.
+    Both take one list, which they empty, `backward` also what `border.told_by` gives. What a call leaves for its
+    backward is `Kept`. A backward that is to be differentiated runs `replay` instead. Of batched gradients, each has
+    a backward. `interrupted`, where the call writes arguments, is told of the results before hooks see what is saved.
     """
     refusal = border.once or replay.refusal
     slots = Slots(border, replay.arguments if refusal is None else (), replay.names)
     bases = dict(border.bases)
+    gradient = Gradient(border, backward, partial)
 
     class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
@@ -86,38 +106,17 @@ def make_border(
         if not torch.is_grad_enabled():
             left.clear()
             del tangents
-            return flowing(gradients, gradient(values, told, gradients, is_last))
+            return border.flowing(gradients, gradient(values, told, gradients, is_last))
         # By create_graph=True: somebody may differentiate the gradient.
         reason = refusal or ctx.kept.argument_changes(left)
         if reason is None:
-            return flowing(gradients, replayed(ctx, left, tangents, told, absent(gradients)))
+            return border.flowing(gradients, replayed(ctx, left, tangents, told, border.absent(gradients)))
         roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
         left.clear()
         del tangents
         with torch.no_grad():
-            results = flowing(gradients, gradient(values, told, gradients, is_last))
+            results = border.flowing(gradients, gradient(values, told, gradients, is_last))
         return _Once.apply(reason, len(roots), *roots, *results)
-
-    def gradient(values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
-        """What the program's backward, or else `partial`, makes of the saved values and tangents."""
-        without = absent(gradients)
-        again = list(values) if without and partial.is_possible else None
-        for place in border.donated if again or not is_last else ():
-            count_copy("saved value that the backward overwrites")
-            values[place] = values[place].clone()
-        results = backward(values, *told)
-        if again and not all(map(_is_finite, results)):
-            return partial(again, without, told)
-        return results
-
-    def absent(gradients: Sequence) -> frozenset[int]:
-        """The numbers of the tangents that autograd has no gradient for."""
-        return frozenset(number for number, each in enumerate(border.tangents) if gradients[each.result] is None)
-
-    def flowing(gradients: Sequence, results: Sequence) -> Sequence:
-        """The `results` of the backward, without those that no given gradient flows to."""
-        idle = [index for index, places in border.reached if all(gradients[place] is None for place in places)]
-        return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
 
     def replayed(ctx, left: list, tangents: list, told: tuple, without: frozenset[int]) -> tuple:
         arguments: list = [None] * len(ctx.needs_input_grad)
