@@ -37,6 +37,8 @@ def main() -> int:
     seconds = time.perf_counter() - started
     met = [each for each in found if not each.is_replaced]
     print(f"all that a graph hands to IREE: {_counts(met)}; in {seconds:.0f} s")
+    if any(each.left for each in met):
+        print("what changes a reason to leave an op to ATen: docs/ops.md")
     if options.record:
         record(options.record, cpu, found, seconds)
     return int(any(each.wrong for each in met))

@@ -20,7 +20,7 @@ TELLING = (
     "below_subclasses",
     "shifted_write",
     "copy_then_write",
-    "version_after_batch_norm",
+    "compared_with_the_largest",
     "double_backward",
     "old_value_in_backward",
     "sibling_in_place",

@@ -118,6 +118,16 @@ def gradient_of_the_floor(function) -> Facts:
     return {"gradient": gradient_of(x)}
 
 
+def largest_of_scaled(x):
+    return (x * 1.1).amax(0)
+
+
+def gradient_in_half_precision(function) -> Facts:
+    x = torch.tensor([[1.0, 2.0], [3.0, 0.5]], dtype=torch.bfloat16, requires_grad=True)
+    function(x).sum().backward()
+    return {"gradient": gradient_of(x)}
+
+
 @torch.library.custom_op("dovetail_wrongs::double", mutates_args=())
 def double(x: torch.Tensor) -> torch.Tensor:
     return x * 2
@@ -219,6 +229,12 @@ CASES = [
         "`return x.sqrt(), x.floor()` at 0, a backward from the second",
         root_and_floor,
         (gradient_of_the_floor,),
+    ),
+    Case(
+        "compared_with_the_largest",
+        "`return (x * 1.1).amax(0)` in bfloat16: the gradient goes where the product is equal to the result",
+        largest_of_scaled,
+        (gradient_in_half_precision,),
     ),
     Case(
         "gradient_in_its_layout",
