@@ -75,21 +75,29 @@ VALUES = {
 }
 
 
-# All values for the plainest pick, for each other pick the next.
-GRADIENTS = {name: (pick, (value,)) for (name, pick), value in zip(PICKS.items(), cycle(VALUES.values()), strict=False)}
-GRADIENTS["amax"] = PICKS["amax"], tuple(VALUES.values())
-
-
-@pytest.mark.parametrize(("pick", "values"), GRADIENTS.values(), ids=GRADIENTS)
-def test_gradients_that_compare(pick, values):
-    """Would catch a pick whose gradient finds no element, or another, where its values are computed again."""
+def test_largest_of_each_value():
+    """Would catch a maximum whose gradient finds no element, or another, where its values are computed again."""
     torch.manual_seed(0)
 
     def function(x, bias):
-        made = [each(x, bias) for each in values]
-        return *(pick(each) for each in made), *(each.sum(0) for each in made), made[0]
+        made = [each(x, bias) for each in VALUES.values()]
+        return *(each.amax(1) for each in made), *(each.sum(0) for each in made), made[0]
 
     assert_gradients(function, torch.randn(9, 33), torch.randn(33))
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_gradients_that_compare(value):
+    """The same of other picks: each third of a value, of tensors of its own."""
+    torch.manual_seed(0)
+    picks = [pick for pick, of in zip(PICKS.values(), cycle(VALUES), strict=False) if of == value]
+
+    def function(*given):
+        made = [VALUES[value](x, bias) for x, bias in zip(given[::2], given[1::2], strict=True)]
+        picked = [pick(each) for pick, each in zip(picks, made, strict=True)]
+        return *picked, *(each.sum(0) for each in made), *made
+
+    assert_gradients(function, *(torch.randn(size) for _ in picks for size in ((9, 33), (33,))))
 
 
 @pytest.mark.parametrize(("shape", "beside"), [((31, 7), True), ((31, 7), False), ((257, 65), True)], ids=str)
