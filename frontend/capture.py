@@ -1,8 +1,9 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-What is private in `torch._functorch` is touched here and in `frontend/described.py`, what is private of transforms in
-`frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops' kernels in
-`frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradients.py`. The facts are restated in
+What is private in `torch._functorch` is touched here and in `frontend/described.py`, its settings in
+`frontend/program_key/process.py`, its batches of gradients in `runtime/autograd/batched.py`. What is private of
+transforms stands in `frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops'
+kernels in `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradients.py`. The facts are restated in
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 

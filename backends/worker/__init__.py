@@ -1,4 +1,7 @@
-"""Runs in a process of its own: all that uses IREE's bindings, so that what goes wrong there ends no user's process."""
+"""All that uses IREE's bindings: it runs in a process of its own, so that what goes wrong there ends no user's process.
+
+Nothing here imports torch, nor what runs in the user's process.
+"""
 
 import functools
 import hashlib

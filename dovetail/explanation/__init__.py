@@ -1,4 +1,7 @@
-"""`dovetail.explain`: what the compiler believes of a function's inputs and outputs, read from the final IR."""
+"""`dovetail.explain`: what the compiler believes of a function's inputs and outputs.
+
+All is read from the final IR; nothing here is asked of the passes.
+"""
 
 import inspect
 import os

@@ -1,4 +1,7 @@
-"""`options={"tune": True}`: measures the ways to run each region, chooses the fastest, and remembers it on disk."""
+"""`options={"tune": True}`: measures the ways to run each region, chooses the fastest, and remembers it on disk.
+
+Which ways there are is said by passes and targets, not here.
+"""
 
 import hashlib
 import json

@@ -74,6 +74,12 @@ def test_walk_is_eager() -> None:
     torch.testing.assert_close(observed[1], observed[0])
 
 
+def test_every_document_is_listed() -> None:
+    """A document was added, renamed or dropped, and nobody is led to it."""
+    listed = re.findall(r"^\| \[([\w-]+\.md)\]\(\1\)", (ROOT / "docs/README.md").read_text(encoding="utf-8"), re.M)
+    assert sorted([*listed, "README.md"]) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
 def test_quick_start_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing that a reader tries fails, or compiles nothing."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,48 @@
+"""A folder says what lives there and what may not, and what is another project's stands in one place."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from test.layering.test_imports import ALLOWED, FOLDERS, imported_modules
+
+HOMES = {
+    "iree.compiler": ("backends/worker/",),
+    "iree.runtime": ("backends/output_check.py", "runtime/launch.py"),
+    "cuda": ("runtime/cuda/",),
+    "torch._functorch": (
+        "frontend/capture.py",
+        "frontend/described.py",
+        "frontend/program_key/process.py",
+        "runtime/autograd/batched.py",
+    ),
+    "ortools": ("passes/partition/", "passes/memory/"),
+}
+"""Which files alone use a library, or a private part of PyTorch."""
+
+
+def packages(root: Path) -> list[Path]:
+    """The folders of the compiler's own packages."""
+    return sorted(path for folder in (*ALLOWED, "dovetail") for path in (root / folder).rglob("__init__.py"))
+
+
+def test_each_folder_says_what_lives_there(repository: Path) -> None:
+    """Catches a folder of which a reader has to guess what belongs into it, and what does not."""
+    for path in packages(repository):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        sentences = re.findall(r"[.;](?=\s|$)", text)
+        assert len(sentences) >= 2, f"{path.relative_to(repository)}: expected two sentences, got {text!r}"
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_libraries_stand_in_one_place(repository: Path, library: str) -> None:
+    """Catches a second place that has to follow a library, or one that loads it where it should not be needed."""
+    found = set()
+    for path in sorted(path for folder in FOLDERS for path in (repository / folder).rglob("*.py")):
+        modules = [module for _, module in imported_modules(path, repository)]
+        if any(module == library or module.startswith(f"{library}.") for module in modules):
+            found.add(path.relative_to(repository).as_posix())
+    assert found
+    assert not [path for path in found if not path.startswith(HOMES[library])]
