@@ -24,14 +24,18 @@ class Region:
     """A checkpointed region: equal numbers are parts of one outermost call of `checkpoint`.
 
     `contexts` is the user's `context_fn`, whose first context says what of the region is saved; None recomputes all.
+    `draws_alike` is the user's `preserve_rng_state`: whether its recomputation draws the random numbers of the forward.
     """
 
     number: int
     contexts: Callable[[], tuple] | None
+    draws_alike: bool
 
     def within(self, outer: "Region | None") -> "Region":
         """This region inside of `outer`: one call saves and recomputes all of it, the innermost policy holds."""
-        return self if outer is None else Region(outer.number, self.contexts or outer.contexts)
+        if outer is None:
+            return self
+        return Region(outer.number, self.contexts or outer.contexts, self.draws_alike and outer.draws_alike)
 
     def tagging(self) -> AbstractContextManager:
         """Where the region's ops are traced: tags them with the policy."""

@@ -53,7 +53,13 @@ class Took(NamedTuple):
     strides: tuple[Stated, ...]
 
 
-Event = Viewed | Wrote | Reshaped | Took
+class Drew(NamedTuple):
+    """The op drew random numbers."""
+
+    op: str
+
+
+Event = Viewed | Wrote | Reshaped | Took | Drew
 
 
 class Call(NamedTuple):
@@ -100,7 +106,7 @@ class DispatchLog(TorchDispatchMode):
         if any(map(is_wrapper_type, types)):
             return NotImplemented  # what it does to the tensors inside comes here again
         call = Call(func, args, kwargs or {}, bound(func, args, kwargs or {}))
-        self.events += [*_writes(call), *_operands(call)]
+        self.events += [*_writes(call), *_operands(call), *_draws(call)]
         for refusal in REFUSALS:
             reason = refusal(call, self)
             if reason is not None:
@@ -136,6 +142,10 @@ def _operands(call: Call) -> list[Took]:
     """How the operands lie, if the op can tell."""
     layout = call_layout(call.func, call.given)
     return [] if layout is None else [Took(*layout)]
+
+
+def _draws(call: Call) -> list[Drew]:
+    return [Drew(str(call.func))] if torch.Tag.nondeterministic_seeded in getattr(call.func, "tags", ()) else []
 
 
 def _views(call: Call, source: Key, result: object) -> list[Viewed]:

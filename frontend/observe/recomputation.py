@@ -23,6 +23,7 @@ class Recomputation:
         # What autograd saved, each with its version then.
         self.packed: list[tuple[torch.Tensor, int]] = []
         self.writes: list[str] = []
+        self.draws: list[str] = []
 
     def hooks(self) -> saved_tensors_hooks:
         """Where its ops run: what `checkpoint` saves is packed, so autograd checks no version of it."""
@@ -37,9 +38,16 @@ class Recomputation:
         if not self.outside.isdisjoint(memories):
             self.writes.append(place)
 
+    def note_draws(self, place: str) -> None:
+        """Notes that the source line `place` drew random numbers."""
+        if not self.region.draws_alike:
+            self.draws.append(place)
+
     def check(self) -> None:
         """Raises, once the region ran, where eager's backward finds other values than the forward did, or writes."""
         if any(version(tensor) != before for tensor, before in self.packed):
             raise UnsupportedError("a checkpointed region writes what autograd saved in it")
         if self.packed and self.writes:
             raise UnsupportedError(f"{self.writes[0]}: a checkpointed region writes again when it is recomputed")
+        if self.packed and self.draws:
+            raise UnsupportedError(f"{self.draws[0]}: a checkpointed region draws other numbers when it is recomputed")

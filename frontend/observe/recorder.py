@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.observe.alias_groups import memory, root
-from dovetail.frontend.observe.dispatch_log import DispatchLog
+from dovetail.frontend.observe.dispatch_log import DispatchLog, Drew
 from dovetail.frontend.observe.recomputation import Recomputation
 from dovetail.frontend.observe.run_facts import EagerRun, version
 from dovetail.frontend.observe.slice_updates import saved_by_update
@@ -70,6 +70,8 @@ class Recorder(torch.fx.Interpreter):
         _move_forgotten_counters(step)
         if self.recomputed is not None and step.written:
             self.recomputed.note_writes(step.line, step.written)
+        if self.recomputed is not None and step.of(Drew):
+            self.recomputed.note_draws(step.line)
         for note in NOTES:
             note(step, self.facts)
         for target in step.targets if step.grad_mode and self.recomputed is None else ():

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 import torch
+import torch.nn.functional as F
 from differential import assert_same
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -94,3 +95,31 @@ def test_writes_of_what_a_region_saved():
     assert_same(
         lambda x: checkpoint(fn, x, use_reentrant=False), torch.linspace(0, 1, 5).requires_grad_(), eager=True, graphs=0
     )
+
+
+@pytest.mark.parametrize("is_reentrant", [False, True])
+def test_random_numbers_are_drawn_again(is_reentrant):
+    """Catches a generator that the backward leaves where it is, though the user asked that it draws anew."""
+
+    def fn(x):
+        def body(x):
+            return F.dropout(x, 0.5) * x
+
+        return checkpoint(body, x, use_reentrant=is_reentrant, preserve_rng_state=False) + 0
+
+    found = []
+    for call in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        x = numbers().requires_grad_()
+        torch.manual_seed(3)
+        call(x).sum().backward()
+        found.append((x.grad, torch.get_rng_state()))
+    torch.testing.assert_close(found[1], found[0])
+
+
+def test_region_that_draws_nothing_stays_compiled():
+    """Catches a graph that runs eagerly for an option that changes nothing in it."""
+
+    def fn(x):
+        return checkpoint(torch.sin, x, use_reentrant=False, preserve_rng_state=False) + 0
+
+    assert_same(fn, numbers().requires_grad_())
