@@ -15,18 +15,15 @@ from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
-from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
+from dovetail.passes.placement.joins import JOINING, is_joined_from_steps, joins_rows
 from dovetail.passes.placement.open_sizes import UNKNOWN
-from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
-
-# Of a list of tensors.
-_JOINING = ("torch.aten.cat", "torch.aten.stack")
 
 
 @dataclass(frozen=True)
@@ -110,32 +107,26 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "library", NO_ELEMENTS
     if op.name == "torch.operator":
         return "fallback", "not an op of the torch dialect"
-    if op.name in _JOINING:
+    if op.name in JOINING:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
             return (
                 "library",
                 f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind",
             )
-        if _joins_rows(op):
+        if joins_rows(op):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)
+    if not reason and device == "cpu" and is_joined_from_steps(op):
+        return "library", "ATen computes what it joins where it lies in steps"
     return ("fallback", reason) if reason else ("region", "")
 
 
 def _has_no_elements(op: ir.Operation) -> bool:
     """Whether an operand or a result is a tensor with a size of 0, on which IREE's compiler may crash or give up."""
     values = [*op.operands, *op.results]
-    if op.name in _JOINING:
+    if op.name in JOINING:
         values += op.operands[0].owner.operands
     return any((info := shaped_info(value.type)) is not None and 0 in info.shape for value in values)
-
-
-def _joins_rows(op: ir.Operation) -> bool:
-    """Whether the operands of a concatenation lie in turns in its result: it is not along the outermost dimension."""
-    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
-    if result is None or dim is None or not result.shape:
-        return False
-    return any(size != 1 for size in result.shape[: dim % len(result.shape)])
 
 
 def _unknown(facts: Op, name: str | None) -> str:

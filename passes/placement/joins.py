@@ -1,0 +1,51 @@
+"""Tensors that are joined row by row, and what is computed for that alone: ATen's work, without a copy before it."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail import ReadOp
+from dovetail.dialects.reading import producer, users
+from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.dialects.torch_facts.transposition import reorders
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
+from dovetail.passes.placement.scattered_views import is_scattered
+from dovetail.passes.rewriting.constants import integer
+
+JOINING = ("torch.aten.cat", "torch.aten.stack")
+"""Ops of a list of tensors."""
+
+
+def joins_rows(op: ir.Operation) -> bool:
+    """Whether the operands of a concatenation lie in turns in its result: it is not along the outermost dimension."""
+    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    if result is None or dim is None or not result.shape:
+        return False
+    return any(size != 1 for size in result.shape[: dim % len(result.shape)])
+
+
+def is_joined_from_steps(op: ir.Operation) -> bool:
+    """Whether a region would hold nothing but `op`, a pointwise op of a view with steps, whose rows ATen then joins.
+
+    ATen reads such a view where it lies; for a region, it is copied.
+    """
+    if kind(op) is not Kind.POINTWISE:
+        return False
+    lists = users(*op.results)
+    joins = [join for each in lists for join in users(*each.results)]
+    if any(each.name != LIST for each in lists) or not joins:
+        return False
+    if not all(each.name in JOINING and joins_rows(each) for each in joins):
+        return False
+    made = [producer(value) for value in op.operands if shaped_info(value.type) is not None]
+    return any(each is not None and is_scattered(each) for each in made) and all(map(_is_shown, made))
+
+
+def _is_shown(made: ir.Operation | None) -> bool:
+    """Whether the host has a value without a region's work, and in the order of its rows."""
+    if made is None or made.name == ReadOp.OPERATION_NAME:
+        return True
+    return (
+        kind(made) is Kind.VIEW
+        and not reorders(made)
+        and all(_is_shown(producer(value)) for value in made.operands if shaped_info(value.type) is not None)
+    )
