@@ -75,9 +75,7 @@ def test_a_cache_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, caplog):
     assert "can't read the cache entry" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("damage", "can_write"), [("truncated", True), ("flipped", True), ("emptied", True), ("flipped", False)]
-)
+@pytest.mark.parametrize(("damage", "can_write"), [("truncated", True), ("emptied", True), ("flipped", False)])
 def test_entries_that_were_altered(damage: str, can_write: bool, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog):
     """Would catch altered machine code that runs, and a damaged entry in a read-only cache that ends the program."""
     call()
