@@ -3,6 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail.frontend.dynamo.without_inductor import ask_inductor_of_gpus_only
+
+# `torch.compile` imports this file before Dynamo traces anything.
+ask_inductor_of_gpus_only()
+
 
 def dovetail(
     gm, example_inputs: Sequence, *, options: Mapping[str, Any] | None = None, mode: str | None = None
