@@ -12,7 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SIZES, SYMBOL
-from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, producer, role
+from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, body, producer, role
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
@@ -26,6 +26,12 @@ def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
     facts = argument_facts(function_op)
     taken = arguments(function_op) if facts else []
     return {ir.IntegerAttr(each[SYMBOL]).value: taken[index] for index, each in enumerate(facts) if SYMBOL in each}
+
+
+def all_symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
+    """Like `symbols`, with the numbers that ops of the function make which only data tells."""
+    made = (op for op in body(function_op) if SYMBOL in op.attributes)
+    return symbols(function_op) | {ir.IntegerAttr(op.attributes[SYMBOL]).value: op.results[0] for op in made}
 
 
 def sizes_map(sizes: Sequence[ir.AffineExpr]) -> ir.AffineMapAttr:
@@ -76,6 +82,8 @@ def facts_of(value: ir.Value) -> dict[str, ir.Attribute]:
         stated = argument_facts(owner.owner.opview)
         number = ir.BlockArgument(value).arg_number
         return {each.name: each.attr for each in stated[number] if each.name in _FACTS} if stated else found
+    if SYMBOL in owner.attributes:
+        return {name: owner.attributes[name] for name in (SYMBOL, RANGE)}
     sizes = sizes_of(value)
     return found if sizes is None else {SIZES: sizes_map(sizes)}
 

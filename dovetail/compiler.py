@@ -24,8 +24,8 @@ from dovetail.errors import AliasMismatch, DovetailError, OptionError, Unsupport
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
-from dovetail.frontend.dynamo.graph import lift_attributes
-from dovetail.frontend.dynamo.open_sizes import shape_env
+from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
+from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_open_numbers
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.frontend.unseen import unseen
@@ -143,10 +143,14 @@ def _compile(
     except (OptionError, GraphBreak):
         raise
     except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
+        if not takes_open_numbers(gm):
+            raise
         reason = str(error).splitlines()[0] if isinstance(error, DovetailError) else f"{type(error).__name__}: {error}"
         log.info("sizes are fixed to those of now: %s", reason)
         current().specialised[reason] += 1
-        return _compiled(gm, inputs, None, options, watch, after)
+        fix_sizes(gm)
+        # Numbers that only data tells stay open.
+        return _compiled(gm, inputs, env if makes_numbers(gm) else None, options, watch, after)
 
 
 def _compiled(

@@ -86,7 +86,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     if function.refusals:
         raise UnsupportedError(function.refusals[0])
     check_metadata(metadata, names)
-    check_nodes(graph)
+    check_nodes(graph, env is not None)
     return describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env)[0])
 
 

@@ -68,15 +68,16 @@ def check_metadata(metadata, names: list[str]) -> None:
         raise UnsupportedError(f"argument {names[written[0]]}: mutation in the backward is not supported yet")
 
 
-def check_nodes(graph: torch.fx.Graph) -> None:
-    """Raises for a tensor inside of the graph that the IR can't say: its types know no layout, and few devices."""
+def check_nodes(graph: torch.fx.Graph, is_open: bool) -> None:
+    """Raises for a tensor inside of the graph that the IR can't say: its types know no layout, and few devices.
+
+    Where no number `is_open`, Dynamo shall break the graph at one that only data tells.
+    """
     for node in graph.nodes:
         number = node.meta.get("val")
-        if isinstance(number, torch.SymFloat | torch.SymBool):
-            if free_unbacked_symbols(number):
-                raise DataDependentOutputException(node.target)
-            if isinstance(number, torch.SymBool):
-                raise UnsupportedError(f"{source_line(node)}: a truth value of open sizes is not supported")
+        is_number = isinstance(number, torch.SymFloat | torch.SymBool)
+        if is_number and not is_open and free_unbacked_symbols(number):
+            raise DataDependentOutputException(node.target)
         for value in tree_flatten(node.meta.get("val"))[0]:
             if not isinstance(value, torch.Tensor):
                 continue

@@ -38,7 +38,10 @@ def given_symbols(entry: func.FuncOp, inputs: Sequence) -> dict[int, int]:
 def layout(value: ir.Value, symbols: Mapping[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Sizes and strides, in elements, of the ref `value`. What nothing is known of is 2; open strides are dense."""
     type_, known = RefType(value.type), sizes_of(value)
-    sizes = type_.shaped.shape if known is None else [evaluated(size, symbols) for size in known]
+    try:
+        sizes = type_.shaped.shape if known is None else [evaluated(size, symbols) for size in known]
+    except KeyError as error:
+        raise NotImplementedError(f"{value.location}: a gradient whose sizes only data tells can't be drawn") from error
     shape = tuple(2 if size is None else size for size in sizes)
     return shape, _dense(shape, type_.strides)
 

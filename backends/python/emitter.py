@@ -32,7 +32,7 @@ from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, body, module_of, role, symbol
-from dovetail.dialects.symbols import symbols
+from dovetail.dialects.symbols import all_symbols
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.errors import ModuleError
 
@@ -185,7 +185,7 @@ class Emitter:
     @cached_property
     def symbols(self) -> dict[int, str]:
         """The names of the function's symbols, by number."""
-        return {number: self.name(value) for number, value in symbols(self.function).items()}
+        return {number: self.name(value) for number, value in all_symbols(self.function).items()}
 
     @cached_property
     def buffers(self) -> Buffers:

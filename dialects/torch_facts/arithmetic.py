@@ -1,10 +1,15 @@
-"""Arithmetic of Python's numbers, which sizes are made of: ops of the torch dialect on ints and floats."""
+"""Arithmetic and comparisons of Python's numbers, of which sizes are made: ops of the torch dialect on ints, floats."""
+
+COMPARISONS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
+"""Of whole numbers."""
 
 ARITHMETIC = {
     "torch.aten.add.int": "({} + {})",
     "torch.aten.mul.int": "({} * {})",
     "torch.aten.floordiv.int": "({} // {})",
     "torch.aten.remainder.int": "({} % {})",
+    "torch.prim.max.int": "max({}, {})",
+    **{f"torch.aten.{name}.int": f"({{}} {sign} {{}})" for name, sign in COMPARISONS.items()},
     "torch.aten.add.float": "({} + {})",
     "torch.aten.sub.float": "({} - {})",
     "torch.aten.neg.float": "(-{})",

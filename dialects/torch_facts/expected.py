@@ -10,7 +10,7 @@ from dovetail.dialects.size_expressions import evaluated
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import TensorInfo, shaped_info, tensor_info
 
-_GUESS = 32
+GUESS = 32
 """Of a size of which nothing is known."""
 
 
@@ -21,7 +21,7 @@ def expected_info(value: ir.Value) -> TensorInfo | None:
         return tensor_info(value.type)
     expected = _expected(value)
     sizes = shaped.shape if expected is None else expected
-    return TensorInfo(tuple(_GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
+    return TensorInfo(tuple(GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
 
 
 def _expected(value: ir.Value) -> list[int] | None:

@@ -7,6 +7,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.dialects.operand_strides import Strides
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.dialects.torch_facts.row import Layout
 from dovetail.errors import UnsupportedError
@@ -33,7 +34,7 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     layout = _layout(func, args)
     if layout is not Layout.TOLD:
         return _relaid(result, layout, tensors)
-    if not isinstance(result, torch.Tensor) or result.numel():
+    if not isinstance(result, torch.Tensor) or not is_empty(result):
         return result
     if func is _aten.view.default:
         return tensors[0].as_strided(result.size(), result.stride(), tensors[0].storage_offset())
@@ -55,7 +56,9 @@ def _layout(func: torch._ops.OpOverload, args: tuple) -> Layout:
 
 def _is_row_major(source: torch.Tensor, shifts: list[int], dims: Sequence[int] = ()) -> bool:
     """Whether a roll lays out row by row, as is described: that of all elements, or with a whole turn in it."""
-    turns = [shift % source.size(each) for shift, each in zip(shifts, dims, strict=False)] if source.numel() else []
+    if is_empty(source):
+        return True
+    turns = [shift % source.size(each) for shift, each in zip(shifts, dims, strict=False)]
     return not turns or 0 in turns
 
 
@@ -64,7 +67,7 @@ def _relaid(result, layout: Layout, tensors: list[torch.Tensor]):
     if not isinstance(result, torch.Tensor):
         return (_relaid(result[0], layout, tensors), *result[1:]) if result[0] is not None else result
     if layout is Layout.TOGETHER:
-        is_alone = len(tensors) == 1 or not result.numel()
+        is_alone = len(tensors) == 1 or is_empty(result)
         return result if is_alone else _with_strides(result, (tensors[0] + tensors[1]).stride())
     if layout is Layout.FIRST:
         return torch.empty_like(tensors[0]) if result.dim() else result
@@ -100,7 +103,7 @@ def _suggested(tensor: torch.Tensor) -> torch.memory_format:
     Strides that say both are rows first: those of one image of one pixel, say.
     """
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    if tensor.dim() not in formats or not tensor.numel() or not tensor.stride(1):
+    if tensor.dim() not in formats or is_empty(tensor) or not tensor.stride(1):
         return torch.contiguous_format
     inner = [1, *range(tensor.dim() - 1, 1, -1)]  # channels, then the pixels' dimensions from the last
     least = 0

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 aten = torch.ops.aten
 
 
@@ -79,7 +81,7 @@ def _argmin(value: torch.Tensor, dim: int | None = None, keepdim: bool = False) 
 
 
 def _first(value: torch.Tensor, extreme: Callable, dim: int | None, keepdim: bool) -> torch.Tensor:
-    if not value.is_floating_point() or value.numel() == 0:
+    if not value.is_floating_point() or is_empty(value):
         return NotImplemented
     dims = list(range(value.dim())) if dim is None else [dim]
     found = (value == extreme(value, dims, keepdim=True)) | value.isnan()
@@ -87,21 +89,21 @@ def _first(value: torch.Tensor, extreme: Callable, dim: int | None, keepdim: boo
 
 
 def _max(value: torch.Tensor) -> torch.Tensor:
-    return torch.amax(value) if value.numel() else NotImplemented
+    return torch.amax(value) if not is_empty(value) else NotImplemented
 
 
 def _min(value: torch.Tensor) -> torch.Tensor:
-    return torch.amin(value) if value.numel() else NotImplemented
+    return torch.amin(value) if not is_empty(value) else NotImplemented
 
 
 def _max_dim(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    if not value.is_floating_point() or value.numel() == 0:
+    if not value.is_floating_point() or is_empty(value):
         return NotImplemented
     return torch.amax(value, dim, keepdim), torch.argmax(value, dim, keepdim)
 
 
 def _min_dim(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    if not value.is_floating_point() or value.numel() == 0:
+    if not value.is_floating_point() or is_empty(value):
         return NotImplemented
     return torch.amin(value, dim, keepdim), torch.argmin(value, dim, keepdim)
 

@@ -2,6 +2,8 @@
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 
 def group_norm(
     value: torch.Tensor,
@@ -19,7 +21,7 @@ def group_norm(
     stays whole, since the kernel's results lie as its operand does.
     """
     given = [each for each in (value, weight, bias) if each is not None]
-    if value.numel() == 0 or not value.is_contiguous() or any(each.dtype is not torch.float32 for each in given):
+    if is_empty(value) or not value.is_contiguous() or any(each.dtype is not torch.float32 for each in given):
         return NotImplemented
     grouped = value.reshape(batch, groups, channels // groups * pixels)
     # The sum of some of the largest numbers is none of float32, and some of the smallest have no smaller parts.

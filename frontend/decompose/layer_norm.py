@@ -3,6 +3,7 @@
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.decompose.counts import counted
 from dovetail.frontend.decompose.precision import HALVES
 
@@ -26,9 +27,7 @@ def layer_norm(
     mean, this one the mean; where a square overflows, docs/limits.md says what both return. Anything else is PyTorch's
     own decomposition.
     """
-    if value.numel() == 0 or any(
-        each is not None and each.dtype is not torch.float32 for each in (value, weight, bias)
-    ):
+    if is_empty(value) or any(each is not None and each.dtype is not torch.float32 for each in (value, weight, bias)):
         return _by_pytorch(value, normalized_shape, weight, bias, eps)
     dims = list(range(-len(normalized_shape), 0))
     # The sum of some of the largest numbers is none of float32.

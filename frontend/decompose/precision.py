@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 _FULL = (torch.float32, torch.float64)
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -23,8 +25,8 @@ def _in_full_precision(overload: torch._ops.OpOverload, ours: Callable) -> Calla
     by_pytorch = get_decompositions([overload])[overload]
 
     def decomposed(*given):
-        is_empty = any(each.numel() == 0 for each in given if isinstance(each, torch.Tensor))
-        found = ours(*given) if _dtype(given) in _FULL and not is_empty else NotImplemented
+        has_none = any(is_empty(each) for each in given if isinstance(each, torch.Tensor))
+        found = ours(*given) if _dtype(given) in _FULL and not has_none else NotImplemented
         return by_pytorch(*given) if found is NotImplemented else found
 
     return decomposed

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.decompose.precision import HALVES
 
 aten = torch.ops.aten
@@ -31,7 +32,7 @@ def _vector_norm(
 ) -> torch.Tensor:
     """The norms that are sums, as such: IREE adds up the whole one after the other."""
     result = value.dtype if dtype is None else dtype
-    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+    if not value.is_floating_point() or value.dim() == 0 or is_empty(value):
         return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
     dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
     if ord != 0 and all(value.size(each) == 1 for each in dims):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch._decomp import get_decompositions
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.decompose.counts import counted, divisor
 
 aten = torch.ops.aten
@@ -38,7 +39,7 @@ def _reduced(
     value: torch.Tensor, dim: list[int] | None, correction: float | None, keepdim: bool
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Variance and mean as ATen's ops of these arguments give them, but in float64; None of what has none."""
-    if not value.is_floating_point() or value.dim() == 0 or value.numel() == 0:
+    if not value.is_floating_point() or value.dim() == 0 or is_empty(value):
         return None
     dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
     var, mean = _moments(value, dims, 1 if correction is None else correction)
@@ -86,7 +87,7 @@ def _batch_norm(
     """
     running = () if mean is None or variance is None else (mean, variance)
     given = (value, *running, *(each for each in (weight, bias) if each is not None))
-    if not training or value.numel() == 0 or any(each.dtype is not torch.float32 for each in given):
+    if not training or is_empty(value) or any(each.dtype is not torch.float32 for each in given):
         if not running:
             return _by_pytorch[_without_statistics](value, weight, bias, training, momentum, eps)
         return _by_pytorch[_functional](value, weight, bias, *running, training, momentum, eps)

@@ -5,6 +5,7 @@ import functools
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -70,7 +71,7 @@ def fix_sizes(gm: torch.fx.GraphModule) -> None:
 def _fix_item(gm: torch.fx.GraphModule, node: torch.fx.Node, value: torch.Tensor) -> None:
     """Puts the number of now in place of one that Dynamo passes in a tensor, a Python float of the user's."""
     item = value.item_memo if isinstance(value, FakeTensor) else None
-    if not isinstance(item, torch.SymFloat):
+    if not isinstance(item, torch.SymFloat) or free_unbacked_symbols(item):
         return
     for user in [each for each in node.users if each.op == "call_method" and each.target == "item"]:
         user.replace_all_uses_with(fixed(item))

@@ -2,6 +2,8 @@
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 _DROPOUTS = (
     torch.nn.functional.dropout,
     torch.dropout,
@@ -27,11 +29,11 @@ def replace_idle_dropout(gm: torch.fx.GraphModule) -> None:
 def _replace(node: torch.fx.Node, input, p=0.5, training=True, inplace=False, train=True) -> None:
     """The parameters are those of all these functions."""
     value = input.meta.get("example_value")
-    is_empty = isinstance(value, torch.Tensor) and value.numel() == 0
+    has_none = isinstance(value, torch.Tensor) and is_empty(value)
     p = p.meta.get("example_value") if isinstance(p, torch.fx.Node) else p
     if inplace or not 0 <= p <= 1:
         return
-    if p == 0 or not (training and train) or is_empty:
+    if p == 0 or not (training and train) or has_none:
         node.replace_all_uses_with(input)
         node.graph.erase_node(node)
     elif p == 1:

@@ -5,11 +5,12 @@ Dynamo's.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, rebind_unbacked
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from dovetail.errors import UnsupportedError
@@ -17,7 +18,7 @@ from dovetail.frontend.dynamo.source_lines import source_line
 
 
 def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
-    """The environment that knows the open numbers of a graph's arguments.
+    """The environment that knows the open numbers of a graph.
 
     None where all are known; and where Dynamo does not wait for guards, as its compilation has ended.
     """
@@ -28,8 +29,28 @@ def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
 
 
 def has_open_sizes(gm: torch.fx.GraphModule) -> bool:
-    """Whether Dynamo leaves a number of the graph's arguments open."""
+    """Whether a number in the graph is known only when it runs: Dynamo leaves it open, or only data tells it."""
+    return takes_open_numbers(gm) or makes_numbers(gm)
+
+
+def takes_open_numbers(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph's arguments, or their sizes and strides, are open."""
     return any(_is_open(node.meta.get("example_value")) for node in gm.graph.find_nodes(op="placeholder"))
+
+
+def makes_numbers(gm: torch.fx.GraphModule) -> bool:
+    """Whether sizes or numbers in a graph are such as only data tells."""
+    return any(node.meta.get("unbacked_bindings") for node in gm.graph.nodes)
+
+
+def rebind(env: ShapeEnv | None, node: torch.fx.Node, result: Any) -> None:
+    """Gives the numbers that only data tells in `result`, what `node` made now, the names that Dynamo gave them.
+
+    By these, Dynamo knows in `env` what holds of them, and two runs of a graph tell one another of their numbers.
+    """
+    context = TracingContext.try_get()
+    if context is not None and context.fake_mode is not None and context.fake_mode.shape_env is env:
+        rebind_unbacked(env, node, result)
 
 
 def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
@@ -58,8 +79,8 @@ def note_items(gm: torch.fx.GraphModule, inputs: Sequence) -> None:
     """Notes which numbers Dynamo passes in tensors among a graph's arguments, for `open_item`."""
     for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs, strict=True):
         fake = node.meta.get("example_value")
-        if isinstance(value, torch.Tensor) and isinstance(fake, FakeTensor) and is_open(fake.item_memo):
-            _items[value] = fake.item_memo
+        if isinstance(value, torch.Tensor) and _open_item(fake) is not None:
+            _items[value] = _open_item(fake)
 
 
 def open_item(tensor: torch.Tensor):
@@ -88,6 +109,11 @@ def is_open(value) -> bool:
 
 def _is_open(value) -> bool:
     if isinstance(value, torch.Tensor):
-        item = value.item_memo if isinstance(value, FakeTensor) else None
-        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset(), item)))
+        return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset(), _open_item(value))))
     return is_open(value)
+
+
+def _open_item(tensor):
+    """The open number that Dynamo passes in `tensor`, None if there is none, or if a node of the graph reads it."""
+    item = tensor.item_memo if isinstance(tensor, FakeTensor) else None
+    return item if is_open(item) and not free_unbacked_symbols(item) else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
+
 
 @dataclass(frozen=True)
 class AliasGroup:
@@ -29,7 +31,7 @@ def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     """The groups of two or more among `values`, in the order of their first members; other values don't count."""
     empty: dict[int, list[int]] = {}
     for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and not value.numel():
+        if isinstance(value, torch.Tensor) and is_empty(value):
             empty.setdefault(id(root(value)), []).append(index)
     together = [*empty.values(), *(members for each in neighbours(values) for members in _meeting(each, values))]
     groups = [_group(members, values) for members in together if len(members) > 1]
@@ -40,7 +42,7 @@ def neighbours(values: Sequence) -> tuple[tuple[int, ...], ...]:
     """The positions of two or more tensors in one storage: a write of one may move the version counter of all."""
     storages: dict[int, list[int]] = {}
     for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and value.numel():
+        if isinstance(value, torch.Tensor) and not is_empty(value):
             storages.setdefault(memory(value), []).append(index)
     return tuple(tuple(each) for each in storages.values() if len(each) > 1)
 

@@ -29,14 +29,17 @@ def eager_run(
 
     Those that are `together`, by position, share memory as the inputs do. Sizes that are open in `env` stay so.
     """
-    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=env or ShapeEnv())
+    known = env or ShapeEnv()
+    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=known)
     arguments = stand_ins(mode, inputs.values, together)
     run = EagerRun(mode, arguments, [_state(each) for each in arguments])
     run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
     before = [version(each) for each in arguments]
     ambient = torch.is_grad_enabled()
     log = DispatchLog(arguments)
-    with mode, log, torch.set_grad_enabled(ambient):
+    # A run leaves no numbers behind that the trace would have to account for.
+    unnoted = known.ignore_fresh_unbacked_symbols()
+    with mode, log, torch.set_grad_enabled(ambient), unnoted:
         given = rebuilt(inputs.passed, arguments)
         results = tree_leaves(Recorder(gm, run, log, ambient).run(*given), is_leaf=lambda each: each is None)
         run.grad_mode = None if torch.is_grad_enabled() == ambient else not ambient

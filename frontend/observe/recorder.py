@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
+from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.dispatch_log import DispatchLog, Drew
 from dovetail.frontend.observe.recomputation import Recomputation
@@ -33,6 +34,7 @@ class Recorder(torch.fx.Interpreter):
     def __init__(self, gm: torch.fx.GraphModule, run: EagerRun, log: DispatchLog, ambient: bool):
         super().__init__(gm, garbage_collect_values=False)
         self.facts, self.log, self.ambient = run, log, ambient
+        self.shape_env = run.mode.shape_env
         self.recomputed: Recomputation | None = None
 
     def run_node(self, node: torch.fx.Node):
@@ -48,6 +50,7 @@ class Recorder(torch.fx.Interpreter):
         self.facts.operands.add(unseen.operands)
         with nullcontext() if self.recomputed is None else self.recomputed.hooks():
             result = super().run_node(node)
+        rebind(self.shape_env, node, result)
         self.facts.kept.append(result)
         returned = tuple(unwrapped(each) for each in plain_tensors(tree_leaves(result)))
         events = tuple(self.log.events)

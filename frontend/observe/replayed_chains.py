@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.run_facts import EagerRun, version
 from dovetail.frontend.observe.view_chains import as_strided, key, replay, view_step
@@ -58,4 +59,4 @@ def _is_regenerated(run: EagerRun, value: torch.Tensor) -> bool:
 
     On tensors without memory it is another one.
     """
-    return not value.numel() and value.requires_grad and version(value) > run.born.get(id(value), 0)
+    return is_empty(value) and value.requires_grad and version(value) > run.born.get(id(value), 0)

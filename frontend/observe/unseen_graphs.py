@@ -11,6 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.dialects.operand_strides import Strides
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.dispatch_log import DispatchLog, Took
@@ -67,7 +68,7 @@ def _common(node: torch.fx.Node, which: str, first: Sequence, second: Sequence) 
 
 def _places(tensor: torch.Tensor) -> list[int]:
     steps = zip(tensor.size(), tensor.stride(), strict=True)
-    return [stride for size, stride in steps if size > 1] if tensor.numel() else []
+    return [stride for size, stride in steps if size > 1] if not is_empty(tensor) else []
 
 
 def _graphs(node: torch.fx.Node, args: tuple) -> Iterator[tuple[torch.fx.GraphModule, tuple]]:

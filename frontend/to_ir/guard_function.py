@@ -8,6 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.records import Capture, Input
 
 
@@ -52,4 +53,4 @@ def _counts_versions(argument: Input, capture: Capture) -> bool:
     """Whether it may share a version counter only with those of now: autograd saved some, and some are written."""
     is_concerned = bool(argument.watched) or argument.mutation is not None
     is_watched = any(each.watched for each in capture.inputs)
-    return is_concerned and is_watched and argument.node.meta["val"].numel() > 0
+    return is_concerned and is_watched and not is_empty(argument.node.meta["val"])

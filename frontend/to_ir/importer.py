@@ -21,13 +21,14 @@ from dovetail.dialects.attributes import (
     TARGET,
     WRITTEN_LAST,
 )
+from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
-from dovetail.dialects.torch_facts.types import torch_type
+from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_shape
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, Input
 from dovetail.frontend.to_ir.argument_facts import reached, stated, watched
@@ -80,7 +81,6 @@ class _Joint:
         self.nodes = NodeImporter(importer, module.context, self.types, block)
         self.nodes.operand_strides, self.nodes.home = capture.operand_strides, home
         self.open = self.nodes.open = OpenNumbers(capture.inputs, list(block.arguments))
-        self.open.hint(module)
         self.block = block
         self.arguments = list(block.arguments)
         self.leaving = Leaving(capture, self.nodes, self.arguments)
@@ -103,6 +103,7 @@ class _Joint:
         inputs = [argument.type for argument in self.arguments]
         signature = ir.FunctionType.get(inputs, [value.type for value in results])
         self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
+        self.open.hint(self.module)
         set_convention(self.func, self.capture.convention)
         state_devices(self.module, self.nodes.placed)
 
@@ -145,4 +146,14 @@ class _Joint:
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
             if argument.gradient is not None:
-                gradient(self.nodes.resolve_node_value(argument.gradient), ref)
+                gradient(self._of_size(self.nodes.resolve_node_value(argument.gradient), RefType(ref.type)), ref)
+
+    def _of_size(self, value: ir.Value, wanted: RefType) -> ir.Value:
+        """`value` as a tensor of sizes that are known, though those that it was made with are not: it checks them."""
+        if not wanted.shaped.is_static or require_shaped_info(value.type).is_static:
+            return value
+        numbers = [self.nodes._import_argument(ir.Location.unknown(), size) for size in wanted.info.shape]
+        listed = torch_type("list<int>")
+        sizes = ir.Operation.create("torch.prim.ListConstruct", results=[listed], operands=numbers).result
+        type_ = with_shape(value.type, wanted.info.shape)
+        return ir.Operation.create("torch.aten.view", results=[type_], operands=[value, sizes]).result

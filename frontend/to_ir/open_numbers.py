@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import ContextCache
@@ -15,6 +16,7 @@ from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.size_expressions import materialise
 from dovetail.dialects.symbols import sizes_map
+from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
@@ -25,6 +27,17 @@ _LARGEST = 2**63 - 1
 # Of each, an affine expression has one.
 _DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
 _REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
+_LARGEST_OF = (by_torch.Max, sympy.Max)
+
+# What compares whole numbers, by Python's operator.
+_COMPARISONS = {
+    operator.ge: "torch.aten.ge.int",
+    operator.gt: "torch.aten.gt.int",
+    operator.le: "torch.aten.le.int",
+    operator.lt: "torch.aten.lt.int",
+    operator.eq: "torch.aten.eq.int",
+    operator.ne: "torch.aten.ne.int",
+}
 
 # Python's operators on numbers of floating point, by the op that computes each.
 _OF_FLOATS = {
@@ -46,7 +59,10 @@ class OpenTypes(ContextCache):
 
 
 class OpenNumbers:
-    """The symbols of a captured graph by number, in the order of its arguments; `values` are the arguments."""
+    """The symbols of a captured graph by number, in the order of its arguments; `values` are the arguments.
+
+    After these come the numbers that only data tells, as library calls make them.
+    """
 
     def __init__(self, inputs: Sequence[Input], values: Sequence[ir.Value] = ()):
         opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
@@ -59,20 +75,14 @@ class OpenNumbers:
             expression = each.node.expr
             if isinstance(expression, sympy.Symbol) and expression not in self._symbols:
                 self._places[index] = self._symbols[expression] = len(self._symbols)
-                self._hints.append(each.node.hint)
+                self._hints.append(GUESS if each.node.hint is None else each.node.hint)
         self._values = {number: values[index] for index, number in self._places.items()} if values else {}
 
     def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
         """What is known of argument `index` where it is a symbol."""
         if index not in self._places or argument.symbol is None:
             return {}
-        node = argument.symbol.node
-        allowed = node.shape_env.bound_sympy(node.expr)
-        least, most = _within(allowed.lower), _within(allowed.upper)
-        return {
-            SYMBOL: i64(self._places[index]),
-            RANGE: ir.DenseI64ArrayAttr.get([least, most]),
-        }
+        return {SYMBOL: i64(self._places[index]), RANGE: _range(argument.symbol)}
 
     def hint(self, module: ir.Module) -> None:
         """States the values of now."""
@@ -83,7 +93,11 @@ class OpenNumbers:
         """The value of the IR that is an open number, built at the insertion point; another number as it is."""
         if isinstance(number, torch.SymFloat):
             return self._float(number.node.expr)
-        return materialise(self._affine(number), self._values) if is_open(number) else known(number)
+        if not is_open(number):
+            return known(number)
+        for each in sorted(number.node.expr.atoms(*_LARGEST_OF), key=str):
+            self._define_largest(each)
+        return materialise(self._affine(number), self._values)
 
     def computed(self, number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
         """The value that is `number`, which Python's operator `target` makes of others.
@@ -95,6 +109,13 @@ class OpenNumbers:
         if target not in _OF_FLOATS:
             raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
         return _number(_OF_FLOATS[target], *map(_float_of, operands))
+
+    def compared(self, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
+        """The truth value that Python's operator `target` makes of two whole numbers."""
+        is_whole = all(each.type == torch_type("int") for each in operands)
+        if target not in _COMPARISONS or not is_whole:
+            raise UnsupportedError(f"a truth value of open numbers: the IR has no op for {target.__name__} of them")
+        return ir.Operation.create(_COMPARISONS[target], results=[torch_type("bool")], operands=operands).result
 
     def _float(self, expression: sympy.Expr) -> ir.Value:
         """The value that is a number of floating point; raises UnsupportedError for one that is computed of others."""
@@ -108,9 +129,25 @@ class OpenNumbers:
         """Whether an open number is one of the symbols, or was defined."""
         return number.node.expr in self._symbols or number.node.expr in self._floats
 
-    def define(self, number: torch.SymFloat, value: ir.Value) -> None:
-        """Says which value an open number is that is no argument."""
-        self._floats[number.node.expr] = value
+    def define(self, number: torch.SymInt | torch.SymFloat, value: ir.Value) -> None:
+        """Says which value an open number is that is no argument: what a library call made."""
+        if isinstance(number, torch.SymFloat):
+            self._floats[number.node.expr] = value
+            return
+        self._state(number.node.expr, value, GUESS if number.node.hint is None else number.node.hint, _range(number))
+
+    def _state(self, expression: sympy.Expr, value: ir.Value, expected: int, allowed: ir.Attribute) -> None:
+        place = self._symbols[expression] = len(self._symbols)
+        self._hints.append(expected)
+        self._values[place] = value
+        value.owner.attributes[SYMBOL] = i64(place)
+        value.owner.attributes[RANGE] = allowed
+
+    def is_new(self, number) -> bool:
+        """Whether an open number is a symbol that nothing has defined yet."""
+        if not is_open(number) or not isinstance(number, torch.SymInt):
+            return False
+        return isinstance(number.node.expr, sympy.Symbol) and number.node.expr not in self._symbols
 
     def values(self, numbers: Iterable) -> list:
         """Like `value`, of each."""
@@ -144,7 +181,7 @@ class OpenNumbers:
 
     def _of(self, expression: sympy.Expr) -> ir.AffineExpr:
         """Raises UnsupportedError for what no affine expression says."""
-        if isinstance(expression, sympy.Symbol) and expression in self._symbols:
+        if expression in self._symbols:
             return ir.AffineExpr.get_symbol(self._symbols[expression])
         if isinstance(expression, sympy.Integer):
             return ir.AffineExpr.get_constant(int(expression))
@@ -156,12 +193,22 @@ class OpenNumbers:
         if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
             return self._of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
         if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
-            return self._of(self._chosen(expression))
+            chosen = _stride_of(expression) if free_unbacked_symbols(expression) else self._chosen(expression)
+            return self._of(chosen)
         if isinstance(expression, _DIVISIONS):
             return ir.AffineExpr.get_floor_div(*map(self._of, expression.args))
         if isinstance(expression, _REMAINDERS):
             return ir.AffineExpr.get_mod(*map(self._of, expression.args))
         raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
+
+    def _define_largest(self, expression: sympy.Expr) -> None:
+        """Makes the largest of several numbers a symbol of its own, where only data tells which it is."""
+        if expression in self._symbols or not free_unbacked_symbols(expression):
+            return
+        first, *others = (materialise(self._of(each), self._values) for each in expression.args)
+        for each in others:
+            first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, each]).result
+        self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))
 
     def _chosen(self, expression: sympy.Expr) -> sympy.Expr:
         """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
@@ -171,6 +218,20 @@ class OpenNumbers:
             ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
             chosen = chosen if self._environment.evaluate_expr(ordered) else each
         return chosen
+
+
+def _stride_of(expression: sympy.Expr) -> sympy.Expr:
+    """`size` of `max(1, size)`: they differ in strides of tensors without elements, which nothing reads by."""
+    is_stride = isinstance(expression, _LARGEST_OF) and len(expression.args) == 2 and 1 in expression.args
+    if not is_stride:
+        raise UnsupportedError(f"the number {expression} can't be open: only data tells which one it is")
+    return next(each for each in expression.args if each != 1)
+
+
+def _range(number: torch.SymInt) -> ir.Attribute:
+    """The least and the largest number that guards and checks of the graph's allow."""
+    allowed = number.node.shape_env.bound_sympy(number.node.expr)
+    return ir.DenseI64ArrayAttr.get([_within(allowed.lower), _within(allowed.upper)])
 
 
 def _number(name: str, *operands: ir.Value) -> ir.Value:

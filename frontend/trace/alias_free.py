@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.traceback import preserve_node_meta
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import is_open, rebind
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
@@ -60,7 +61,7 @@ class AliasFree(torch.nn.Module):
         ]
         arguments = self._arguments(checked_gradients(self.inputs, given, self.refusals))
         copies = CopiesAtViews(self.seen.owned, last_views(self.run, self.seen))
-        interpreter = _Tagging(*self.graph_module, copies, self.ambient)
+        interpreter = _Tagging(*self.graph_module, copies, self.ambient, self.run.mode.shape_env)
         with preserve_node_meta(), interpreter.stack:
             interpreter.run(*rebuilt(self.inputs.passed, arguments))
         values = {node.name: value for node, value in interpreter.env.items()}
@@ -100,9 +101,9 @@ class _Tagging(torch.fx.Interpreter):
     Takes the `copies` as it goes, in the call's own mode of autograd, `ambient`; no region has them.
     """
 
-    def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool):
+    def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool, env: ShapeEnv | None):
         super().__init__(gm, garbage_collect_values=False)
-        self.copies, self.ambient = copies, ambient
+        self.copies, self.ambient, self.shape_env = copies, ambient, env
         self.region: Region | None = None
         self.tagging: AbstractContextManager = nullcontext()
         self.stack = ExitStack()
@@ -114,6 +115,7 @@ class _Tagging(torch.fx.Interpreter):
             self.region, self.tagging = region, nullcontext() if region is None else region.tagging()
             self.stack.enter_context(self.tagging)
         value = super().run_node(node)
+        rebind(self.shape_env, node, value)
         if node.name in self.copies.at:
             self.stack.close()
             with torch.set_grad_enabled(self.ambient):

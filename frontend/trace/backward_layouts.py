@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
+from torch.fx.experimental.symbolic_shapes import guard_or_true
 
 from dovetail.dialects.operand_strides import Followed, Stated
 from dovetail.dialects.reachable import reachable
@@ -34,7 +35,9 @@ class _Telling:
 
     def __post_init__(self):
         # One number has one layout.
-        self.tangents = {place: each for place, each in self.trace.tangents.items() if each.meta["val"].numel() > 1}
+        self.tangents = {
+            place: each for place, each in self.trace.tangents.items() if guard_or_true(each.meta["val"].numel() > 1)
+        }
         self.depending = reachable(self.tangents.values(), lambda node: node.users)
 
     def calls(self) -> dict[str, list[torch.fx.Node]]:

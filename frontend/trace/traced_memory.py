@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch.utils._pytree import tree_leaves
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.transforms import unwrapped
@@ -43,5 +44,5 @@ def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> 
             continue
         tensors = [unwrapped(each) for each in plain_tensors(results)]
         for seen, tensor in zip(memories, tensors, strict=True):
-            if tensor.numel() and seen not in several:
+            if not is_empty(tensor) and seen not in several:
                 yield name, seen, memory(tensor)

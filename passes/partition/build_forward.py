@@ -10,7 +10,7 @@ from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.reading import Role, set_role
-from dovetail.dialects.symbols import facts_of, row_major_numbers, symbols
+from dovetail.dialects.symbols import all_symbols, facts_of, row_major_numbers
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
@@ -29,7 +29,7 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
         owned = [values[graph.values[graph.nodes[index].results[0]]] for index in graph.of(OwnOp)]
         for value in halves.written:
             cloned = values[graph.values[value]]
-            strides = row_major_numbers(graph.values[value], symbols(forward))
+            strides = row_major_numbers(graph.values[value], all_symbols(forward))
             type_ = RefType.of(cloned.type, [None if isinstance(each, ir.Value) else each for each in strides])
             owned.append(own(cloned, type_, False, [each for each in strides if isinstance(each, ir.Value)]).ref)
         fates = [memory.fate(value) for value in saved]

@@ -7,7 +7,8 @@ from dovetail.dialects.attributes import IN_BACKWARD, SIZES, STRIDES
 from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType, TangentOp, WriteOp
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import symbols, used_symbols
+from dovetail.dialects.symbols import all_symbols, used_symbols
+from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.joint_graph import JointGraph
 
 
@@ -106,13 +107,13 @@ class Halves:
         ]
 
     def symbols(self, saved: Sequence[int]) -> list[int]:
-        """The arguments that are numbers which `@backward` computes with, or sizes results by, in order."""
+        """The numbers, arguments or read from data, that `@backward` computes with or sizes results by, in order."""
         graph, found, seen = self.graph, set[int](), set[int]()
         nodes = [graph.nodes[index] for index in self.recomputed(saved)]
         pending = [value for node in nodes for value in node.operands]
         said = [each for node in nodes for name in (SIZES, STRIDES) if (each := attribute(node.op, name))]
         stated = {symbol for each in said for symbol in used_symbols(each)}
-        pending += [graph.numbers[value] for number, value in symbols(graph.joint).items() if number in stated]
+        pending += [graph.numbers[value] for number, value in all_symbols(graph.joint).items() if number in stated]
         while pending:
             value = pending.pop()
             producer = graph.producers[value]
@@ -121,7 +122,7 @@ class Halves:
             seen.add(value)
             if producer is not None and graph.nodes[producer].is_constant:
                 pending.extend(graph.nodes[producer].operands)
-            elif producer is None and not isinstance(graph.values[value].type, RefType):
+            elif producer not in self.backward and value not in saved and is_number(graph.values[value].type):
                 found.add(value)
         return sorted(found)
 

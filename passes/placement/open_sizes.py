@@ -33,7 +33,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     sizes = [_sizes(value) for value in tensors]
     if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(map(is_open_number, op.operands)):
         return UNKNOWN
-    if any(each is None for each in sizes) or not _can_be_computed(op):
+    if any(each is None for each in sizes) or not can_be_sized(op):
         return UNKNOWN
     if facts.kind is Kind.POINTWISE:
         *operands, result = [each for each in sizes if each is not None]
@@ -43,7 +43,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     return _SUM_TYPE if is_sum and info.dtype != "float32" else ""
 
 
-def _can_be_computed(op: ir.Operation) -> bool:
+def can_be_sized(op: ir.Operation) -> bool:
     """Whether the host can compute the sizes of the results, by the symbols that its function takes."""
     stated = attribute(op, SIZES)
     known = symbols(op.parent.opview)

@@ -20,7 +20,7 @@ from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import JOINING, is_joined_from_steps, joins_rows
-from dovetail.passes.placement.open_sizes import UNKNOWN
+from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
@@ -91,7 +91,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if op.name == CopyOp.OPERATION_NAME:
         if _has_no_elements(op):
             return "library", NO_ELEMENTS
-        if is_open_op(op) and (device != "cpu" or sizes_of(op.results[0]) is None):
+        is_sized = sizes_of(op.results[0]) is not None and can_be_sized(op)
+        if is_open_op(op) and (device != "cpu" or not is_sized):
             return "fallback", UNKNOWN
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)

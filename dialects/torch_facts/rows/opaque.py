@@ -58,6 +58,7 @@ OPAQUE = (
     opaque("rrelu_with_noise_functional", traced=Traced.WHOLE),
     opaque("smooth_l1_loss_backward", layout=Layout.ROWS),
     opaque("special_xlog1py", layout=Layout.TOGETHER),
+    opaque("sym_size", decides_by=None, sees_strides=False),
     opaque("uniform", traced=Traced.WHOLE),
     opaque("_unique", decides_by=None),
     opaque("_unique2", decides_by=None),

@@ -1,0 +1,185 @@
+"""Sizes that only data tells, under `fullgraph=True`: what library calls make of data is as in eager."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import dovetail
+from test.support.differential import compare, observe
+
+SIZES = (6, 4, 11)
+
+
+def tensor(*size: int, grad: bool = True) -> torch.Tensor:
+    return torch.randn(*size).requires_grad_(grad)
+
+
+def rows_of_places(x):
+    places = x.detach().nonzero()
+    return places.t() * 2, places[:, 0] + places.shape[0]
+
+
+def chosen_loss(x, w, mask):
+    chosen = x[mask]
+    return F.mse_loss(chosen @ w, torch.ones(chosen.shape[0], w.shape[1])), chosen.softmax(-1)
+
+
+def twice(x):
+    positive = x[x > 0]
+    return positive[positive < 0.5].sum(), positive.reshape(-1, 1).expand(-1, 3) * 2
+
+
+def written(x, mask):
+    x[mask] = x[mask] * 2 + 1
+    return x.sum()
+
+
+def padded(x, mask):
+    chosen = torch.masked_select(x, mask)
+    return torch.cat([chosen, chosen.new_zeros(x.shape[0])]).sin()
+
+
+def read_number(x, count):
+    return x * count.item() + x.shape[0], torch.full((2,), count.item())
+
+
+def read_float(x, scale):
+    return x * scale.item(), (x * 2).sum()
+
+
+def parts(x, lengths):
+    return [each * 2 for each in x.split(lengths.tolist())]
+
+
+def cut(x, count):
+    number = count.item()
+    torch._check(number >= 0)
+    torch._check(number <= x.shape[0])
+    return x[:number].exp(), x.narrow(0, 0, number).sum(0)
+
+
+def unique_counts(x):
+    values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    return values * 2, inverse + counts.shape[0], counts.float().mean()
+
+
+def mask_of(n: int) -> torch.Tensor:
+    return torch.arange(n) % 3 != 0
+
+
+PROGRAMS: dict[str, tuple[Callable, Callable]] = {
+    "nonzero": (lambda x: x.nonzero() * 2, lambda n: [tensor(n, 4, grad=False).relu()]),
+    "places": (rows_of_places, lambda n: [tensor(n, 4, grad=False).relu()]),
+    "masked_select": (lambda x: torch.masked_select(x, x > 0).sin(), lambda n: [tensor(n, 4, grad=False)]),
+    "boolean index": (lambda x: x[x > 0] * 3, lambda n: [tensor(n, 4)]),
+    "rows of a mask": (lambda x, m: x[m] * 3, lambda n: [tensor(n, 4), mask_of(n)]),
+    "loss of chosen rows": (chosen_loss, lambda n: [tensor(n, 4), tensor(4, 3), mask_of(n)]),
+    "chosen of the chosen": (twice, lambda n: [tensor(n, 4)]),
+    "written by a mask": (written, lambda n: [tensor(n, 4, grad=False), mask_of(n)]),
+    "padded": (padded, lambda n: [tensor(n, 4, grad=False), torch.randn(n, 4) > 0]),
+    "unique": (unique_counts, lambda n: [torch.randint(5, (n,))]),
+    "item": (read_number, lambda n: [tensor(n, 4), torch.tensor(n)]),
+    "item of floating point": (read_float, lambda n: [tensor(n, 4), torch.tensor(n / 3)]),
+    "item as a size": (lambda i: torch.zeros(i.item()) + torch.arange(i.item()), lambda n: [torch.tensor(n)]),
+    "item of a result": (lambda x: x * (x > 0).sum().item(), lambda n: [tensor(n, 4)]),
+    "tolist": (parts, lambda n: [tensor(n, 4), torch.tensor([n - 2, 2])]),
+    "cut": (cut, lambda n: [tensor(n, 4), torch.tensor(n - 1)]),
+    "repeat_interleave": (
+        lambda x, r: x.repeat_interleave(r, 0) * 2,
+        lambda n: [tensor(n, 2), torch.arange(n) % 3],
+    ),
+    "bincount": (lambda x: torch.bincount(x) + 1, lambda n: [torch.randint(n, (n,))]),
+    "none chosen": (lambda x: x[x > 100] * 2, lambda n: [tensor(n, 4)]),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sizes_of_data(op_by_op, name, dynamic):
+    """A graph with such a size runs eagerly, or a result or a gradient has another call's size."""
+    function, make = PROGRAMS[name]
+    compiled = torch.compile(function, backend="dovetail", dynamic=dynamic, fullgraph=True)
+    dovetail.stats(reset=True)
+    for call, size in enumerate(SIZES):
+        arguments = make(size)
+        twins = [each.detach().clone().requires_grad_(each.requires_grad) for each in arguments]
+        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        compare(f"call {call}, size {size}", expected, actual)
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert not stats.eager
+    assert stats.graphs <= 2
+
+
+def checked(x, flags):
+    number = flags.sum().item()
+    torch._check(number <= x.shape[0], lambda: "too many rows")
+    torch._check(number != 3)
+    return x.narrow(0, 0, number) * 2
+
+
+def test_a_check_that_fails(op_by_op):
+    """`torch._check` is dropped: the program reads beyond a tensor, or returns what eager refuses."""
+    compiled = torch.compile(checked, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    x = torch.randn(5, 4)
+    flags = {count: torch.arange(9) < count for count in range(9)}
+    torch.testing.assert_close(compiled(x, flags[2]), checked(x, flags[2]))
+    with pytest.raises(RuntimeError, match="too many rows"):
+        compiled(x, flags[6])
+    with pytest.raises(RuntimeError, match="Runtime assertion failed for expression Ne"):
+        compiled(x, flags[3])
+    torch.testing.assert_close(compiled(x, flags[5]), checked(x, flags[5]))
+    stats = dovetail.stats()
+    assert not stats.eager
+    assert stats.graphs == 1
+
+
+def test_data_sizes_through_regions():
+    """What has a size of data goes into a region, which has no number for it."""
+
+    def function(x, w):
+        y = torch.relu(x * w + 1)
+        chosen = y[y > 1]
+        return torch.softmax(y, -1), (chosen * 2).sum() + chosen.numel()
+
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=True)
+    for size in (6, 9):
+        arguments = [tensor(size, 4), tensor(4)]
+        twins = [each.detach().clone().requires_grad_() for each in arguments]
+        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        compare(f"size {size}", expected, actual)
+
+
+def test_sizes_of_data_break_the_graph_without_fullgraph(op_by_op):
+    """A graph that Dynamo would break is compiled in another way than with other backends."""
+    compiled = torch.compile(lambda x: x.nonzero() * 2, backend="dovetail")
+    dovetail.stats(reset=True)
+    x = torch.randn(6, 4).relu()
+    torch.testing.assert_close(compiled(x), x.nonzero() * 2)
+    assert not dovetail.stats().eager
+
+
+UNBACKED = {
+    "pointwise": lambda x: x * 2,
+    "sums": lambda x: x.sum(0) + x.softmax(-1).sum(),
+    "product": lambda x: x @ x.t(),
+    "views": lambda x: x.reshape(-1)[1:],
+}
+
+
+@pytest.mark.parametrize("name", UNBACKED)
+def test_sizes_marked_as_unbacked(name):
+    """`mark_unbacked` has the graph run eagerly, or 0 and 1 have programs of their own."""
+    function = UNBACKED[name]
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (5, 1, 0, 7):
+        x = torch.randn(size, 4)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        torch.testing.assert_close(compiled(x), function(x))
+    stats = dovetail.stats()
+    assert not stats.eager
+    assert stats.graphs == 1
