@@ -53,7 +53,8 @@ def _write(emitter: Emitter, op: WriteOp) -> None:
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
     is_in_place = IN_PLACE in op.attributes
     if is_in_place:
-        emitter.line(f"if {ref}.data_ptr() == {value}.data_ptr():")
+        # Mostly it is the argument itself, which costs less to ask.
+        emitter.line(f"if {value} is {ref} or {ref}.data_ptr() == {value}.data_ptr():")
         emitter.line(f"    {move}({ref}, {count})")
         emitter.line("else:")
     indent = "    " if is_in_place else ""

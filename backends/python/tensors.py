@@ -7,8 +7,7 @@ import torch
 
 def increment_version(tensor: torch.Tensor, count: int) -> None:
     """Moves a version counter on, as `count` more in-place ops would."""
-    for _ in range(count):
-        torch._C._increment_version((tensor,))
+    torch._C._increment_version((tensor,) * count)
 
 
 def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
