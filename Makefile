@@ -7,6 +7,9 @@ CHECKED := backends dialects layering passes tools semantics/test_rows.py
 EMULATED := $(addprefix test/,devices $(addprefix semantics/test_,aot_style.py mutated_inputs.py outputs.py))
 SUBPACKAGES := backends dialects frontend passes runtime tools
 
+# Else each of the tests' processes compiles our modules again, and pytest the tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db sanitize
 
 demo: $(INSTALLED)
