@@ -23,6 +23,9 @@ FORMAT = 4
 LIMIT_BYTES = 2 << 30
 """What all entries together may take on disk; the demo's models take a hundredth of it."""
 
+# Bytes written since the entries of a folder were last added up, by folder and limit; at first nobody knows.
+_unchecked: dict[tuple[Path, int], int] = {}
+
 
 def cache_directory() -> Path:
     """`DOVETAIL_CACHE_DIR` where set, else the user's cache directory."""
@@ -51,7 +54,6 @@ class RegionCache:
         self.directory = (directory or cache_directory()) / "regions"
         self.limit = limit
         self.evicted = 0
-        self._unchecked = limit  # bytes written since the entries were last added up; at first nobody knows
         self.hits = 0
         self._stored: set[str] = set()
         self.damaged = 0
@@ -89,9 +91,10 @@ class RegionCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, _MAGIC + hashlib.sha256(compiled).digest() + compiled)
-            self._unchecked += len(compiled)
-            # Adding up all entries costs a look at each: once an object, and then now and again.
-            if self._unchecked >= self.limit // 16:
+            place = self.directory, self.limit
+            _unchecked[place] = _unchecked.get(place, self.limit) + len(compiled)
+            # Adding up all entries costs a look at each: once a process, and then now and again.
+            if _unchecked[place] >= self.limit // 16:
                 self._evict()
         except OSError as error:
             log.warning("can't write the cache entry %s: %s; set DOVETAIL_CACHE_DIR to a writable folder", path, error)
@@ -100,7 +103,7 @@ class RegionCache:
         """Removes what was used least recently; another process may be doing the same."""
         entries = [(stat.st_mtime_ns, stat.st_size, path) for path, stat in self._entries()]
         total = sum(size for _, size, _ in entries)
-        self._unchecked = 0
+        _unchecked[self.directory, self.limit] = 0
         if total <= self.limit:
             return
         for _, size, path in sorted(entries):

@@ -97,3 +97,12 @@ def test_entries_within_the_limit_stay(tmp_path):
     for number in range(20):
         cache.store(f"ab{number}", COMPILED)
     assert (cache.evicted, len(entries(cache))) == (0, 20)
+
+
+def test_the_entries_are_added_up_once(tmp_path, monkeypatch):
+    """Would catch a look at all entries for each graph that is compiled: every graph has a cache object of its own."""
+    looks = []
+    monkeypatch.setattr(RegionCache, "_entries", lambda self: looks.append(self) or iter(()))
+    for number in range(5):
+        RegionCache(tmp_path, limit=1000 * len(COMPILED)).store(f"ab{number}", COMPILED)
+    assert len(looks) == 1
