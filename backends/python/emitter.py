@@ -5,6 +5,7 @@ compiled regions in place of `launch`ed functions. One emitter, so the two can't
 frees its memory, else until the function returns.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,7 +86,7 @@ class Emitter:
     has_layouts: bool = False
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
-    namespace: dict[str, Any] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=lambda: {"math": math})
     aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
     prepared: dict[ir.Value, str] | None = None
     starts: list[int] = field(default_factory=list)

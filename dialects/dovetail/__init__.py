@@ -20,11 +20,13 @@ from dovetail.dialects.dovetail.ops.open_dispatch import OpenDispatchOp
 from dovetail.dialects.dovetail.ops.open_subspan import OpenSubspanOp
 from dovetail.dialects.dovetail.ops.open_transient import OpenTransientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
+from dovetail.dialects.dovetail.ops.pow import PowOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
 from dovetail.dialects.dovetail.ops.reuse import ReuseOp
 from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
 from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
 from dovetail.dialects.dovetail.ops.size import SizeOp
+from dovetail.dialects.dovetail.ops.sqrt import SqrtOp
 from dovetail.dialects.dovetail.ops.subspan import SubspanOp
 from dovetail.dialects.dovetail.ops.tangent import TangentOp
 from dovetail.dialects.dovetail.ops.touch import TouchOp
@@ -53,12 +55,14 @@ __all__ = [
     "OpenSubspanOp",
     "OpenTransientOp",
     "OwnOp",
+    "PowOp",
     "ReadOp",
     "RefType",
     "ReuseOp",
     "SetGradModeOp",
     "SetMetadataOp",
     "SizeOp",
+    "SqrtOp",
     "SubspanOp",
     "TangentOp",
     "TouchOp",

@@ -172,6 +172,11 @@ def no_memory(type_: ir.Type) -> str:
     return f"expects a result of type '!torch.tensor', ranked, got '{type_}'"
 
 
+def no_float(number: ir.Value) -> str:
+    """A number is one of floating point."""
+    return "" if is_torch_type(number.type, "float") else f"expects a '!torch.float', got '{number.type}'"
+
+
 def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
     """One number, a `!torch.int`, is given for each place that is open in `what`."""
     if len(numbers) != wanted:

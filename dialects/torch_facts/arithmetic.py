@@ -1,4 +1,4 @@
-"""Arithmetic and comparisons of Python's numbers, of which sizes are made: ops of the torch dialect on ints, floats."""
+"""Arithmetic and comparisons of Python's numbers, of which sizes are made: ops on ints and floats."""
 
 COMPARISONS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 """Of whole numbers."""
@@ -15,6 +15,8 @@ ARITHMETIC = {
     "torch.aten.neg.float": "(-{})",
     "torch.aten.mul.float": "({} * {})",
     "torch.aten.div.float": "({} / {})",
+    "dovetail.pow": "math.pow({}, {})",
+    "dovetail.sqrt": "math.sqrt({})",
 }
 """By op, what it is in Python, by the texts of its operands."""
 

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.rounding import rounded
+from dovetail.frontend.dynamo.open_sizes import is_open
 
 aten = torch.ops.aten
 
@@ -17,6 +19,8 @@ def unfused_multiply_add(left: torch.Tensor, right: torch.Tensor, addend: torch.
 
 def _pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
     """Small powers as products and roots, as in eager; IREE is wrong for zeros, infinities or negative bases."""
+    if is_open(exponent):
+        return NotImplemented
     if not value.is_floating_point() or not math.isfinite(exponent):
         return _small_pow(value, exponent)
     if not float(exponent).is_integer():
@@ -48,6 +52,13 @@ def _power_of_number(base: float, exponent: torch.Tensor) -> torch.Tensor:
     if not torch.finfo(torch.float32).tiny <= held < math.inf or held == 1:
         return NotImplemented
     return torch.exp(exponent.double() * math.log(held)).float()
+
+
+def _rsub(value: torch.Tensor, other: float, alpha: float = 1) -> torch.Tensor:
+    """torch-mlir makes no tensor of a number that is open, which PyTorch would subtract from."""
+    if is_open(other) and alpha == 1:
+        return torch.neg(value) + other
+    return get_decompositions([aten.rsub.Scalar])[aten.rsub.Scalar](value, other, alpha)
 
 
 def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:
@@ -88,6 +99,7 @@ def _atanh(value: torch.Tensor) -> torch.Tensor:
 
 ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.pow.Scalar: _power_of_number,
+    aten.rsub.Scalar: _rsub,
     aten.pow.Tensor_Scalar: _pow,
     aten.remainder.Scalar: _remainder,
     aten.add.Tensor: _add,

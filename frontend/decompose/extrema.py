@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.frontend.dynamo.open_sizes import is_open
 
 aten = torch.ops.aten
 
@@ -40,6 +41,8 @@ def _fmin(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = None) -> torch.Tensor:
     bounds = [bound for bound in (low, high) if bound is not None]
+    if any(map(is_open, bounds)):
+        return NotImplemented
     dtype = value.dtype
     for bound in bounds:
         dtype = torch.promote_types(dtype, torch.result_type(value, bound))

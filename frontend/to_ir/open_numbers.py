@@ -1,5 +1,6 @@
 """Numbers that Dynamo leaves open, as the IR says them: the symbols, what sizes are by them, and values for both."""
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,8 @@ from torch_mlir.extras.fx_importer import ContextCache
 
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.dovetail.ops.pow import pow_
+from dovetail.dialects.dovetail.ops.sqrt import sqrt
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.size_expressions import materialise
 from dovetail.dialects.symbols import sizes_map
@@ -38,6 +41,9 @@ _COMPARISONS = {
     operator.eq: "torch.aten.eq.int",
     operator.ne: "torch.aten.ne.int",
 }
+
+# What takes the root of an open number, by the names under which Dynamo has it.
+_ROOTS = (torch.sym_sqrt, torch._sym_sqrt, math.sqrt)  # type: ignore[attr-defined]  # Dynamo's own name
 
 # Python's operators on numbers of floating point, by the op that computes each.
 _OF_FLOATS = {
@@ -106,6 +112,10 @@ class OpenNumbers:
         """
         if target is torch.sym_float:
             return _float_of(operands[0])
+        if target in _ROOTS:
+            return sqrt(_float_of(operands[0])).root
+        if target is operator.pow:
+            return pow_(*map(_float_of, operands)).power
         if target not in _OF_FLOATS:
             raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
         return _number(_OF_FLOATS[target], *map(_float_of, operands))

@@ -9,6 +9,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.operand_strides import broken_statement
 from dovetail.dialects.reading import Module, Role, role
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.base import fail
@@ -24,13 +25,13 @@ _HOST_LEVELS = ("program", "regions", "launches")
 def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: str, pass_name: str) -> None:
     """Raises PassError for one of the `ops` of `@name` that is not of the level's language.
 
-    `allowed` are the ops of ours, by name, that may stand there.
+    `allowed` are the ops of ours, by name, that may stand there, beside arithmetic of numbers.
     """
     for op in ops:
         dialect = op.name.partition(".")[0]
         if dialect not in _DIALECTS:
             raise fail(op, pass_name, f"has no place in '@{name}', expected an op of {', '.join(_DIALECTS)}")
-        if dialect == "dovetail" and op.name not in allowed:
+        if dialect == "dovetail" and op.name not in allowed and op.name not in ARITHMETIC:
             raise fail(op, pass_name, f"has no place in '@{name}' at level '{level}'")
         if FALLBACK in op.attributes and not (is_extern(op) and isinstance(op.attributes[FALLBACK], ir.UnitAttr)):
             raise fail(op, pass_name, f"expects '{FALLBACK}', without a value, on library calls alone")

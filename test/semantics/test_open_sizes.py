@@ -186,15 +186,47 @@ def test_what_needs_the_number_is_fixed_with_a_reason(op_by_op):
 
 def test_a_number_that_no_op_makes_is_fixed(op_by_op):
     """A graph in which a Python float goes through a function that the IR has no op for runs eagerly."""
-    compiled = torch.compile(lambda x, scale: x * math.sqrt(scale), backend="dovetail", dynamic=True, fullgraph=True)
+    compiled = torch.compile(lambda x, scale: x * math.tan(scale), backend="dovetail", dynamic=True, fullgraph=True)
     dovetail.stats(reset=True)
     for scale in (2.0, 3.0):
         x = torch.randn(4, 3)
-        torch.testing.assert_close(compiled(x, scale), x * math.sqrt(scale))
+        torch.testing.assert_close(compiled(x, scale), x * math.tan(scale))
     stats = dovetail.stats()
     assert not stats.eager
     (reason,) = stats.specialised
-    assert reason.startswith("the number OpaqueUnaryFn_sqrt(")
+    assert reason.startswith("the number OpaqueUnaryFn_tan(")
+
+
+FUNCTIONS = {
+    "root": lambda x, s: x * math.sqrt(s),
+    "root of a quotient": lambda x, s: x * math.sqrt(2.0 / s),
+    "correction of a bias": lambda x, s: x / (1 - 0.9**s),
+    "power of a tensor": lambda x, s: x * x.detach().abs() ** s,
+    "difference": lambda x, s: s - x,
+    "clamp": lambda x, s: x.clamp(max=s) + x.clamp(-s, s),
+    "threshold": lambda x, s: torch.where(x > s, s, x),
+}
+
+
+@pytest.mark.parametrize("kind", [float, int])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_numbers(op_by_op, name, kind):
+    """A number that changes is one of the first call, or recompiles."""
+    function = FUNCTIONS[name]
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for number in (2.5, 3.25, 4.75, 6.5):
+        x = tensor(4, 3)
+        twin = x.detach().clone().requires_grad_()
+        expected, actual = function(x, kind(number)), compiled(twin, kind(number))
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+        expected.sum().backward()
+        actual.sum().backward()
+        torch.testing.assert_close(twin.grad, x.grad)
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert not stats.eager
+    assert stats.graphs == 2
 
 
 NUMBERS = {
