@@ -16,6 +16,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import memory, share_elements
 from dovetail.frontend.observe.bound_arguments import bound, is_written, schema, tensors_in
+from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.operand_layouts import call_layout
 from dovetail.frontend.observe.view_chains import Key, Viewed, key
 
@@ -195,7 +196,13 @@ def _finds_no_order(call: Call, log: DispatchLog) -> str | None:
     return None if is_in_order else "as_strided of a tensor that is not all of its memory in order"
 
 
-REFUSALS = (_writes_window, _reads_written, _finds_no_order)
+def _fails_in_eager(call: Call, log: DispatchLog) -> str | None:
+    """A graph that eager does not come through has nothing to be compiled; run as it is, it raises where eager does."""
+    error = eager_error(call.func, call.args, call.kwargs)
+    return None if error is None else f"{call.func} raises: {error}"
+
+
+REFUSALS = (_writes_window, _reads_written, _finds_no_order, _fails_in_eager)
 """Why a call can't be traced, each for a reason of its own; None where it can."""
 
 

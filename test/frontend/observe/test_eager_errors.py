@@ -1,0 +1,54 @@
+"""What eager's kernels refuse by element types and numbers raises eager's error when it is compiled, too."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import dovetail
+
+pytestmark = pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning")
+
+REFUSED = {
+    "a number less a mask": lambda x, mask: 1 - mask,
+    "numbers less a mask": lambda x, mask: x - mask,
+    "in place": lambda x, mask: (x * 2).sub_(mask),
+    "absolute truth values": lambda x, mask: mask.abs(),
+    "rounded truth values": lambda x, mask: mask.ceil(),
+    "gelu of integers": lambda x, mask: F.gelu(mask.int()),
+    "fractions of integers": lambda x, mask: mask.int().frac(),
+    "a fill out of range": lambda x, mask: mask.int().fill_(2**40),
+    "a masked fill out of range": lambda x, mask: x.half().masked_fill(mask, 1e9),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_error_is_eagers(name):
+    """Catches a result in place of the error: generated code has no opinion on types."""
+    arguments = torch.tensor([1.0, -2.0, 3.0]), torch.tensor([True, False, True])
+    with pytest.raises((RuntimeError, NotImplementedError)) as expected:
+        REFUSED[name](*arguments)
+    with pytest.raises(type(expected.value)) as actual:
+        torch.compile(REFUSED[name], backend="dovetail", fullgraph=True)(*arguments)
+    assert str(expected.value).splitlines()[0] in str(actual.value)
+
+
+def test_numbers_of_other_types_are_other_calls(op_by_op):
+    """Catches an answer that is remembered for 1 and given for True, or the other way round."""
+    for number in (True, 1, 1.0):
+        call = torch.compile(lambda mask, number=number: mask * number, backend="dovetail", fullgraph=True)
+        mask = torch.tensor([True, False])
+        assert call(mask).dtype == (mask * number).dtype
+
+
+def test_what_eager_computes_stays_compiled(op_by_op):
+    """Catches an op that is asked with sizes which it does not take, and a graph that runs eagerly for it."""
+
+    def fn(x, weight):
+        y = F.prelu(x, weight).clamp(min=weight[:1, None]).lerp(x, 0.5)
+        return y.masked_fill(y > 1, 3), (x > 0).logical_xor(x < 1), x.int() // 2, F.softmax(x, 1), torch.full((2,), 7)
+
+    before = dovetail.stats()
+    torch.compile(fn, backend="dovetail", fullgraph=True)(torch.randn(2, 3), torch.rand(3))
+    after = dovetail.stats()
+    assert after.graphs > before.graphs
+    assert after.eager == before.eager
