@@ -126,12 +126,11 @@ def test_comparison_in_a_forward(shape, beside):
 @pytest.mark.parametrize(
     ("inside", "options"),
     [
-        (saved_and_recomputed, {}),
-        (saved_and_recomputed, {"partition": "default"}),
-        (saved_and_recomputed, {"memory_budget": 0.0}),
-        (scaled_by_largest, {}),
+        pytest.param(saved_and_recomputed, {}, id="saved"),
+        pytest.param(saved_and_recomputed, {"partition": "default"}, id="default partition"),
+        pytest.param(saved_and_recomputed, {"memory_budget": 0.0}, id="recomputed"),
+        pytest.param(scaled_by_largest, {}, id="scaled by the largest"),
     ],
-    ids=str,
 )
 def test_checkpoint(inside, options):
     """Would catch a checkpointed value that is compared with the saved maximum of its first computation."""
