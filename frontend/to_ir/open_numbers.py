@@ -207,6 +207,8 @@ class OpenNumbers:
             return self._of(chosen)
         if isinstance(expression, _DIVISIONS):
             return ir.AffineExpr.get_floor_div(*map(self._of, expression.args))
+        if isinstance(expression, by_torch.CeilToInt) and isinstance(expression.args[0], by_torch.IntTrueDiv):
+            return ir.AffineExpr.get_floor_div(*map(self._of, _rounded_up(*expression.args[0].args)))
         if isinstance(expression, _REMAINDERS):
             return ir.AffineExpr.get_mod(*map(self._of, expression.args))
         raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
@@ -236,6 +238,13 @@ def _stride_of(expression: sympy.Expr) -> sympy.Expr:
     if not is_stride:
         raise UnsupportedError(f"the number {expression} can't be open: only data tells which one it is")
     return next(each for each in expression.args if each != 1)
+
+
+def _rounded_up(dividend: sympy.Expr, divisor: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """Dividend and divisor of a quotient of whole numbers that, rounded down, is this one rounded up."""
+    if not (divisor.is_Integer and divisor > 0):
+        raise UnsupportedError(f"the number {dividend} / {divisor} can't be open: it is rounded up, by no known number")
+    return dividend + divisor - 1, divisor
 
 
 def _range(number: torch.SymInt) -> ir.Attribute:
