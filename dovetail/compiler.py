@@ -27,6 +27,7 @@ from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
 from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_open_numbers
 from dovetail.frontend.observe.transforms import closing_transforms
+from dovetail.frontend.records import Capture
 from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.frontend.unseen import unseen
 from dovetail.options import Options
@@ -194,15 +195,24 @@ def _made(
     """The final module of a graph, traced and compiled, and what runs its regions."""
     with timed("capture"):
         captured = capture(gm, inputs, env)
-    home = home_of(captured.graph, inputs)
     with timed("import"):
-        module = import_capture(captured, make_context(), _target(home), home)
+        module = imported(captured, inputs, make_context())
     if runner.after is not None:
         runner.after("input", module)
     with timed("passes"):
         runner.run(compile_pipeline(options.partition, options.memory_budget), module)
     with timed("regions"):
         return module, build(module, options, runner)
+
+
+def imported(captured: Capture, inputs: Sequence, context: ir.Context) -> ir.Module:
+    """What was `captured` of a graph with `inputs`, at level `joint`, for the device that it computes on.
+
+    Raises:
+        UnsupportedError: for a node, argument, result or device that the IR can't hold, naming it.
+    """
+    home = home_of(captured.graph, inputs)
+    return import_capture(captured, context, _target(home), home)
 
 
 def _target(home: torch.device) -> str:

@@ -15,11 +15,11 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
+from dovetail.compiler import imported
 from dovetail.dialects.context import make_context
 from dovetail.errors import DovetailError
 from dovetail.frontend.capture import capture
 from dovetail.frontend.dynamo.graph import lift_attributes
-from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.tools.documented_walk import shortened, stages
@@ -214,7 +214,8 @@ def _refused(row: Row, text: str) -> str:
 
 def _imported(gm: torch.fx.GraphModule, arguments: Sequence) -> ir.Module:
     lifted_gm, lifted = lift_attributes(gm)
-    return import_capture(capture(lifted_gm, [*lifted, *arguments]), make_context())
+    inputs = [*lifted, *arguments]
+    return imported(capture(lifted_gm, inputs), inputs, make_context())
 
 
 def _is_differentiable(value) -> bool:

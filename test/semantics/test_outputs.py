@@ -203,7 +203,12 @@ def test_results_without_gradient():
 
 def test_constant_results():
     """Catches a constant of the graph handed out as such: a write to it would show in the next call."""
-    assert_same(lambda x: (torch.tensor([1.0, 2.0]), torch.ones(3), torch.arange(4), x + 1), vector(), then=write_first)
+
+    def fn(x):
+        at = {"device": x.device}
+        return torch.tensor([1.0, 2.0], **at), torch.ones(3, **at), torch.arange(4, **at), x + 1
+
+    assert_same(fn, vector(), then=write_first)
 
 
 def test_memory_format_of_results():
@@ -265,9 +270,14 @@ def test_copy_of_reinterpreted_memory(name):
 
 def test_constant_tensor_returned():
     """Catches a tensor of the program's own handed out: the user's writes would be in the next call's result."""
-    assert_same(lambda x: (torch.tensor([1.0, 2.0]), x + 1), vector(), then=write_first)
+
+    real, complex_ = [1.0, 2.0], [1j, 2.0]
+    assert_same(lambda x: (torch.tensor(real, device=x.device), x + 1), vector(), then=write_first)
     assert_same(
-        lambda z: (torch.tensor([1j, 2.0]), z * torch.tensor([1j, 2.0])), torch.ones(2), train=False, then=write_first
+        lambda z: (torch.tensor(complex_, device=z.device), z * torch.tensor(complex_, device=z.device)),
+        torch.ones(2),
+        train=False,
+        then=write_first,
     )
 
 
@@ -340,11 +350,12 @@ def test_result_of_an_update_of_a_part():
 @pytest.mark.parametrize("constant", [[1j], [1j, 2.0], [complex(0, float("nan")), 3.0], [complex(float("-inf"), 1)]])
 def test_complex_constant(constant):
     """Catches elements that MLIR's Python can't read: one element, equal ones, infinities and NaN as bits."""
-    assert_same(
-        lambda z: torch.view_as_real(z * torch.tensor(constant, dtype=torch.complex64)).nan_to_num(7.0, 8.0, 9.0),
-        torch.tensor([1 + 2j] * len(constant)),
-        train=False,
-    )
+
+    def fn(z):
+        factor = torch.tensor(constant, dtype=torch.complex64, device=z.device)
+        return torch.view_as_real(z * factor).nan_to_num(7.0, 8.0, 9.0)
+
+    assert_same(fn, torch.tensor([1 + 2j] * len(constant)), train=False)
 
 
 def test_part_of_a_tensor_written_afterwards():

@@ -27,8 +27,15 @@ class Scaled(torch.Tensor):
 
     @staticmethod
     def __new__(cls, data_of: torch.Tensor, unit: tuple, requires_grad: bool = False) -> "Scaled":
-        layout = {"strides": data_of.stride(), "storage_offset": data_of.storage_offset(), "dtype": data_of.dtype}
-        wrapper = torch.Tensor._make_wrapper_subclass(cls, data_of.shape, requires_grad=requires_grad, **layout)
+        wrapper = torch.Tensor._make_wrapper_subclass(
+            cls,
+            data_of.shape,
+            strides=data_of.stride(),
+            storage_offset=data_of.storage_offset(),
+            dtype=data_of.dtype,
+            device=data_of.device,
+            requires_grad=requires_grad,
+        )
         wrapper.data_of, wrapper.unit = data_of, unit
         return wrapper
 
@@ -52,7 +59,7 @@ class Uneven(Scaled):
 
     @staticmethod
     def __new__(cls, data_of: torch.Tensor, unit: tuple, requires_grad: bool = False) -> "Uneven":
-        wrapper = torch.Tensor._make_wrapper_subclass(cls, data_of.shape, dtype=data_of.dtype)
+        wrapper = torch.Tensor._make_wrapper_subclass(cls, data_of.shape, dtype=data_of.dtype, device=data_of.device)
         wrapper.data_of, wrapper.unit = data_of, unit
         return wrapper
 

@@ -34,6 +34,8 @@ def install() -> None:
     torch.cuda._maybe_exchange_device = lambda index: library.emulated_exchange(index)
     torch.cuda.device_count = lambda: 2
     torch.cuda.get_device_capability = lambda device=None: CAPABILITY
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    torch.cuda.is_bf16_supported = lambda including_emulation=True: True
     torch.UntypedStorage.clone = _clone
     torch.cuda.get_rng_state = lambda device="cuda": torch.get_rng_state()
     torch.cuda.set_rng_state = lambda state, device="cuda": torch.set_rng_state(state)

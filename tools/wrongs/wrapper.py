@@ -13,7 +13,12 @@ class Wrapper(torch.Tensor):
     @staticmethod
     def __new__(cls, inner: torch.Tensor) -> "Wrapper":
         wrapper = torch.Tensor._make_wrapper_subclass(
-            cls, inner.shape, strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype
+            cls,
+            inner.shape,
+            strides=inner.stride(),
+            storage_offset=inner.storage_offset(),
+            dtype=inner.dtype,
+            device=inner.device,
         )
         wrapper.held = inner
         return wrapper

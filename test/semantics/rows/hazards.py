@@ -114,8 +114,8 @@ ROWS = [
             CHECK: call @forward_region_0
         """,
         Malformed(
-            r'(func.func private @forward_region_0.*), dovetail.role = "region"}',
-            r"\1}",
+            r'(func.func private @forward_region_0.*dovetail.role = )"region"',
+            r'\1"kernel"',
             "'@forward_region_0' expects 'dovetail.role' to be",
         ),
         prepare=lambda x: (x[1:9],),

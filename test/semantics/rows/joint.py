@@ -85,7 +85,7 @@ def checked(x):
 
 
 def draws(x):
-    return functional.dropout(x, 0.5) + torch.rand(4)
+    return functional.dropout(x, 0.5) + torch.rand(4, device=x.device)
 
 
 def turns_gradients_off(x):
@@ -95,7 +95,7 @@ def turns_gradients_off(x):
 
 
 def in_bfloat16(x, weight):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
         return x @ weight
 
 
