@@ -82,6 +82,21 @@ def test_rounding_inside_of_a_kernel_passes(right: str, other: str, kind: str, s
     assert not kinds(right, other, kind, shape)
 
 
+def test_returned_view_is_another_use_of_an_argument() -> None:
+    """Catches a gradient that counts as wrong as compiled code adds that of a view, made outside of it, at last."""
+    body = "z = {}; return z / ((z - z) * (z + z) * 1e25 + 0.5), {}"
+    assert not kinds(body.format("x", "z.mT"), body.format("x.view_as(x)", "x.mT"), shape=(2, 16))
+    assert kinds(body.format("x", "z * 1"), body.format("x.view_as(x)", "x * 1"), shape=(2, 16)) == {"gradient"}
+
+
+def test_sum_that_overflows_on_the_way_passes() -> None:
+    """Catches a sum that counts as wrong since addends of one sign, too many for its type, were added first."""
+    body = "y = 1.5 * torch.tensor([[{}2.0], [-2.0], [{}2.0]]) * 2.0**126; return (x - {}).abs()"
+    right, other = body.format("", "", "y.sum(0)"), body.format("", "", "(y[0] + y[2] + y[1])")
+    assert not kinds(right, other)
+    assert kinds(body.format("", "-", "y[:2].sum(0)"), other) == {"value", "gradient"}
+
+
 def test_sign_of_nan_is_undecided() -> None:
     """Catches the sign that this machine gave NaN taken for what every kernel must give, or all signs for that."""
     assert not kinds("return (x / 0 * 0).signbit()", "return (x / 0 * 0).neg().signbit()")

@@ -1,5 +1,7 @@
 """Random rounding changes what rounds, by about a unit in the last place, and nothing else."""
 
+from collections.abc import Callable, Iterable
+
 import pytest
 import torch
 
@@ -188,3 +190,42 @@ def test_equal_numbers_are_rounded_alike():
             counts.append(len(x.tanh().unique()))
     assert counts[0] > 2
     assert counts[1] == 2
+
+
+def shown(compute: Callable[[], torch.Tensor], seeds: Iterable[int] = range(32)) -> set[str]:
+    """The number that several runs give."""
+    found = set()
+    for seed in seeds:
+        with RandomRounding(seed):
+            found.add(str(compute().item()))
+    return found
+
+
+def test_products_inside_of_a_kernel_are_rounded():
+    """Catches `w + w * x / 2` taken for exact where it is `-w / 8`: only a kernel that rounds once computes that."""
+    w, x = torch.tensor([0.1, 1.1, 2.3]), torch.tensor([-2.25])
+    assert shown(lambda: torch.addcmul(w, w, x, value=0.5)[1], [0]) == {str((-w[1] / 8).item())}
+    assert len(shown(lambda: torch.addcmul(w, w, x, value=0.5)[1], [0, 2, 3])) > 1
+    assert shown(lambda: torch.addcmul(w, w, x * 0)[1]) == {str(w[1].item())}
+
+
+def test_units_of_subnormal_numbers_are_all_of_one_size():
+    """Catches a quotient of subnormal numbers that all runs round alike, as if they had as many digits as others."""
+    step = 2.0**-149
+    x = torch.tensor([10 * step, 9 * step, 0.0, step])
+    assert shown(lambda: (x / 3)[0] / step) >= {"3.0", "4.0"}
+    assert shown(lambda: (x / 3)[1] / step) == {"3.0"}
+    assert shown(lambda: (x / 3)[2]) == {"0.0"}
+    assert shown(lambda: (x / 1000)[3].abs()) == {"0.0"}
+
+
+def test_sums_may_overflow_on_the_way():
+    """Catches a sum whose addends of one sign are too large together taken for the same in any order."""
+    large = torch.tensor([2.0**127, 2.0**127, 0, -(2.0**127), -(2.0**127)])
+    every = {"0.0", "inf", "-inf", "nan"}
+    assert shown(lambda: large.sum()) == every
+    assert shown(lambda: large.view(5, 1).mean(0)) == every
+    assert shown(lambda: large[1:4].sum()) == {"0.0"}
+    assert shown(lambda: large[:3].sum()) == {"inf"}
+    assert shown(lambda: torch.cat([large[:3], torch.tensor([-torch.inf])]).sum()) == {"-inf", "nan"}
+    assert shown(lambda: torch.dot(large, torch.ones(5))) == every

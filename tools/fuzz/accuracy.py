@@ -13,8 +13,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.observe import Key, Observed, observe
@@ -121,7 +123,7 @@ class Judge:
 
         Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). If it `is_node`,
         what the call adds to the gradient of an argument is summed before other uses add to it, as if the call were one
-        node of autograd's.
+        node of autograd's. Views of arguments that it returns are other uses.
         """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
@@ -146,10 +148,29 @@ class Judge:
 
 
 def _as_node(fn: Callable) -> Callable:
+    """`fn` as one node, of its own views of the arguments. Results that are views of these are made outside of it."""
+
     def with_views(*args):
-        return fn(*(each.view_as(each) if isinstance(each, torch.Tensor) else each for each in args))
+        given = [(each, each._version) for each in args if isinstance(each, torch.Tensor) and each.requires_grad]
+        results = fn(*(each.view_as(each) if isinstance(each, torch.Tensor) else each for each in args))
+        unwritten = [each for each, version in given if each._version == version]
+        return tree_map_only(torch.Tensor, partial(_outside, unwritten), results)
 
     return with_views
+
+
+def _outside(args: list[torch.Tensor], result: torch.Tensor) -> torch.Tensor:
+    """A view of one of the arguments, made of the argument itself; any other result as it is."""
+    for each in args:
+        is_view = result.requires_grad and result._base is (each if each._base is None else each._base)
+        # Of an expanded argument, the gradient of `as_strided` is another than that of the view.
+        if is_view and result._base is not None and result.dtype == each.dtype and not _is_expanded(each):
+            return each.as_strided(result.shape, result.stride(), result.storage_offset())
+    return result
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def _unequal(eager: Observed, compiled: Observed) -> Iterator[tuple[Key, torch.Tensor]]:

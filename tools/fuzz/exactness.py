@@ -47,7 +47,7 @@ def is_exact(
     found = nearest.double() == right
     if not found.any():
         return found
-    if name.startswith(_SUMS):
+    if is_sum(func):
         return found & _is_exact_sum(func, args, kwargs, index, right, bits - bits // 3)
     if name.startswith(_CHAINS):
         return found & _fits(right, right.abs(), bits - bits // 3)
@@ -58,6 +58,25 @@ def is_exact(
         return _ERRORS[func](one, other, right) == 0
     found &= _fits(right, right.abs(), bits - _SPARE)
     return found if found.all() else found | _is_size_of_one(right, args)
+
+
+def is_sum(func: torch._ops.OpOverload) -> bool:
+    """Whether the op adds many numbers or products."""
+    return func._schema.name.removeprefix("aten::").startswith(_SUMS)
+
+
+def parts_by_sign(
+    func: torch._ops.OpOverload, args: Sequence, kwargs: dict, index: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The sums of an op's positive and of its negative addends, without infinities and NaN; of means, those of sums."""
+    func = _OF_MEAN.get(func, func)
+    total = _sums(func, args, kwargs, index, _finite)
+    sizes = _sums(func, args, kwargs, index, lambda each: _finite(each).abs())
+    return (sizes + total) / 2, (total - sizes) / 2
+
+
+def _finite(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.nan_to_num(0.0, 0.0, 0.0)
 
 
 def _is_exact_sum(

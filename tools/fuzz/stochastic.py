@@ -4,13 +4,15 @@ Monte Carlo arithmetic (D. S. Parker, UCLA CSD-970002, 1997): operands are up to
 every other run by just that much, and each result is rounded up or down. To that comes, every other run, what ATen's
 kernel is off at operands nearby: numbers cancel and are rounded inside of a kernel, too (the gradient of gelu is
 nearly zero at -0.75), and at the operands themselves it may be right by luck. What an op computes exactly stays
-exact (`exactness`), so comparisons and roundings of exact numbers are decided as ever.
+exact (`exactness`), so comparisons and roundings of exact numbers are decided as ever. The last place of subnormal
+numbers is that of the smallest normal one.
 
 In Parker's method it is each operation that is rounded at random, and a kernel is many. Two of four runs therefore
 compute softmax, norms and the like in steps (`kernel_steps`), each of which is rounded: a kernel at operands nearby
 rounds alike where one addend is much larger than the others, and in double precision nothing tells what it is off.
 What is infinite or NaN may be the other in steps: kernels subtract infinities that another formula does not meet.
 Variances, and with them batch norms, add numbers one by one in double precision: each addition is rounded.
+Sums whose positive or negative addends alone are too large for their type overflow there or not: it hangs on the order.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
 many numbers that have few values the errors add up, where those drawn one by one would cancel. Sums and
@@ -120,6 +122,8 @@ class RandomRounding(TorchDispatchMode):
                 if self.is_one_by_one and func in (aten.sum.dim_IntList, aten.mean.dim):
                     noisy += self._addition_errors(func, *wide[0])
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
+            if self.in_steps and exactness.is_sum(func):
+                nearest = nearest + self._overflown(func, args, kwargs, index, rounded.dtype)
             rounded.copy_(nearest)
         if self.is_extreme and func in _BY_PLACE:
             _, value = (each for each in args if isinstance(each, torch.Tensor))
@@ -151,6 +155,17 @@ class RandomRounding(TorchDispatchMode):
         if func is aten.mean.dim:
             errors /= partial.size(-1)
         return errors.view([1 if each in dims else size for each, size in enumerate(value.shape)])
+
+    def _overflown(self, func: torch._ops.OpOverload, args, kwargs, index: int, dtype: torch.dtype):
+        """Infinities to add, at random, where the positive or negative addends of a sum are too large for its type."""
+        limit = torch.finfo(torch.promote_types(dtype, torch.float32)).max
+        positive, negative = exactness.parts_by_sign(func, *self._widened(args, kwargs, noise=False), index)
+        too_large, too_small = positive > limit, negative < -limit
+        if not (too_large.any() or too_small.any()):
+            return 0.0
+        unit = self._unit(positive)
+        above = torch.where(too_large & (unit > -1 / 3), torch.inf, 0.0)
+        return (above - torch.where(too_small & (unit < 1 / 3), torch.inf, 0.0)).to(dtype)
 
     def _with_any_sign(self, result: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The result of an op that reads the signs of `read`; those of NaN are drawn."""
@@ -191,7 +206,10 @@ class RandomRounding(TorchDispatchMode):
     def _with_noise(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Numbers in double precision, up to half a unit in the last place of `dtype` off, or just that much."""
         unit = self._unit(wide)
-        return (unit.sign() if self.is_extreme else unit).mul(_EPSILONS[dtype] / 2).add_(1).mul_(wide)
+        if self.is_extreme:
+            unit = unit.sign()
+        relative = _half_of_subnormal(wide, dtype)
+        return unit.mul(_EPSILONS[dtype] / 2 if relative is None else relative).add_(1).mul_(wide)
 
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
@@ -215,6 +233,19 @@ def _in_vectors(func: Callable, args) -> torch.Tensor:
     """What a pointwise op gives where each element lies in one of the vectors of its kernel."""
     copied = func(*tree_map_only(torch.Tensor, lambda each: each.flatten().repeat(_VECTORS), args))
     return copied[: args[0].numel()].view(args[0].shape)
+
+
+def _half_of_subnormal(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
+    """Half a unit in the last place, relative to each number, where some are subnormal: their unit stays the same.
+
+    No number is moved by more than its half: nothing turns to zero, or changes its sign, that does not round to zero.
+    """
+    precision = torch.finfo(dtype)
+    sizes = wide.abs()
+    if not ((sizes > 0) & (sizes < precision.smallest_normal)).any():
+        return None
+    step = precision.smallest_normal * precision.eps
+    return (step / 2 / sizes).clamp(precision.eps / 2, 0.5)
 
 
 def _is_double(value) -> bool:
