@@ -64,8 +64,11 @@ def ready(tensor: torch.Tensor) -> torch.Tensor:
 
 def is_importable(tensor: torch.Tensor) -> bool:
     """Whether a compiled region can read `tensor` where it lies."""
-    # A negative view (`is_neg`) shows other values than its memory holds.
-    return tensor.is_contiguous() and not _data_ptr(tensor) % ALIGNMENT and not tensor.is_neg()
+    address = _data_ptr(tensor)
+    if address % ALIGNMENT or not tensor.is_contiguous():
+        return False
+    # A negative view (`is_neg`) shows other values than its memory holds, zeros may have no memory.
+    return not tensor.is_neg() and (bool(address) or not tensor.numel())
 
 
 # What an argument is imported as: memory at an address, shape, dtype, IREE's name of the dtype.

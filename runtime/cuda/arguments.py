@@ -35,6 +35,7 @@ def looked_at(region: str, expected: tuple[Argument, ...], tensors: tuple, devic
             and tensor.is_contiguous()
             and not (address := _data_ptr(tensor)) % ALIGNMENT
             and not tensor.is_neg()
+            and (address or not tensor.numel())  # zeros may have no memory
         ):
             addresses.append(address)
         else:

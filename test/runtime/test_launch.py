@@ -203,7 +203,8 @@ def test_prepare_copies_only_what_iree_cannot_import():
     fine = torch.randn(4, 8, requires_grad=True)
     assert prepare(fine) is fine
     assert prepare(empty := torch.empty(0, 3)) is empty
-    for tensor in (torch.randn(33)[1:], torch.randn(4, 8).t(), torch.randn(4, 1).expand(4, 8), torch._neg_view(fine)):
+    elsewhere = (torch.randn(33)[1:], torch.randn(4, 8).t(), torch.randn(4, 1).expand(4, 8))
+    for tensor in (*elsewhere, torch._neg_view(fine), torch._efficientzerotensor((4, 8))):
         prepared = prepare(tensor)
         assert prepared is not tensor
         assert torch.equal(prepared, tensor)
