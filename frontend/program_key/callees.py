@@ -4,6 +4,7 @@ A function in Python that is not PyTorch's has no such name: the capture calls i
 """
 
 import functools
+import os
 import types
 from collections.abc import Callable
 from importlib import import_module
@@ -18,7 +19,7 @@ from dovetail.frontend.program_key.unkeyed import Unkeyed
 _PACKAGES = ("torch", "_operator", "math", "builtins")
 """Whose functions are what their name says."""
 
-_TORCH = str(Path(torch.__file__).parent)
+_TORCH = f"{Path(torch.__file__).parent}{os.sep}"
 _BUILT_IN = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,

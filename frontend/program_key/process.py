@@ -10,6 +10,7 @@ from torch._functorch import config as functorch_config
 from torch.fx.experimental import _config as fx_config
 
 from dovetail.frontend.decompose.table import decompositions
+from dovetail.frontend.observe.transforms import is_inside_transform
 from dovetail.frontend.program_key.unkeyed import Unkeyed
 
 _KEYS_OF_TORCH = ("Meta", "MPS", "CUDA")
@@ -25,6 +26,10 @@ _SWITCHES: tuple[Callable[[], object], ...] = (
     torch.backends.cuda.mem_efficient_sdp_enabled,
     torch.backends.cuda.math_sdp_enabled,
     torch.backends.cuda.cudnn_sdp_enabled,
+    torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed,
+    torch._C._get_sdp_priority_order,
+    lambda: (torch.backends.opt_einsum.enabled, torch.backends.opt_einsum.strategy),
+    torch._C._is_view_replay_enabled,
     torch.backends.mha.get_fastpath_enabled,
     functorch_config.codegen_config,
     fx_config.codegen_config,  # type: ignore[attr-defined]  # a config module has it
@@ -40,8 +45,8 @@ def process_text() -> str:
     """
     if torch._C._len_torch_function_stack():
         raise Unkeyed("a mode of __torch_function__")
-    if torch._C._functorch.peek_interpreter_stack() is not None:
-        raise Unkeyed("a transform of torch.func")
+    if is_inside_transform():
+        raise Unkeyed("a transform of torch.func, or a level of forward-mode derivatives")
     for kernel in torch.library._impls:
         namespace, name, key = kernel.split("/")
         if namespace == "aten" and key not in _KEYS_OF_TORCH:

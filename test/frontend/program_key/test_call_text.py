@@ -1,6 +1,7 @@
 """The text of a call: what changes a program changes it, and what text can't tell has none."""
 
 import operator
+from pathlib import Path
 
 import pytest
 import torch
@@ -109,6 +110,11 @@ def without_flash():
     return lambda: torch.backends.cuda.enable_flash_sdp(True)
 
 
+def halves_summed_as_they_are():
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    return lambda: torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
+
+
 def entered(context):
     context.__enter__()
     return lambda: context.__exit__(None, None, None)
@@ -120,6 +126,7 @@ def entered(context):
         default_dtype,
         deterministic,
         without_flash,
+        halves_summed_as_they_are,
         pytest.param(lambda: entered(torch.no_grad()), id="no_grad"),
         pytest.param(lambda: entered(torch.inference_mode()), id="inference_mode"),
         pytest.param(lambda: entered(torch.autocast("cpu", torch.bfloat16)), id="autocast"),
@@ -127,7 +134,10 @@ def entered(context):
     ],
 )
 def test_another_mode_is_another_text(change):
-    """Catches a program that was traced under another mode or switch of PyTorch's."""
+    """Catches a program that was traced under another mode or switch of PyTorch's.
+
+    One that sums halves in half precision was run where float32 sums them, and the other way round.
+    """
     plain = call_text(graph(torch.sin), [X])
     restore = change()
     try:
@@ -216,3 +226,20 @@ def test_a_mode_of_torch_function_has_none():
     """Catches a mode whose Python decides what the ops of a graph do."""
     with torch.overrides.BaseTorchFunctionMode(), pytest.raises(Unkeyed, match="a mode of __torch_function__"):
         call_text(graph(torch.sin), [X])
+
+
+def test_a_level_of_forward_mode_has_none():
+    """Catches a program traced inside of a level, where nothing is copied for views, that is run outside of it."""
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(Unkeyed, match="a level of forward-mode derivatives"):
+        call_text(graph(torch.sin), [X])
+    assert call_text(graph(torch.sin), [X])
+
+
+def test_a_package_whose_name_begins_as_pytorchs_has_none(monkeypatch):
+    """Catches a method of another package, such as torchvision, taken for one of PyTorch's."""
+    elsewhere: dict = {}
+    path = str(Path(torch.__file__).parent) + "vision/ops.py"
+    exec(compile("def relu(x):\n    return x", path, "exec"), elsewhere)
+    monkeypatch.setattr(torch.Tensor, "relu", elsewhere["relu"])
+    with pytest.raises(Unkeyed, match="'relu' is no method of PyTorch's own"):
+        text(lambda x: x.relu(), X)
