@@ -54,10 +54,18 @@ def _power_of_number(base: float, exponent: torch.Tensor) -> torch.Tensor:
     return torch.exp(exponent.double() * math.log(held)).float()
 
 
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
 def _rsub(value: torch.Tensor, other: float, alpha: float = 1) -> torch.Tensor:
-    """torch-mlir makes no tensor of a number that is open, which PyTorch would subtract from."""
+    """torch-mlir makes no tensor of a number that is open, which PyTorch would subtract from.
+
+    Of a whole number it makes one of int64, which decides the type of the difference from one without dimensions.
+    """
     if is_open(other) and alpha == 1:
         return torch.neg(value) + other
+    if value.dim() == 0 and isinstance(other, int) and value.dtype in _INTEGERS:
+        return torch.neg(value * alpha) + other
     return get_decompositions([aten.rsub.Scalar])[aten.rsub.Scalar](value, other, alpha)
 
 

@@ -114,3 +114,16 @@ def test_quotient_of_tensor_without_dimensions(divide, dtype):
     """The number was a tensor of int64 or float32, which decided the type of the result: int64 for int8 // 3."""
     x = torch.tensor(5, dtype=dtype)
     torch.testing.assert_close(torch.compile(divide, backend="dovetail")(x), divide(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("other", [3, 0.5])
+@pytest.mark.parametrize("alpha", [1, 2])
+def test_difference_of_number_and_tensor_without_dimensions(dtype, other, alpha):
+    """The number was a tensor of int64, which decided the type of the result: -2 of int64 for 3 less 5 of uint8."""
+    x = torch.tensor(5, dtype=dtype)
+
+    def subtract(x):
+        return torch.rsub(x, other, alpha=alpha)
+
+    torch.testing.assert_close(torch.compile(subtract, backend="dovetail")(x), subtract(x), rtol=0, atol=0)
