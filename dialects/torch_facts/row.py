@@ -62,7 +62,7 @@ class ResultMemory(Enum):
 
 
 class Layout(Enum):
-    """How the CPU's kernel lays its (first) result out, where PyTorch's own description of it says otherwise."""
+    """How a kernel lays its (first) result out, where PyTorch's own description of it says otherwise."""
 
     TOLD = "told"  # as described
     ROWS = "rows"  # row by row, where it is described to lie as an operand does
@@ -139,6 +139,7 @@ class Op:
         memory: where its results lie.
         is_row_major: its result is contiguous, whatever the operands' strides.
         layout: how the CPU's kernel lays its result out, if not as PyTorch describes.
+        layout_on_cuda: how that of a GPU does, where it was measured to differ.
         drawn_by: of random numbers: eager's op, if its name is not that of this one with a "_".
         strides: of a view: the rule for the strides of its result.
         sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
@@ -168,6 +169,7 @@ class Op:
     memory: ResultMemory = ResultMemory.UNKNOWN
     is_row_major: bool = False
     layout: Layout = Layout.TOLD
+    layout_on_cuda: Layout | None = None
     drawn_by: str = ""
     strides: StridesRule | None = None
     sees_strides: bool = True
@@ -187,6 +189,11 @@ class Op:
     flops: Flops = flops.of_results
     refused: tuple[Refused, ...] = ()
     knows_uint8: bool = False
+
+    @property
+    def is_fill(self) -> bool:
+        """Whether its result is one number all over, which no tensor tells."""
+        return self.fills_at is not None or self.fills_with is not None
 
 
 constant = partial(

@@ -92,4 +92,4 @@ def _is_fill(op: ir.Operation) -> bool:
     """Whether `op` makes a tensor of one number."""
     if op.name in FROM_PYTHON:
         return require_tensor_info(op.results[0].type).shape == ()
-    return row(op).fills_at is not None or row(op).fills_with is not None
+    return row(op).is_fill

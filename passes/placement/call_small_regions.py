@@ -23,7 +23,8 @@ from dovetail.dialects.reading import (
     role,
     users,
 )
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.target import DEFAULT, device_type
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind, row
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
@@ -35,20 +36,24 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
 
     Both costs are the target's, from `passes/placement/cost_model.py`; they stand in the reason. A region that touches
     no library call stays: a graph without any is one call of compiled code. So does a region that computes an
-    argument's new value, which only a region can put in place.
+    argument's new value, which only a region can put in place. On a GPU a region that only fills its result always
+    becomes a call: IREE makes no code of it, so it can't be launched.
 
     Before:  `%0 = torch.operator "torch.aten.mm"(%a, %b); %1 = call @forward_region_0(%0, %b)`
     After:   `%1 = torch.operator "torch.aten.add.Tensor"(%0, %b, %one) {dovetail.reason = "small: ..."}`
     """
 
     def run(self, module: ir.Module) -> None:
-        found, costs = Module(module), costs_of(module)
+        found, costs, is_on_gpu = Module(module), costs_of(module), device_type(module) != DEFAULT
         written = set(_written(found))
         for host in found.of(Role.FORWARD, Role.BACKWARD).values():
             for op in of_class(body(host), func.CallOp):
                 region = found.callee(op)
                 if role(region) is Role.REGION:
-                    reason = "" if written.intersection(op.results) else _reason(op, region, costs)
+                    if is_on_gpu and _only_fills(region):
+                        reason = "IREE fills memory without code that could be launched"
+                    else:
+                        reason = "" if written.intersection(op.results) else _reason(op, region, costs)
                     if reason:
                         _inline(op, region, reason)
                         region.operation.erase()
@@ -64,6 +69,10 @@ def _written(found: Module) -> Iterator[ir.Value]:
         own = made_by(handed_over[ir.OpResult(root).result_number], OwnOp.OPERATION_NAME)
         if own is not None:
             yield own.operands[0]
+
+
+def _only_fills(region: func.FuncOp) -> bool:
+    return all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op))
 
 
 def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:
