@@ -61,10 +61,13 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def on_emulated_device(request: pytest.FixtureRequest, device: str) -> None:
-    """What is emulated runs regions op by op."""
+def on_emulated_device(request: pytest.FixtureRequest, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is emulated runs regions op by op, by the CPU's kernels."""
     if request.config.getoption("--device") != device:
         request.getfixturevalue("op_by_op")
+        from dovetail.dialects.torch_facts.kernel_layouts import KERNELS
+
+        monkeypatch.setitem(KERNELS, "cuda", "cpu")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,8 +14,8 @@ from dovetail.errors import UnsupportedError
 
 _aten = torch.ops.aten
 
-KERNELS = ("cpu", "cuda")
-"""Types of the devices whose kernels lay out so. What was found on the CPU is taken to hold on GPUs until measured."""
+KERNELS = {"cpu": "cpu", "cuda": "cuda"}
+"""By device type: whose kernels run there."""
 
 
 class KernelLayouts(TorchDispatchMode):
@@ -31,7 +31,7 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
     if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
-    layout = _layout(func, args)
+    layout = _layout(func, args, KERNELS[tensors[0].device.type])
     if layout is not Layout.TOLD:
         return _relaid(result, layout, tensors)
     if not isinstance(result, torch.Tensor) or not is_empty(result):
@@ -49,8 +49,11 @@ def laid_out_as(results, strides: Sequence[Strides | None]):
     return tuple(each if wanted is None else _with_strides(each, wanted) for each, wanted in pairs)
 
 
-def _layout(func: torch._ops.OpOverload, args: tuple) -> Layout:
-    layout = row_of_name(op_name(func)).layout
+def _layout(func: torch._ops.OpOverload, args: tuple, kernels: str) -> Layout:
+    facts = row_of_name(op_name(func))
+    # What was found of the CPU's kernels is taken to hold of those of GPUs, too, where nothing else was measured.
+    on_cuda = facts.layout_on_cuda if kernels == "cuda" else None
+    layout = on_cuda or facts.layout
     return Layout.TOLD if func is _aten.roll.default and _is_row_major(*args) else layout
 
 

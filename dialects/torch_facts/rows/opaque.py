@@ -39,7 +39,7 @@ OPAQUE = (
     opaque("msort", rounding=Rounding.NEVER),
     opaque("multinomial", decides_by=None),
     opaque("nanmedian", decides_by=None, rounding=Rounding.NEVER),
-    opaque("native_batch_norm", traced=Traced.IN_PARTS, layout=Layout.FORMAT),
+    opaque("native_batch_norm", traced=Traced.IN_PARTS, layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
     opaque("native_batch_norm_backward", traced=Traced.IN_PARTS, layout=Layout.FORMAT_OF_SECOND),
     opaque("_native_batch_norm_legit", traced=Traced.IN_PARTS),
     opaque("_native_batch_norm_legit_functional", traced=Traced.IN_PARTS),

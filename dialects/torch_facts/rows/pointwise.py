@@ -163,7 +163,7 @@ POINTWISE = (
     pointwise("log1p", refused=(_CANCELS_DOUBLES,)),
     pointwise("log2", tells_subnormals=True, refused=(_NO_DOUBLES,)),
     pointwise("log_sigmoid_backward"),
-    pointwise("log_sigmoid_forward", layout=Layout.ROWS),
+    pointwise("log_sigmoid_forward", layout=Layout.ROWS, layout_on_cuda=Layout.FIRST),
     pointwise("logical_and", is_commutative=True, tells_subnormals=True),
     pointwise("logical_not", tells_subnormals=True),
     pointwise("logical_or", is_commutative=True, tells_subnormals=True),

@@ -1,4 +1,4 @@
-"""Strides of results, told without computing them, are those that the CPU's kernels give."""
+"""Strides of results, told without computing them, are those that the kernels give."""
 
 from contextlib import nullcontext
 from itertools import product
@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
-from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
+from dovetail.dialects.torch_facts.kernel_layouts import KERNELS, KernelLayouts
 
 SIZE = (2, 6, 4, 4)
 LAYOUTS = {
@@ -113,6 +113,16 @@ def test_strides_of_gradients_are_the_kernels(name):
                 tangent = LAYOUTS[wanted](tangent) if wanted != "reversed" else tangent.mT.contiguous().mT
                 strides.append(torch.autograd.grad(result, x, tangent)[0].stride())
         assert strides[0] == strides[1], (given, wanted)
+
+
+@pytest.mark.parametrize("name", ["logsigmoid", "batch_norm"])
+def test_strides_of_gpu_kernels(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Would catch the CPU's layout where a GPU's kernel lays its result out as its operand lies."""
+    monkeypatch.setitem(KERNELS, "cuda", "cuda")
+    with FakeTensorMode(), KernelLayouts():
+        for order in ((1, 0), (0, 1)):
+            x = torch.empty(4, 3, device="cuda").permute(order)
+            assert ONE[name](x).stride() == x.stride()
 
 
 def test_results_that_leave_a_call():
