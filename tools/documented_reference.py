@@ -70,7 +70,7 @@ def _op(op) -> str:
         lines.append(f"- {kind} `{field.name}`{_constraint(op.__annotations__[field.name])}")
     effect = next((each for each in (Reads, Writes) if each in op._traits), None)
     lines.append(f"- effects: {_EFFECTS[effect]}")
-    lines += [f"- verified: {rule}" for rule in _rules(op)]
+    lines += [f"- verified: {rule}" for rule in dict.fromkeys(_rules(op))]
     return "\n".join(lines) + "\n"
 
 

@@ -173,7 +173,7 @@ def no_memory(type_: ir.Type) -> str:
 
 
 def no_float(number: ir.Value) -> str:
-    """A number is one of floating point."""
+    """Each number is a `!torch.float`."""
     return "" if is_torch_type(number.type, "float") else f"expects a '!torch.float', got '{number.type}'"
 
 
