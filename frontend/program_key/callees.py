@@ -63,6 +63,7 @@ def _function_name(target: Callable) -> str:
         raise Unkeyed(f"{described} is a function in Python that is not PyTorch's")
     name = _get_qualified_name(target)
     module, _, attribute = name.rpartition(".")
+    module = module or "builtins"
     if module.split(".")[0] not in _PACKAGES or getattr(_found(module), attribute, None) is not target:
         raise Unkeyed(f"{described} can't be found by the name {name}")
     return name

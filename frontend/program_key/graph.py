@@ -34,6 +34,8 @@ def _callee(node: torch.fx.Node) -> str:
     target = node.target
     if node.op in ("call_module", "get_attr"):
         raise Unkeyed(f"{target} is a module or an object in the graph")
+    if target is getattr:
+        check_method(str(node.args[1]))
     if not isinstance(target, str):
         return function_name(target)
     if node.op == "call_method":

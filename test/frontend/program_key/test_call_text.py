@@ -40,6 +40,7 @@ X = torch.rand(2, 4)
         pytest.param(lambda x: torch.sin(x), lambda x: torch.cos(x), id="function"),
         pytest.param(lambda x: x.sum((0, 1)), lambda x: x.sum([0, 1]), id="type of a sequence"),
         pytest.param(lambda x: x[1:], lambda x: x[:1], id="slice"),
+        pytest.param(lambda x: x.mT, lambda x: x.T, id="attribute"),
         pytest.param(lambda x: x.to(torch.float64), lambda x: x.to(torch.float16), id="dtype"),
     ],
 )
@@ -211,6 +212,9 @@ def test_a_function_that_takes_the_name_of_pytorchs_has_none(monkeypatch):
     monkeypatch.setattr(torch.Tensor, "relu", of_the_user)
     with pytest.raises(Unkeyed, match="'relu' is no method of PyTorch's own"):
         text(lambda x: x.relu(), X)
+    monkeypatch.setattr(torch.Tensor, "mT", property(of_the_user))
+    with pytest.raises(Unkeyed, match="'mT' is no method of PyTorch's own"):
+        text(lambda x: x.mT, X)
 
 
 def test_a_kernel_of_the_users_for_an_op_has_none():
