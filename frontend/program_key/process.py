@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 from torch._functorch import config as functorch_config
+from torch._functorch import predispatch
 from torch.fx.experimental import _config as fx_config
 
 from dovetail.frontend.decompose.table import decompositions
@@ -37,6 +38,12 @@ _SWITCHES: tuple[Callable[[], object], ...] = (
 )
 
 
+def _kernels_of_vmap() -> set[str]:
+    """What PyTorch puts into its table of kernels at the process's first `torch.vmap`."""
+    library = predispatch.VMAP_DECOMPOSITIONS_LIB
+    return set() if library is None else library._op_impls
+
+
 def process_text() -> str:
     """PyTorch's state: what Dynamo guards a graph on, and what it does not.
 
@@ -47,7 +54,7 @@ def process_text() -> str:
         raise Unkeyed("a mode of __torch_function__")
     if is_inside_transform():
         raise Unkeyed("a transform of torch.func, or a level of forward-mode derivatives")
-    for kernel in torch.library._impls:
+    for kernel in torch.library._impls - _kernels_of_vmap():
         namespace, name, key = kernel.split("/")
         if namespace == "aten" and key not in _KEYS_OF_TORCH:
             raise Unkeyed(f"aten::{name} has a kernel in Python for {key}")

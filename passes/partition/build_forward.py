@@ -27,9 +27,10 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
     with ir.InsertionPoint(forward.body.blocks[0]):
         graph.clone(sorted(halves.computed(saved)), values)
         owned = [values[graph.values[graph.nodes[index].results[0]]] for index in graph.of(OwnOp)]
+        known = all_symbols(forward)
         for value in halves.written:
             cloned = values[graph.values[value]]
-            strides = row_major_numbers(graph.values[value], all_symbols(forward))
+            strides = row_major_numbers(graph.values[value], known)
             type_ = RefType.of(cloned.type, [None if isinstance(each, ir.Value) else each for each in strides])
             owned.append(own(cloned, type_, False, [each for each in strides if isinstance(each, ir.Value)]).ref)
         fates = [memory.fate(value) for value in saved]

@@ -184,5 +184,8 @@ CALLS: dict[str, list[Callable]] = {
     "pow": [_elementwise(aten.pow.Tensor_Scalar, 1, power) for power in (-2, -0.5, 0.5, 2, 3)],
     "floor_divide": [_elementwise(aten.floor_divide, 2)],
     "remainder": [_elementwise(aten.remainder.Scalar, 1, divisor) for divisor in (0.7, 0.0)],
+    "pow of a number": [lambda v, base=base: aten.pow.Scalar(base, v(4, 8)) for base in (0.3, 2.0)],
+    "div by a number": [
+        lambda v, r=r: aten.div.Tensor_mode(v(4, 8), 0.7, rounding_mode=r) for r in ("floor", "trunc")],
     "atanh": [_elementwise(aten.atanh)],
 }  # fmt: skip

@@ -226,6 +226,13 @@ def test_a_kernel_of_the_users_for_an_op_has_none():
     assert call_text(graph(torch.sin), [X])
 
 
+def test_kernels_that_pytorch_adds_at_its_first_vmap_are_its_own():
+    """Programs were never found again once `torch.vmap` had run in the process."""
+    torch.vmap(torch.sin)(X)
+    assert any(kernel.endswith("/FuncTorchBatched") for kernel in torch.library._impls)
+    assert call_text(graph(torch.sin), [X])
+
+
 def test_a_mode_of_torch_function_has_none():
     """Catches a mode whose Python decides what the ops of a graph do."""
     with torch.overrides.BaseTorchFunctionMode(), pytest.raises(Unkeyed, match="a mode of __torch_function__"):
