@@ -6,6 +6,7 @@ import pytest
 
 from dovetail.tools.fuzz.__main__ import main
 from dovetail.tools.fuzz.check import Outcome, check_forms
+from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.workers import Workers
 
@@ -30,6 +31,18 @@ def test_run_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "| programs | 0 |" in output.read_text(encoding="utf-8")
     main([*arguments, "-o", str(output)])
     assert "| programs | 4 |" in output.read_text(encoding="utf-8")
+
+
+def test_differences_of_a_record_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose time ended before they ran again left known differences out of its report, and passed."""
+    found = Outcome("different", (Difference("value", 0, "output 0", "1", "2"),))
+    monkeypatch.setattr(Workers, "run", lambda _, jobs: ((job, found) for job in jobs))
+    output = tmp_path / "report.md"
+    arguments = ["--kinds", "alias", "--seeds", "0:2", "--minimise", "0", "--record", str(tmp_path / "record")]
+    arguments += ["-o", str(output)]
+    for more in ([], ["--seconds", "0"]):
+        assert main([*arguments, *more]) == 1
+        assert "| different | 2 |" in output.read_text(encoding="utf-8")
 
 
 def test_kinds_are_checked(capsys: pytest.CaptureFixture[str]) -> None:

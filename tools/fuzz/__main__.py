@@ -51,12 +51,14 @@ def _run(
         tally.add(job.seed, outcome, job.iree)
     # What differed earlier runs last, so that a run of some seconds does not spend them on it again.
     jobs = sorted((job for job in jobs if job not in settled), key=lambda job: job in record.outcomes)
+    unsettled = {job: record.outcomes[job] for job in jobs if job in record.outcomes}
     different: list[tuple[Job, Outcome]] = []
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(jobs))
         for job, outcome in Workers(options.jobs, options.device).run(_until(options.end, jobs)):
+            unsettled.pop(job, None)
             tally.add(job.seed, outcome, job.iree)
             record.add(job, outcome)
             if outcome.found:
@@ -64,6 +66,10 @@ def _run(
                 where = f"{backend}, {kind} seed {job.seed}{f', {outcome.form}' if outcome.form else ''}"
                 console.print(f"{where}: {outcome.found[0]}"[:300], markup=False, highlight=False)
             progress.update(task, advance=1, description=f"{backend}, {kind}: {len(different)} different")
+    # A difference whose turn did not come is still one.
+    for job, outcome in unsettled.items():
+        tally.add(job.seed, outcome, job.iree)
+    different += unsettled.items()
     tally.again, tally.earlier = (
         sum((job.kind, job.backend) == (kind, backend) and seeds[0] <= job.seed < seeds[1] for job in each)
         for each in (record.again, record.earlier)
