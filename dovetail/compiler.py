@@ -164,15 +164,14 @@ def _compiled(
 ) -> Callable:
     """Like `_compile`, in one way: numbers that are open in `env` stay so, without it none does."""
     runner = Runner(dump=_dump_folder(), after=after)
-    shows_stages = runner.dump is not None or after is not None
     with timed("program cache"):
-        entry = None if shows_stages else ProgramEntry(gm, inputs, options)
-        kept = entry.load() if entry is not None else None
+        entry = ProgramEntry(gm, inputs, options, shows_stages=runner.dump is not None or after is not None)
+        kept = entry.load()
     module, executables = kept or _made(gm, inputs, env, options, runner)
     device = device_type(module)
     with timed("load"):
         program, sources = load_program(module, executables, options.reduce_overhead and device != "cpu")
-    if kept is None and entry is not None:
+    if kept is None:
         with timed("program cache"):
             entry.store(module, executables, runner)
     if runner.dump is not None:

@@ -53,13 +53,15 @@ _FOLDERS = (frontend, dialects, passes, backends, runtime)
 class ProgramEntry:
     """The place in the cache of the program for a call of `gm` on `inputs`, whether it is there or not."""
 
-    def __init__(self, gm: torch.fx.GraphModule, inputs: Sequence, options: Options):
+    def __init__(self, gm: torch.fx.GraphModule, inputs: Sequence, options: Options, shows_stages: bool):
         self._cache = RegionCache()
         self._key, self._why = "", ""
         if not options.cache:
             self._why = "not kept: the option 'cache' is off"
         elif not _is_on():
             self._why = f"not kept: {SWITCH}=0"
+        elif shows_stages:
+            self._why = "not kept: its stages are dumped or explained"
         elif options.tune:
             self._why = "not kept: what tuning measured is kept by region"
         else:

@@ -190,3 +190,10 @@ def test_a_region_that_did_not_compile_is_tried_again(monkeypatch):
     assert origin(lambda x: x.sin() + 1, torch.rand(8)) == {
         "not kept: a region did not compile, which is tried again": 1
     }
+
+
+def test_what_shows_its_stages_is_counted(tmp_path, monkeypatch):
+    """Programs whose stages were dumped stood in no line of the statistics."""
+    monkeypatch.setenv("DOVETAIL_DUMP", str(tmp_path / "dump"))
+    for _ in range(2):
+        assert origin(product, *matrices()) == {"not kept: its stages are dumped or explained": 1}
