@@ -19,7 +19,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.target import device_type
-from dovetail.eager_path import eager_variant, flat
+from dovetail.eager_path import eager_variant, flat, warned_of_defect
 from dovetail.errors import AliasMismatch, DovetailError, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
@@ -147,6 +147,7 @@ def _compile(
         if not takes_open_numbers(gm):
             raise
         reason = str(error).splitlines()[0] if isinstance(error, DovetailError) else f"{type(error).__name__}: {error}"
+        warned_of_defect(error, "fixes a graph's sizes to those of one call")
         log.info("sizes are fixed to those of now: %s", reason)
         current().specialised[reason] += 1
         fix_sizes(gm)

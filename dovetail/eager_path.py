@@ -24,15 +24,8 @@ def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> 
     """`function` as a variant for calls whose arguments share memory as `arguments` do, needed because of `error`."""
     reason = eager_reason(error)
     current().eager[reason] += 1
-    if isinstance(error, _EXPECTED):
+    if not warned_of_defect(error, "runs a graph eagerly"):
         warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
-    else:
-        log.debug("a defect of the compiler's own", exc_info=error)
-        warnings.warn(
-            f"dovetail runs a graph eagerly, by a defect of its own; please report: {reason}",
-            DefectWarning,
-            stacklevel=2,
-        )
     seen = _seen(arguments)
 
     def run(given: list) -> list:
@@ -41,6 +34,16 @@ def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> 
         return function(*given)
 
     return run
+
+
+def warned_of_defect(error: Exception, what: str) -> bool:
+    """Whether `error` is a defect of the compiler's own, of which this warns; `what` says what is done instead."""
+    if isinstance(error, _EXPECTED):
+        return False
+    log.debug("a defect of the compiler's own", exc_info=error)
+    text = f"dovetail {what}, by a defect of its own; please report: {eager_reason(error)}"
+    warnings.warn(text, DefectWarning, stacklevel=3)
+    return True
 
 
 def eager_reason(error: Exception) -> str:

@@ -22,7 +22,7 @@ class EagerWarning(UserWarning):
 
 
 class DefectWarning(UserWarning):
-    """As `EagerWarning`, but by a defect of the compiler's own. The message says where; it is a bug to report."""
+    """As `EagerWarning`, or for one call's sizes, by a defect of the compiler's own, to be reported. It says where."""
 
 
 class StartError(DovetailError):

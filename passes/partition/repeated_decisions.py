@@ -24,11 +24,12 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
     flow = ValueFlow(graph.joint.operation.parent)
     known = {value: flow.given(value, _FORWARD, _FORWARD) for value in graph.arguments}
     flow.follow((graph.nodes[index].op for index in computed), _FORWARD, _FORWARD, known)
-    kept = {graph.values[value]: known[graph.values[value]] for value in saved}
+    kept = {graph.values[value]: known[graph.values[value]] for value in (*saved, *halves.symbols(saved))}
     for index in graph.of(TangentOp):
         tangent = graph.nodes[index].op.results[0]
         kept[tangent] = flow.given(tangent, _BACKWARD, _BACKWARD)
-    flow.follow((graph.nodes[index].op for index in again), _BACKWARD, _BACKWARD, kept)
+    followed = {*again, *(index for index, node in enumerate(graph.nodes) if node.is_constant)}
+    flow.follow((graph.nodes[index].op for index in sorted(followed)), _BACKWARD, _BACKWARD, kept)
     nodes = {graph.nodes[index].op: index for index in again}
     return [nodes[op] for each in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[each].op) in nodes]
 

@@ -10,6 +10,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 import dovetail
 from dovetail import compiler
 from dovetail.errors import DefectWarning, EagerWarning
+from dovetail.frontend.capture import capture
 
 
 def test_dump_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -37,6 +38,24 @@ def test_a_defect_runs_eagerly_and_fails_tests(monkeypatch: pytest.MonkeyPatch):
     torch._dynamo.reset()
     with pytest.raises(BackendCompilerFailed, match=place):
         compiled(torch.zeros(4))
+
+
+def test_a_defect_fixes_sizes_and_fails_tests(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a pass that fails on open sizes only: each size has a graph of its own, and no test is told."""
+
+    def fails_on_open_sizes(gm, inputs, env):
+        if env is not None:
+            raise KeyError("a size")
+        return capture(gm, inputs, env)
+
+    monkeypatch.setattr(compiler, "capture", fails_on_open_sizes)
+    before = dovetail.stats()
+    compiled = torch.compile(torch.sin, backend="dovetail", dynamic=True)
+    with pytest.warns(DefectWarning, match=r"fixes a graph's sizes .* KeyError: 'a size' \(test_compiler.py:\d+\)"):
+        assert compiled(torch.zeros(4)).equal(torch.zeros(4))
+    after = dovetail.stats()
+    assert sum((after.specialised - before.specialised).values()) == 1
+    assert not after.eager - before.eager
 
 
 def test_what_the_machine_lacks_is_no_defect(monkeypatch: pytest.MonkeyPatch):

@@ -12,7 +12,12 @@ from dovetail.tools.fuzz.workers import Workers
 
 
 @pytest.mark.parametrize(
-    ("kind", "seed"), [*(("alias", seed) for seed in range(16)), *(("compute", seed) for seed in range(1, 5))]
+    ("kind", "seed"),
+    [
+        *(("alias", seed) for seed in range(16)),
+        *(("compute", seed) for seed in range(1, 5)),
+        *(("dynamic", seed) for seed in range(1, 5)),
+    ],
 )
 def test_no_difference(kind: str, seed: int) -> None:
     """Catches whatever made compiled code differ from eager since these programs last ran."""
@@ -49,7 +54,7 @@ def test_kinds_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a mistyped kind that runs nothing and passes."""
     with pytest.raises(SystemExit):
         main(["--kinds", "alias,computed"])
-    assert "expected some of alias,compute" in capsys.readouterr().err
+    assert "expected some of alias,compute,dynamic" in capsys.readouterr().err
 
 
 def test_range_of_seeds_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

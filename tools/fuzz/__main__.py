@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         default=KINDS,
         metavar="KIND,...",
         help="alias: programs of views and writes; compute: programs of many ops, in several forms, judged by double "
-        "precision (default: both)",
+        "precision; dynamic: such programs, whose calls have other sizes each (default: all)",
     )
     parser.add_argument(
         "--backend",

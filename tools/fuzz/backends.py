@@ -34,16 +34,18 @@ class Work:
         graphs: how many graphs it compiled.
         checks: modules whose passes were checked by running (True), or could not be (False).
         eager: reasons for what it left to eager.
+        specialised: reasons for graphs that it compiled for the sizes of one call, though Dynamo left them open.
     """
 
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
+    specialised: Counter = field(default_factory=Counter)
 
 
-def compiled(fn: Callable, backend: str) -> Callable:
+def compiled(fn: Callable, backend: str, dynamic: bool | None = None) -> Callable:
     """`torch.compile` of `fn`, as a user calls it."""
-    return torch.compile(fn, backend=BACKENDS[backend])
+    return torch.compile(fn, backend=BACKENDS[backend], dynamic=dynamic)
 
 
 @contextmanager
@@ -75,6 +77,7 @@ def working(backend: str, iree: bool) -> Iterator[Work]:
     stats = dovetail.stats()
     work.graphs = stats.graphs
     work.eager = Counter(getattr(stats, "eager", {}))
+    work.specialised = Counter(stats.specialised)
 
 
 _ONCE = "the gradient of a compiled function can't be differentiated again: "

@@ -31,6 +31,7 @@ class Outcome:
         graphs: how many graphs Dovetail compiled.
         checks: modules whose passes were checked by running (True), or could not be (False).
         eager: reasons why Dovetail ran parts eagerly, counted.
+        specialised: reasons why it compiled graphs for the sizes of one call, counted.
         seen: what eager and compiled code show of the call that differs.
         form: the form of the program that this is about, where there are several (`Program.form`).
     """
@@ -41,6 +42,7 @@ class Outcome:
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
+    specialised: Counter = field(default_factory=Counter)
     seen: tuple[Observed, Observed] | None = None
     form: str = ""
 
@@ -59,6 +61,7 @@ def check_forms(programs: Iterable[Program], backend: str, iree: bool = False) -
         graphs=sum(each.graphs for each in outcomes),
         checks=sum((each.checks for each in outcomes), Counter()),
         eager=sum((each.eager for each in outcomes), Counter()),
+        specialised=sum((each.specialised for each in outcomes), Counter()),
     )
 
 
@@ -101,7 +104,7 @@ def _check(
             parameters = [each.name for each in program.parameters]
             judge = Judge(source, modes, parameters, accepted or Accepted())
             by_value = judge.differences if program.kind == "compute" else None
-            return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn), by_value)
+            return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn), by_value, program.dynamic)
         finally:
             torch.compiler.reset()
             for world in worlds:
@@ -116,12 +119,13 @@ def run(
     iree: bool,
     eager: Callable,
     by_value: ByValue | None = None,
+    dynamic: bool | None = None,
 ) -> Outcome:
     """Compares the calls with those of `eager`, in order; `modes` has each call's mode and kind of backward."""
     eager_world, compiled_world = worlds
     status, found, refused, seen = "eager raised", [], "", None
     with working(backend, iree) as work:
-        fn = compiled(compiled_world.fn, backend)
+        fn = compiled(compiled_world.fn, backend, dynamic)
         for number, (mode, backward) in enumerate(modes):
             expected = observe(eager_world, eager, number, parameters, mode, backward)
             actual = observe(compiled_world, fn, number, parameters, mode, backward)
@@ -137,4 +141,4 @@ def run(
             if expected.raised is not None:
                 break
             status = "same"
-    return Outcome(status, tuple(found), refused, work.graphs, work.checks, work.eager, seen)
+    return Outcome(status, tuple(found), refused, work.graphs, work.checks, work.eager, work.specialised, seen)

@@ -38,7 +38,10 @@ Statement = Step | Block
 
 @dataclass(frozen=True)
 class Parameter:
-    """What every call passes at one place: a tensor of this shape and element type (`torch.float32`)."""
+    """What every call passes at one place: a tensor of this shape and element type (`torch.float32`).
+
+    Where calls have other sizes each, `shape` is the first one's.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -74,6 +77,7 @@ class Program:
         container: "single", "tuple", "list", "dict" or "nested".
         kind: "alias", or "compute" for programs whose numbers are judged by those in double precision.
         form: "" for the body as it is; "checkpoint" and "cond" for the body inside of that.
+        dynamic: what `torch.compile` is told of sizes: True leaves all open, None those that change.
     """
 
     parameters: tuple[Parameter, ...]
@@ -86,6 +90,7 @@ class Program:
     helpers: tuple[str, ...] = ()
     kind: str = "alias"
     form: str = ""
+    dynamic: bool | None = None
 
 
 def steps(statements: Iterable[Statement]) -> Iterator[Step]:

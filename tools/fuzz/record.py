@@ -57,6 +57,7 @@ class Record:
             "graphs": outcome.graphs,
             "checks": [outcome.checks[False], outcome.checks[True]],
             "eager": list(map(str, outcome.eager)),
+            "specialised": list(map(str, outcome.specialised)),
         }
         JsonLines(self.path).append(stated)
 
@@ -77,5 +78,6 @@ def _outcome(stated: dict) -> Outcome:
         stated["graphs"],
         Counter({value: count for value, count in zip((False, True), stated["checks"], strict=True) if count}),
         Counter(stated["eager"]),
+        Counter(stated.get("specialised", ())),
         form=stated.get("form", ""),
     )

@@ -113,6 +113,13 @@ infinity or NaN for what has a value in the result's type, since a square overfl
 compiled code. Where double precision gives one, a division by zero, say, compiled code may give it, too; a number may
 be as far from eager's own there as three times what these runs are. Numbers that one form of a program showed are not
 judged again in the next.
+
+## Kind dynamic
+
+Each seed is a program drawn as those of kind compute are, and two to four calls of it, each but the first with other
+sizes: as many of the sizes of its arguments change as eager takes, since a line may have a size in its text. Sizes that
+are equal in the first call are equal in each. Seven of ten programs are compiled with `dynamic=True`, the others in
+the default way: the second call opens the sizes that changed. Numbers are judged as those of kind compute.
 """
 
 
@@ -125,7 +132,8 @@ class Tally:
         through_iree: how many of the programs had their regions compiled by IREE.
         statuses: programs by `Outcome.status`.
         kinds: seeds by kind of difference; a program with several counts in each.
-        refused, eager: programs by the reason why Dovetail refused a call, or left something to eager.
+        refused, eager, specialised: programs by the reason why Dovetail refused a call, left something to eager, or
+            compiled a graph for the sizes of one call.
         partly_eager: programs of which Dovetail left something to eager.
         again: programs that differed, now or in an earlier run of the same record.
         earlier: programs whose outcomes in it are of an earlier state of the sources.
@@ -139,6 +147,7 @@ class Tally:
     kinds: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     refused: Counter = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
+    specialised: Counter = field(default_factory=Counter)
     partly_eager: int = 0
     graphs: int = 0
     checks: Counter[bool] = field(default_factory=Counter)
@@ -153,6 +162,7 @@ class Tally:
         self.checks.update(outcome.checks)
         self.partly_eager += bool(outcome.eager)
         self.eager.update({_general(reason) for reason in outcome.eager})
+        self.specialised.update({_general(reason) for reason in outcome.specialised})
         if outcome.refused:
             self.refused[_general(outcome.refused)] += 1
         for kind in {each.kind for each in outcome.found}:
@@ -231,7 +241,11 @@ def _seeds(tally: Tally) -> list[str]:
 
 def _reasons(tally: Tally) -> list[str]:
     lines = []
-    for title, reasons in (("Refused", tally.refused), ("Left to eager", tally.eager)):
+    for title, reasons in (
+        ("Refused", tally.refused),
+        ("Left to eager", tally.eager),
+        ("Compiled for the sizes of one call", tally.specialised),
+    ):
         if reasons:
             lines += [f"## {title}, of kind {tally.kind}", "", "| programs | because |", "|---|---|"]
             lines += [f"| {number} | {_cell(reason)} |" for reason, number in reasons.most_common()] + [""]

@@ -3,11 +3,12 @@
 from random import Random
 
 from dovetail.tools.fuzz import computations, generate
+from dovetail.tools.fuzz.computations import sizes
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
 from dovetail.tools.fuzz.program import Program
 
 # By kind; a seed means the same programs as long as its number stays.
-GENERATORS = {"alias": generate.GENERATOR, "compute": computations.GENERATOR}
+GENERATORS = {"alias": generate.GENERATOR, "compute": computations.GENERATOR, "dynamic": sizes.GENERATOR}
 KINDS = tuple(GENERATORS)
 
 
@@ -16,7 +17,11 @@ def programs(kind: str, seed: int) -> tuple[Program, ...]:
     if kind == "alias":
         return (generate.generate(seed),)
     draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
-    return forms(Generator(draw, large=seed % LARGE_EVERY == 0).program(), draw)
+    generator = Generator(draw, large=seed % LARGE_EVERY == 0)
+    drawn = generator.program()
+    if kind == "dynamic":
+        drawn = sizes.with_drawn_sizes(draw, drawn, generator.kind, generator.large)
+    return forms(drawn, draw)
 
 
 def program(kind: str, seed: int, form: str) -> Program:

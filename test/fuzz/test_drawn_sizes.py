@@ -1,0 +1,96 @@
+"""Programs whose calls have other sizes each: a seed is a program for ever, and sizes change that eager lets change."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from dovetail.tools.fuzz import backends
+from dovetail.tools.fuzz.check import check
+from dovetail.tools.fuzz.computations import sizes
+from dovetail.tools.fuzz.program import Program
+from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.seeds import programs
+from dovetail.tools.fuzz.world import World
+
+# Of the first seeds' sources, by generator. A new entry needs a new number: old reports name seeds of the old one.
+DIGESTS = {1: "c88d89e1e004dcd5"}
+SEEDS = [each for each in range(50) if each % 10]
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[int, Program]:
+    return {seed: programs("dynamic", seed)[0] for seed in SEEDS}
+
+
+def test_seed_means_the_same_programs(drawn: dict[int, Program]) -> None:
+    """Catches a draw that changes under the same generator number, or that depends on what ran before."""
+    text = "".join(f"{render(each)}{each.dynamic}" for each in drawn.values())
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == DIGESTS[sizes.GENERATOR]
+    assert programs("dynamic", 7)[0] == drawn[7]
+
+
+def test_sizes_change(drawn: dict[int, Program]) -> None:
+    """Catches calls that all have the first one's sizes, so that one compiled for these passes."""
+    changed = [each for each in drawn.values() if len(set(map(str, _shapes(each)))) > 1]
+    assert len(changed) > 0.8 * len(drawn)
+    assert {each.dynamic for each in changed} == {True, None}
+    assert {len(each.calls) for each in changed} == {2, 3, 4}
+
+
+def test_equal_sizes_stay_equal(drawn: dict[int, Program]) -> None:
+    """Catches equal sizes that part, which eager mostly refuses, and others for 0 and 1, which have own graphs."""
+    for each in drawn.values():
+        first, *others = _shapes(each)
+        for shapes in others:
+            sizes_of_first = [size for shape in first for size in shape]
+            now = [size for shape in shapes for size in shape]
+            pairs = set(zip(sizes_of_first, now, strict=True))
+            assert len({before for before, _ in pairs}) == len({after for _, after in pairs}) == len(pairs)
+            assert all(before == after for before, after in pairs if before < 2)
+
+
+def test_one_graph_serves_all_sizes(drawn: dict[int, Program]) -> None:
+    """Catches a program that is compiled as if its sizes were known: each call would have a graph of its own."""
+    outcome = check(_one_of_several_sizes(drawn), "dovetail")
+    assert outcome.status == "same"
+    assert outcome.graphs == 1
+    assert not outcome.specialised
+
+
+def test_later_sizes_are_compared(drawn: dict[int, Program], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches calls that are not looked at: this backend is wrong for all sizes but those of the first one."""
+
+    def wrong_later(gm: torch.fx.GraphModule, inputs: list) -> Callable:
+        first: list = []
+
+        def run(*args):
+            shapes = [each.shape for each in args if isinstance(each, torch.Tensor)]
+            first[:] = first or [shapes]
+            return [each if shapes == first[0] else each * 2 + 1 for each in gm.forward(*args)]
+
+        return run
+
+    monkeypatch.setitem(backends.BACKENDS, "planted", wrong_later)
+    found = check(_one_of_several_sizes(drawn), "planted").found
+    assert found
+    assert all(each.call > 0 for each in found)
+
+
+def _one_of_several_sizes(drawn: dict[int, Program]) -> Program:
+    return next(each for each in drawn.values() if each.dynamic and len({*map(str, _shapes(each))}) == 4)
+
+
+def _shapes(program: Program) -> list[Shapes]:
+    """Of each call's arguments."""
+    world = World(render(program))
+    try:
+        return [
+            [tuple(inputs[each.name].shape) for each in program.parameters]
+            for inputs in map(world.inputs, range(len(program.calls)))
+        ]
+    finally:
+        world.close()
