@@ -23,6 +23,7 @@ from dovetail.eager_path import eager_variant, flat, warned_of_defect
 from dovetail.errors import AliasMismatch, DovetailError, OptionError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
+from dovetail.frontend.dynamo.default_device import state_default_device
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
 from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_open_numbers
@@ -65,6 +66,7 @@ def compile_graph(
         OptionError: for a variable of the environment that can't have its value.
     """
     is_open = shape_env(gm) is not None
+    state_default_device(gm)
     lifted_gm, lifted = lift_attributes(gm)
     plain = with_checkpoints(gm)
 

@@ -15,6 +15,8 @@ import torch
 from dovetail.frontend.dynamo.checkpoint_regions import Region, check_reentrant, place_in, region_of
 
 _NESTED, _CHECKPOINTED = torch.ops.higher_order.invoke_subgraph, torch.ops.higher_order.tag_activation_checkpoint
+INLINED = (_NESTED, _CHECKPOINTED)
+"""The calls of graphs whose ops become the caller's."""
 
 
 def inline_subgraphs(gm: torch.fx.GraphModule) -> None:
@@ -30,8 +32,7 @@ def inline_subgraphs(gm: torch.fx.GraphModule) -> None:
 
 
 def _calls(module: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    targets = (_NESTED, _CHECKPOINTED)
-    return [node for each in targets for node in module.graph.find_nodes(op="call_function", target=each)]
+    return [node for each in INLINED for node in module.graph.find_nodes(op="call_function", target=each)]
 
 
 def _inline(module: torch.fx.GraphModule, call: torch.fx.Node, numbers: Iterator[int]) -> None:

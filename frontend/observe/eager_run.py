@@ -7,6 +7,7 @@ run, never from what tracing makes of the graph.
 from collections.abc import Sequence
 
 import torch
+from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
@@ -39,7 +40,8 @@ def eager_run(
     log = DispatchLog(arguments)
     # A run leaves no numbers behind that the trace would have to account for.
     unnoted = known.ignore_fresh_unbacked_symbols()
-    with mode, log, torch.set_grad_enabled(ambient), unnoted:
+    # What traces a branch as it runs, as gradients of `cond` do, looks for the tensors' mode in the context first.
+    with tracing(TracingContext(mode)), mode, log, torch.set_grad_enabled(ambient), unnoted:
         given = rebuilt(inputs.passed, arguments)
         results = tree_leaves(Recorder(gm, run, log, ambient).run(*given), is_leaf=lambda each: each is None)
         run.grad_mode = None if torch.is_grad_enabled() == ambient else not ambient

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.regions.gpu_sums import COLUMN_TILE, ROW_TILE
+from dovetail.passes.regions.gpu_sums import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, row_form
 from dovetail.passes.rewriting.reductions import reduced_dims
 
 MOST_BY_FEW = 16_384
@@ -16,16 +16,24 @@ MOST_BY_FEW = 16_384
 def slow_reduction(op: ir.Operation) -> str:
     """Why ATen's kernel is the better one for `op` on a GPU; "" where ours is, or `op` reduces nothing."""
     source = tensor_info(op.operands[0].type) if kind(op) is Kind.REDUCTION else None
-    if source is None or source.numel <= MOST_BY_FEW:
+    if source is None or source.numel <= MOST_BY_ONE:
         return ""
+    is_small = source.numel <= MOST_BY_FEW
     if source.itemsize > 4 or not source.is_floating_point:
-        return "one thread would reduce each row of whole or wide numbers"
+        return "" if is_small else "one thread would reduce each row of whole or wide numbers"
     dims = reduced_dims(op)
     if not dims:
         return ""
     if dims != list(range(dims[0], dims[-1] + 1)):
-        return "no kernel reduces dimensions that lie apart"
-    columns, height = prod(source.shape[dims[-1] + 1 :]), prod(source.shape[dims[0] : dims[-1] + 1])
-    if columns > 1 and (columns % COLUMN_TILE or height % ROW_TILE):
+        return "" if is_small else "no kernel reduces dimensions that lie apart"
+    outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
+    inner = prod(source.shape[dims[-1] + 1 :])
+    if inner == 1 and not row_form(outer, count):
+        return "" if is_small and outer > 1 else f"no kernel reduces {_rows(outer)} of {count} numbers"
+    if inner > 1 and not is_small and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""
+
+
+def _rows(count: int) -> str:
+    return "one row" if count == 1 else "rows"

@@ -1,4 +1,8 @@
-"""How GPUs add up: by many threads at once, each a few numbers; a sum of very many is one of partial sums."""
+"""How GPUs add up: by many threads at once, each a few numbers; a sum of very many is one of partial sums.
+
+Where no kernel has many threads for a sum, one thread adds up the numbers of each result, one after the other. It does
+so in float64, and where there are many numbers, ATen does it (`passes/placement/slow_reductions.py`).
+"""
 
 from math import prod
 
@@ -6,8 +10,9 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype, with_shape
+from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
 from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import create, shape
 
@@ -15,6 +20,12 @@ _SUM = "torch.aten.sum.dim_IntList"
 
 MOST_IN_A_ROW = 65_536
 """Numbers that the registers of one workgroup hold."""
+MOST_BY_ONE = 256
+"""Numbers that one thread may reduce, one after the other."""
+_LANES = 32
+"""Threads that share a row."""
+_OF_DEFAULT_TILES = 8192
+"""Numbers of a row up to which IREE's own tiles are exact enough: a lane adds up a few hundred."""
 _ROWS_FOR_ALL = 128
 """Workgroups below which a GPU stands idle in part."""
 
@@ -59,15 +70,38 @@ def mean_in_single(op: ir.Operation) -> ir.Value | None:
     return create("torch.aten.div.Scalar", [narrow, quotient.operands[1]], op.results[0].type)
 
 
+def row_form(outer: int, count: int) -> bool:
+    """Whether many threads reduce each of `outer` rows of `count` numbers, in parts if they must.
+
+    IREE gives one thread a single row that they do not divide.
+    """
+    if count % _LANES:
+        return outer > 1 and count <= MOST_IN_A_ROW
+    if count > MOST_IN_A_ROW:
+        return _block_of_row(outer, count) is not None
+    return count <= _OF_DEFAULT_TILES or count % (4 * _LANES) == 0
+
+
+def column_form(count: int, inner: int) -> bool:
+    """Whether many threads reduce each of `inner` columns of `count` numbers."""
+    return inner % COLUMN_TILE == 0 and count % ROW_TILE == 0
+
+
 def _summed(op: ir.Operation) -> ir.Value | None:
     source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
     if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
         return None
     dims = reduced_dims(op)
-    if not dims or dims != list(range(dims[0], dims[-1] + 1)):
+    if not dims:
         return None
+    if dims != list(range(dims[0], dims[-1] + 1)):
+        numbers = prod(source.shape[dim] for dim in dims)
+        return _wide(op, dims) if source.dtype == "float32" and numbers > IN_A_ROW else None
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
     inner = prod(source.shape[dims[-1] + 1 :])
+    has_form = row_form(outer, count) if inner == 1 else column_form(count, inner)
+    if not has_form and count > IN_A_ROW and source.dtype == "float32":
+        return _wide(op, dims)
     block = _block_of_row(outer, count) if inner == 1 else _block_of_column(outer, count, inner)
     if block is None:
         return None
@@ -78,13 +112,13 @@ def _summed(op: ir.Operation) -> ir.Value | None:
 def _block_of_row(outer: int, count: int) -> int | None:
     """How many neighbours to add up first; None for all."""
     if count > MOST_IN_A_ROW:
-        return _divisor(count, MOST_IN_A_ROW // 4)
-    return _divisor(count, 4096) if outer < _ROWS_FOR_ALL and count > 2 * 4096 else None
+        return _divisor(count, MOST_IN_A_ROW // 4, outer)
+    return _divisor(count, 4096, outer) if outer < _ROWS_FOR_ALL and count > 2 * 4096 else None
 
 
 def _block_of_column(outer: int, count: int, inner: int) -> int | None:
     """How many rows to add up first, so that there is work for all of a GPU; None for all."""
-    if inner % COLUMN_TILE or count % ROW_TILE:
+    if not column_form(count, inner):
         return None
     block = count
     while block % (2 * ROW_TILE) == 0 and (
@@ -94,9 +128,24 @@ def _block_of_column(outer: int, count: int, inner: int) -> int | None:
     return block if block < count else None
 
 
-def _divisor(count: int, most: int) -> int | None:
-    """The largest divisor of `count` that is a multiple of 32, at most `most`; None where there is none."""
-    return next((block for block in range(most, 31, -32) if count % block == 0), None)
+def _divisor(count: int, most: int, outer: int) -> int | None:
+    """The largest divisor of `count` that is a multiple of 32, at most `most`; None where there is none.
+
+    Of one row, no more parts than one thread adds up, or as many as threads do.
+    """
+    for block in range(most, _LANES - 1, -_LANES):
+        parts = count // block
+        if count % block == 0 and (outer > 1 or parts <= IN_A_ROW or parts % _LANES == 0):
+            return block
+    return None
+
+
+def _wide(op: ir.Operation, dims: list[int]) -> ir.Value:
+    """The sum `op` over `dims`, added up in float64."""
+    wide = with_shape(with_dtype(op.results[0].type, "float64"), shape(op.results[0]))
+    keeps = len(shape(op.results[0])) == len(shape(op.operands[0]))
+    operands = [op.operands[0], integer_list(dims), constant(keeps), dtype_number("float64")]
+    return cast(create(_SUM, operands, wide), "float32")
 
 
 def _added(value: ir.Value, dim: int) -> ir.Value:

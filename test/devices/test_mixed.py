@@ -3,6 +3,7 @@
 import pytest
 import torch
 from differential import assert_same
+from torch.utils.checkpoint import checkpoint
 
 import dovetail
 
@@ -156,3 +157,15 @@ def test_current_gpu():
         with torch.cuda.device(number):
             made, _ = fn(on_gpu(3))
             assert made.device == torch.device("cuda", number)
+
+
+def test_default_device_in_a_checkpoint():
+    """A tensor that a checkpointed region makes on the caller's default device lies on the CPU when it is compiled."""
+
+    def body(x):
+        return torch.nn.functional.conv2d(x, torch.arange(27.0).sin().view(3, 1, 3, 3)) + torch.ones(())
+
+    def fn(x):
+        return checkpoint(body, x, use_reentrant=False)
+
+    assert_same(fn, on_gpu(2, 1, 5, 5, grad=True))

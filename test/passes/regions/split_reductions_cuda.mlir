@@ -1,6 +1,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='split-reductions' | FileCheck %s
 //
-// Catches a GPU's sums added up by few threads, in blocks that its tiles do not divide, or in float64.
+// Catches a GPU's sums added up by few threads, in blocks that its tiles do not divide, or in float64 where many threads
+// share them; and in float32 where one thread adds up all of a row or of a column, whose rounding grows with their number.
 
 !all = !torch.vtensor<[1048576],f32>
 !columns = !torch.vtensor<[8,1024,768],f32>
@@ -8,14 +9,17 @@
 !odd = !torch.vtensor<[5003,1001],f32>
 !mean = !torch.vtensor<[8192,1],f32>
 !wide = !torch.vtensor<[8192,1],f64>
+!alone = !torch.vtensor<[13,17],f32>
+!low = !torch.vtensor<[32,9],f32>
+!nine = !torch.vtensor<[9],f32>
 !scalar = !torch.vtensor<[],f32>
 !column = !torch.vtensor<[768],f32>
 !row = !torch.vtensor<[8192],f32>
 !oddly = !torch.vtensor<[1001],f32>
 module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   // CHECK-LABEL: func.func private @region(
-  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[1048576],f32>, %[[C:[a-z0-9]+]]: !torch.vtensor<[8,1024,768],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[8192,4096],f32>, %[[O:[a-z0-9]+]]: !torch.vtensor<[5003,1001],f32>
-  func.func private @region(%a: !all, %c: !columns, %r: !rows, %o: !odd) -> (!scalar, !column, !row, !oddly, !mean) attributes {dovetail.role = "region"} {
+  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[1048576],f32>, %[[C:[a-z0-9]+]]: !torch.vtensor<[8,1024,768],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[8192,4096],f32>, %[[O:[a-z0-9]+]]: !torch.vtensor<[5003,1001],f32>, %[[N:[a-z0-9]+]]: !torch.vtensor<[13,17],f32>, %[[L:[a-z0-9]+]]: !torch.vtensor<[32,9],f32>
+  func.func private @region(%a: !all, %c: !columns, %r: !rows, %o: !odd, %s: !alone, %l: !low) -> (!scalar, !column, !row, !oddly, !mean, !scalar, !nine) attributes {dovetail.role = "region"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true
@@ -35,10 +39,11 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]], {{.*}} -> !torch.vtensor<[1,16,768],f32>
     // CHECK: torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[1,768],f32>
     %1 = torch.aten.sum.dim_IntList %c, %two, %false, %none : !columns, !torch.list<int>, !torch.bool, !torch.none -> !column
-    // COM: Rows that one workgroup holds, and columns that no tile divides, are left as they are.
+    // COM: Rows that one workgroup holds are left as they are.
     // CHECK: torch.aten.sum.dim_IntList %[[R]], {{.*}} -> !torch.vtensor<[8192],f32>
     %2 = torch.aten.sum.dim_IntList %r, %last, %false, %none : !rows, !torch.list<int>, !torch.bool, !torch.none -> !row
-    // CHECK: torch.aten.sum.dim_IntList %[[O]], {{.*}} -> !torch.vtensor<[1001],f32>
+    // CHECK: %[[WIDE:.*]] = torch.aten.sum.dim_IntList %[[O]], {{.*}} -> !torch.vtensor<[1001],f64>
+    // CHECK: torch.aten._to_copy %[[WIDE]], {{.*}} -> !torch.vtensor<[1001],f32>
     %3 = torch.aten.sum.dim_IntList %o, %first, %false, %none : !odd, !torch.list<int>, !torch.bool, !torch.none -> !oddly
     // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[R]], {{.*}} -> !torch.vtensor<[8192,1],f32>
     // CHECK: torch.aten.div.Scalar %[[SUM]], {{.*}} -> !torch.vtensor<[8192,1],f32>
@@ -47,6 +52,12 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %5 = torch.aten.div.Scalar %4, %n : !wide, !torch.int -> !wide
     %6 = torch.aten._to_copy %5, %int6, %none, %none, %none, %false, %none
         : !wide, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !mean
-    return %0, %1, %2, %3, %6 : !scalar, !column, !row, !oddly, !mean
+    // CHECK: torch.prim.ListConstruct
+    // CHECK: %[[WIDE:.*]] = torch.aten.sum.dim_IntList %[[N]], {{.*}} -> !torch.vtensor<[],f64>
+    // CHECK: torch.aten._to_copy %[[WIDE]], {{.*}} -> !torch.vtensor<[],f32>
+    %7 = torch.aten.sum %s, %none : !alone, !torch.none -> !scalar
+    // CHECK: torch.aten.sum.dim_IntList %[[L]], {{.*}} -> !torch.vtensor<[9],f32>
+    %8 = torch.aten.sum.dim_IntList %l, %first, %false, %none : !low, !torch.list<int>, !torch.bool, !torch.none -> !nine
+    return %0, %1, %2, %3, %6, %7, %8 : !scalar, !column, !row, !oddly, !mean, !scalar, !nine
   }
 }
