@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dovetail.tools.op_db import __main__ as op_db
 from dovetail.tools.op_db import check as check_module
 from dovetail.tools.op_db import record as record_module
 from dovetail.tools.op_db.check import EAGER, NO_SAMPLE, RIGHT, WRONG, Outcome, check
@@ -38,7 +39,21 @@ def test_difference_is_said(actual: object, message: str):
 
 def test_what_eager_refuses_is_no_sample():
     """An op for another device counts as wrong: eager's refusal of it is an AssertionError."""
-    assert check(Case("jiterator_unary", "float32", 0)) == Outcome(NO_SAMPLE)
+    outcome = check(Case("jiterator_unary", "float32", 0))
+    assert outcome.kind == NO_SAMPLE
+    assert outcome.why.startswith("AssertionError: ")
+
+
+def test_a_run_without_samples_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """A device that no process can use shows no sample of any op, and the run says that none is wrong."""
+
+    def refuse(cases, jobs, end, record, device):
+        for case in cases:
+            record.add(case, Outcome(NO_SAMPLE, "RuntimeError: no such device"))
+
+    monkeypatch.setattr(op_db, "_run", refuse)
+    assert op_db.main(["add", "mul", "--dtypes", "float32"]) == 1
+    assert "the first one: RuntimeError: no such device" in capsys.readouterr().err
 
 
 def test_errors_are_measured_against_double_precision():

@@ -109,3 +109,9 @@ def test_unknown_case_is_refused(capsys):
     assert "unknown case 'identiti', valid are overlap_changes" in capsys.readouterr().err
     with pytest.raises(DovetailError):
         cases.case("identiti")
+
+
+def test_what_is_left_is_named(capsys):
+    """A run that time ends says nothing of the rows it lacks, and counts as right."""
+    assert main(["identity", "--seconds", "0"]) == 1
+    assert "not measured in time: identity" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from dovetail.tools.op_db.cases import DTYPES, Case, all_cases
-from dovetail.tools.op_db.check import NOT_RUN, WRONG, Outcome, check
+from dovetail.tools.op_db.check import NO_SAMPLE, NOT_RUN, WRONG, Outcome, check
 from dovetail.tools.op_db.record import Record
 from dovetail.tools.op_db.report import report, summary
 
@@ -23,7 +23,7 @@ _SAMPLES_OF_ONE_PROCESS = 300  # Dynamo does not give all memory back
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns 1 if any sample is wrong, else 0."""
+    """Returns 1 if any sample is wrong, or eager refuses each of them, else 0."""
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.op_db", description=__doc__)
     parser.add_argument("ops", nargs="*", metavar="OP", help="names in PyTorch's table, e.g. nn.functional.gelu")
     parser.add_argument("--dtypes", nargs="+", default=DTYPES, choices=DTYPES, metavar="DTYPE")
@@ -48,19 +48,25 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     cases = list(all_cases(options.ops, options.dtypes, options.samples, options.device))
     record = Record(options.record)
-    _run([case for case in cases if not record.settled(case)], options.jobs, options.end, record)
+    _run([case for case in cases if not record.settled(case)], options.jobs, options.end, record, options.device)
     outcomes = {case: record.outcomes.get(case, Outcome(NOT_RUN)) for case in cases}
     print(summary(outcomes))
     if options.output:
         options.output.write_text(report(outcomes, options.samples), encoding="utf-8")
-    return int(any(outcome.kind == WRONG for outcome in outcomes.values()))
+    kinds = {outcome.kind for outcome in outcomes.values()}
+    refusals = [outcome.why for outcome in outcomes.values() if outcome.kind == NO_SAMPLE and outcome.why]
+    if refusals and kinds <= {NO_SAMPLE, NOT_RUN}:
+        print(f"op_db: eager refuses every sample that ran; the first one: {refusals[0]}", file=sys.stderr)
+        return 1
+    return int(WRONG in kinds)
 
 
-def _run(cases: list[Case], jobs: int, end: float, record: Record) -> None:
+def _run(cases: list[Case], jobs: int, end: float, record: Record, device: str) -> None:
     """Adds the outcomes had before `end`, by the monotonic clock. What ends its process, or never ends, is wrong."""
     console = Console(stderr=True)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([check.__module__])  # importing the table takes a process a quarter of a minute
+    # Importing the table takes a process a quarter of a minute, and asks for GPUs, after which no fork can use them.
+    context = multiprocessing.get_context("forkserver" if device == "cpu" else "spawn")
+    context.set_forkserver_preload([check.__module__])
     with ProcessPool(jobs, max_tasks=_SAMPLES_OF_ONE_PROCESS, context=context) as pool:
         futures: dict[Future[Outcome], Case] = {
             pool.schedule(check, args=(case,), timeout=_SECONDS): case for case in cases

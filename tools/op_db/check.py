@@ -35,7 +35,7 @@ _REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexErro
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is one of the names above; `why` says what differs, or why the eager path was taken."""
+    """`kind` is one of the names above; `why` says what differs, why the eager path was taken, or what eager says."""
 
     kind: str
     why: str = ""
@@ -52,8 +52,8 @@ def check(case: Case) -> Outcome:
             return Outcome(NO_SAMPLE)
         eager = run(given, given.function)
         again = run(given, given.function)
-    except _REFUSALS:
-        return Outcome(NO_SAMPLE)
+    except _REFUSALS as error:
+        return Outcome(NO_SAMPLE, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
     has_values = row_of_name(f"aten.{case.op}").kernel != UNWRITTEN
     if has_values and difference(eager, again, Bounds()):
         return Outcome(NOT_REPEATABLE)

@@ -38,6 +38,12 @@ def table(cases: list[Case], rows: Rows) -> Table:
     return shown
 
 
+def line(case: Case, row: Mapping[str, Outcome]) -> str:
+    """A row as it is printed when its case ends."""
+    verdicts = (f"{name} {'right' if row[backend].right else 'WRONG'}" for backend, name in list(COLUMNS.items())[1:])
+    return f"{case.name}: {', '.join(verdicts)}"
+
+
 def store(rows: Rows, path: Path = MEASURED) -> None:
     """Writes `rows` and the version of torch that they were measured with; keeps the rows of others at that version."""
     stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
