@@ -21,6 +21,7 @@ class LaunchPlan:
     Attributes:
         steps: what `worker/host_program.py` found, in the form that docs/launch-plans.md describes.
         code: the executable, which many regions share: an ELF shared object; of a GPU a cubin, or PTX for the driver.
+            Empty for what only fills and copies memory.
         is_kept: whether the cache keeps it: not where a better one took too long, which may go well the next time.
     """
 
@@ -56,7 +57,7 @@ def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str,
     for name, size in found["codes"].items():
         codes[name], rest = rest[:size], rest[size:]
     return {
-        name: plan["unreadable"] if "unreadable" in plan else LaunchPlan(plan, codes[plan.pop("executable")])
+        name: plan["unreadable"] if "unreadable" in plan else LaunchPlan(plan, codes.get(plan.pop("executable"), b""))
         for name, plan in found["plans"].items()
     }
 

@@ -97,7 +97,9 @@ class CudaTarget:
         return None if self.why_plain else replace(self, why_plain=failure)
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
-        """A cubin of the PTX `code`, or that itself where there is no assembler; the run if it failed."""
+        """A cubin of the PTX `code`, or that itself where there is no assembler, or no code; the run if it failed."""
+        if not code:
+            return Assembled(code)
         return assemble(code, self.architecture, timeout, runs)
 
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process

@@ -19,7 +19,8 @@ _AROUND = frozenset(
     "hal.executable.lookup.function".split()
 )
 _EXECUTE, _EXECUTE_RECORDED = "hal.device.queue.execute", "hal.device.queue.execute.indirect"
-_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _EXECUTE,
+_COPY, _FILL = "hal.device.queue.copy", "hal.device.queue.fill"
+_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _COPY, _FILL, _EXECUTE,
            _EXECUTE_RECORDED)  # fmt: skip
 # What a function holds beside its launches and numbers: types, checks of arguments, the order of its command buffers.
 _ASIDE = _AROUND | frozenset(
@@ -39,7 +40,8 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
         for name in names:
             try:
                 found[name] = _Reader(host, codes, Globals(module, host), name).plan()
-                used[found[name]["executable"]] = codes[found[name]["executable"]].code
+                if place := found[name]["executable"]:
+                    used[place] = codes[place].code
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
     return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
@@ -82,10 +84,12 @@ class _Reader:
                 self._execute(op)
             elif op.name == _EXECUTE_RECORDED:
                 self._execute_recorded(op)
-        if len(self.executables) != 1:
+            elif op.name in (_COPY, _FILL):
+                self._add_steps([op], [])
+        if len(self.executables) > 1:
             raise Unreadable(f"its code lies in {len(self.executables)} executables, expected one")
         return {
-            "executable": self.executables.pop(),
+            "executable": next(iter(self.executables), ""),
             "arguments": self.argument_count,
             "values": self.numbers.values,
             "transients": self.transients,
@@ -180,7 +184,7 @@ class _Reader:
         }
 
     def _copy(self, op: ir.Operation, table: list) -> dict[str, Any]:
-        _, source, source_offset, target, target_offset, length = op.operands
+        *_, source, source_offset, target, target_offset, length = op.operands
         return {
             "op": "copy",
             "source": self._range(table, source, source_offset, length),
@@ -188,7 +192,7 @@ class _Reader:
         }
 
     def _fill(self, op: ir.Operation, table: list) -> dict[str, Any]:
-        _, target, offset, length, pattern = op.operands
+        *_, target, offset, length, pattern = op.operands
         width = ir.IntegerType(pattern.type).width
         bits = number(pattern) & ((1 << width) - 1)
         return {"op": "fill", "target": self._range(table, target, offset, length), "pattern": bits, "bits": width}
@@ -202,6 +206,8 @@ _COMMANDS = {
     "hal.command_buffer.copy_buffer": _Reader._copy,
     "hal.command_buffer.fill_buffer": _Reader._fill,
     "hal.command_buffer.execution_barrier": _Reader._barrier,
+    _COPY: _Reader._copy,
+    _FILL: _Reader._fill,
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 from torch_mlir import ir
 
 from dovetail.backends import batches, iree
+from dovetail.backends.cache import RegionCache
 from dovetail.backends.cuda import assembler
 from dovetail.backends.cuda.target import ARCHITECTURES
 from dovetail.backends.iree import compile_regions
@@ -16,8 +17,10 @@ from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import ROLE, TARGET
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.plans import digest, import_plans
+from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
+from dovetail.runtime.cuda.read_plan import read_record
+from dovetail.runtime.cuda.records import Copy, Range
 
 V, M = "!torch.vtensor<[64,512],f32>", "!torch.tensor<[64,512],f32>"
 ROW, ROW_M = "!torch.vtensor<[512],f32>", "!torch.tensor<[512],f32>"
@@ -143,6 +146,71 @@ def test_an_assembler_that_fails_is_told(use_assembler):
     [failure] = compiled(EXP)
     assert isinstance(failure, CompileFailure)
     assert failure.reason == "error: no such instruction"
+
+
+MATRIX, MATRIX_M = "!torch.vtensor<[16,8],f32>", "!torch.tensor<[16,8],f32>"
+COPY = f"""module {{
+  func.func @main(%x: {MATRIX}, %o: {MATRIX_M}) {{
+    torch.overwrite.tensor.contents %x overwrites %o : {MATRIX}, {MATRIX_M}
+    return
+  }}
+}}
+"""
+TWO_COPIES = f"""module {{
+  func.func @main(%x: {MATRIX}, %o: {MATRIX_M}, %p: {MATRIX_M}) {{
+    torch.overwrite.tensor.contents %x overwrites %o : {MATRIX}, {MATRIX_M}
+    torch.overwrite.tensor.contents %x overwrites %p : {MATRIX}, {MATRIX_M}
+    return
+  }}
+}}
+"""
+FILL = f"""module {{
+  func.func @main(%o: {MATRIX_M}) {{
+    %none = torch.constant.none
+    %value = torch.constant.float 2.500000e+00
+    %rows = torch.constant.int 16
+    %columns = torch.constant.int 8
+    %sizes = torch.prim.ListConstruct %rows, %columns : (!torch.int, !torch.int) -> !torch.list<int>
+    %y = torch.aten.full %sizes, %value, %none, %none, %none, %none : !torch.list<int>, !torch.float, !torch.none, !torch.none, !torch.none, !torch.none -> {MATRIX}
+    torch.overwrite.tensor.contents %y overwrites %o : {MATRIX}, {MATRIX_M}
+    return
+  }}
+}}
+"""  # noqa: E501 - MLIR
+
+
+@pytest.mark.parametrize("beside", [(), (EXP,)], ids=["alone", "beside a kernel"])
+def test_what_only_copies_and_fills_has_a_plan(beside: tuple[str, ...]):
+    """Would catch a region without a kernel taken for one without a plan, which runs op by op and is told as failed."""
+    copy, twice, fill, *_ = compiled(COPY, TWO_COPIES, FILL, *beside)
+    for plan in (copy, twice, fill):
+        assert isinstance(plan, LaunchPlan), plan
+        assert plan.code == b""
+    moved = {"op": "copy", "source": [0, 0, 512], "target": [1, 0, 512]}
+    assert [each for each in copy.steps["steps"] if each["op"] != "barrier"] == [moved]
+    again = moved | {"target": [2, 0, 512]}
+    assert [each for each in twice.steps["steps"] if each["op"] != "barrier"] == [moved, again]
+    filled = {"op": "fill", "target": [0, 0, 512], "pattern": 0x40200000, "bits": 32}
+    assert [each for each in fill.steps["steps"] if each["op"] != "barrier"] == [filled]
+    module = parse_module(COPY, make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+        module.operation.attributes[TARGET] = ir.StringAttr.get("cuda:sm_90")
+    import_plans(module, {"main": (copy.steps, digest(copy.code))})
+    VerifyLaunchesPass().run(module)
+    [plan] = plans(module).values()
+    assert read_record(plan).steps == (Copy(Range(0, 0, 512), Range(1, 0, 512)),)
+
+
+def test_what_only_copies_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch an empty file taken for a damaged one: each process would compile it again."""
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    target = target_for_device("cuda:sm_90")
+    for hits in range(2):
+        cache = RegionCache()
+        [plan] = compile_regions({"a": COPY}, target, timeout=60, plans=True, cache=cache).values()
+        assert isinstance(plan, LaunchPlan), plan
+        assert cache.hits == hits
 
 
 def test_a_region_without_a_plan_has_failed(monkeypatch: pytest.MonkeyPatch):
