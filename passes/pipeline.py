@@ -29,6 +29,7 @@ from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.placement.plan_epilogue import PlanEpiloguePass
+from dovetail.passes.placement.repeat_in_regions import RepeatInRegionsPass
 from dovetail.passes.placement.sink_gathers import SinkGathersPass
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.choose_variant import ChooseVariantPass
@@ -80,6 +81,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         StateBorderPass(),
         PlaceOpsPass(),
         BatchLibraryCallsPass(),
+        # After it, since the calls that are left stand between regions.
+        RepeatInRegionsPass(),
         OutlineRegionsPass(),
         CallSmallRegionsPass(),
         # Of what stays a region: ATen adds up in its own way.

@@ -1,4 +1,6 @@
-"""A minimum cut between what the forward has and what the backward needs: what to save, and what to compute again.
+"""A minimum cut between what is there and what is needed: what to hand over, and what to compute again.
+
+The backward needs what the forward has; a region of the backward, what those before it have.
 
 The rematerialisation network of PyTorch's AOTAutograd, with a price on computing again: a value is an edge that costs
 what saving it costs, an op hangs on the source by an edge that costs what running it again does. What lies on the
@@ -9,18 +11,40 @@ Problem"): OR-Tools'.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import numpy
 from ortools.graph.python.max_flow import SimpleMaxFlow
+from torch_mlir import ir
 
 from dovetail.dialects.reachable import reachable
 from dovetail.passes.base import fail
-from dovetail.passes.partition.joint_graph import JointGraph
 
 Cost = int | None
 """A whole number, since fractions would blur the cut; None stands for "never"."""
 
 _SOURCE, _SINK = 0, 1
+
+
+class Node(Protocol):
+    """What the network asks of one: its operands and results, as numbers of values, and its op for what errors say."""
+
+    @property
+    def op(self) -> ir.Operation: ...
+    @property
+    def operands(self) -> Sequence[int]: ...
+    @property
+    def results(self) -> Sequence[int]: ...
+
+
+class Graph(Protocol):
+    """What the network is made of: nodes, the node that computes a value, those that compute a node's operands."""
+
+    @property
+    def nodes(self) -> Sequence[Node]: ...
+    @property
+    def producers(self) -> Sequence[int | None]: ...
+    def operand_nodes(self, index: int) -> list[int]: ...
 
 
 class RecomputeNetwork:
@@ -30,7 +54,7 @@ class RecomputeNetwork:
     linear in what lies between.
     """
 
-    def __init__(self, graph: JointGraph, needed: Iterable[int], recompute: Sequence[Cost]):
+    def __init__(self, graph: Graph, needed: Iterable[int], recompute: Sequence[Cost]):
         self.graph = graph
         self.needed = list(needed)
         self.nodes = self._walk(recompute)

@@ -12,6 +12,10 @@ from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 MOST_BINDINGS = 32
 """How many tensors a dispatch can bind in IREE's runtime: one that needs more compiles, and then can't be loaded."""
 
+FUNCTION_BYTES = 6
+"""Bytes that a core moves while it computes an elementary function of one element: for `tanh`, `exp` and `erf` of
+float32, 0.14 to 0.19 ns on an AMD EPYC."""
+
 
 @dataclass(frozen=True)
 class CostModel:

@@ -12,7 +12,7 @@ from dovetail.dialects.torch_facts.types import is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.erase_unused import erase_unused
-from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape
 
 _GATHER = "torch.aten.gather"
@@ -26,8 +26,8 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="split"):
     """Gathers few elements from a pointwise op's operand, and computes the op of them alone.
 
     The loss of a classifier takes one logarithm of each row's; all of them would be computed and written to memory.
-    Only where nobody else needs the op's result, and one tensor has to be gathered from. The other operands are single
-    numbers, or have one element where the gather chooses.
+    Only where nobody else needs the op's result but pointwise ops, which take it along the way, and one tensor has to be
+    gathered from. The other operands are single numbers, or have one element where the gather chooses.
 
     Before:  `%1 = sub %x, %max; %2 = gather %1, 1, %index`
     After:   `%1 = gather %x, 1, %index; %2 = sub %1, %max`
@@ -38,6 +38,11 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="split"):
             for op in body(function_op):
                 if op.name == _GATHER and (gather := _Gather.of(op)) is not None:
                     gather.sink()
+
+
+def _is_along_the_way(gather: ir.Operation, source: ir.Value) -> bool:
+    """Whether `source` need be in no memory but for `gather`."""
+    return all(each == gather or any(pointwise_op(result) for result in each.results) for each in users(source))
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class _Gather:
     @classmethod
     def of(cls, op: ir.Operation) -> "_Gather | None":
         source, dim, index = op.operands[0], integer(op.operands[1]), op.operands[2]
-        if dim is None or not (is_tensor(source.type) and is_tensor(index.type)) or len(users(source)) != 1:
+        if dim is None or not (is_tensor(source.type) and is_tensor(index.type)) or not _is_along_the_way(op, source):
             return None
         gather = cls(op, dim % max(len(shape(source)), 1), shape(source), shape(index))
         is_whole = gather._without_dim(gather.sizes) == gather._without_dim(gather.chosen)

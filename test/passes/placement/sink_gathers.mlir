@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='sink-gathers' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='sink-gathers' --run-check -o %t
 //
-// Catches all logarithms of a softmax computed for one of each row; and two computations of what others use as well, two
+// Catches all logarithms of a softmax computed for one of each row, or written to memory for it; and two computations of what others use as well, two
 // gathers for one, and a second computation of what is computed once.
 
 !v = !torch.vtensor<[8,64],f32>
@@ -11,16 +11,16 @@
 !rr = !dovetail.ref<!r, strided<[1, 1]>>
 !ri = !dovetail.ref<!i, strided<[1, 1]>>
 module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv) attributes {dovetail.role = "call"} {
-    %0:5 = call @forward(%x, %y, %m, %i) : (!rv, !rv, !rr, !ri) -> (!rr, !rr, !rr, !rr, !rv)
-    return %0#0, %0#1, %0#2, %0#3, %0#4 : !rr, !rr, !rr, !rr, !rv
+  func.func @call(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv) attributes {dovetail.role = "call"} {
+    %0:7 = call @forward(%x, %y, %m, %i) : (!rv, !rv, !rr, !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv)
+    return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 : !rr, !rr, !rr, !rr, !rv, !rr, !rv
   }
   // CHECK-LABEL: func.func @forward(
   // CHECK:         %[[X:.*]] = "dovetail.read"(%arg0)
   // CHECK:         %[[Y:.*]] = "dovetail.read"(%arg1)
   // CHECK:         %[[M:.*]] = "dovetail.read"(%arg2)
   // CHECK:         %[[I:.*]] = "dovetail.read"(%arg3)
-  func.func @forward(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv) attributes {dovetail.role = "forward"} {
+  func.func @forward(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv) attributes {dovetail.role = "forward"} {
     %one = torch.constant.int 1
     %false = torch.constant.bool false
     %0 = "dovetail.read"(%x) : (!rv) -> !v
@@ -51,6 +51,15 @@ module attributes {dovetail.level = "split"} {
     %15 = torch.aten.neg %0 {dovetail.pinned} : !v -> !v
     %16 = torch.aten.gather %15, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
     %17 = "dovetail.own"(%16) {requires_grad = false} : (!r) -> !rr
-    return %7, %11, %14, %17, %10 : !rr, !rr, !rr, !rr, !rv
+    // CHECK-DAG:     %[[FEWER:.*]] = torch.aten.gather %[[Y]], %{{.*}}, %[[I]], %{{.*}} -> !torch.vtensor<[8,1],f32>
+    // CHECK-DAG:     torch.aten.mul.Tensor %[[FEWER]], %[[FEWER]]
+    // CHECK-DAG:     %[[ALL:.*]] = torch.aten.mul.Tensor %[[Y]], %[[Y]]
+    // CHECK:         torch.aten.exp %[[ALL]]
+    %18 = torch.aten.mul.Tensor %1, %1 : !v, !v -> !v
+    %19 = torch.aten.gather %18, %one, %3, %false : !v, !torch.int, !i, !torch.bool -> !r
+    %20 = torch.aten.exp %18 : !v -> !v
+    %21 = "dovetail.own"(%19) {requires_grad = false} : (!r) -> !rr
+    %22 = "dovetail.own"(%20) {requires_grad = false} : (!v) -> !rv
+    return %7, %11, %14, %17, %10, %21, %22 : !rr, !rr, !rr, !rr, !rv, !rr, !rv
   }
 }
