@@ -116,7 +116,8 @@ class _Repeater:
             return self.operand_nodes(number) if self._is_inside_view(number) else []
 
         used = dict.fromkeys(value for number in sorted(computed) for value in self.nodes[number].operands)
-        return [value for value in used if computed.isdisjoint(reachable([self.producers[value]], shown))]
+        own = {value for value in used if reachable([self.producers[value]], shown) & computed}
+        return [value for value in used if value not in own]
 
     def _between(self, read: set[int], needed: Iterable[int]) -> list[int]:
         """The ops that compute what is `needed` from what is `read`, in order; none that only shows it."""

@@ -26,8 +26,8 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="split"):
     """Gathers few elements from a pointwise op's operand, and computes the op of them alone.
 
     The loss of a classifier takes one logarithm of each row's; all of them would be computed and written to memory.
-    Only where nobody else needs the op's result but pointwise ops, which take it along the way, and one tensor has to be
-    gathered from. The other operands are single numbers, or have one element where the gather chooses.
+    Only where nobody else needs the op's result but pointwise ops, which take it along the way, and one tensor has to
+    be gathered from. The other operands are single numbers, or have one element where the gather chooses.
 
     Before:  `%1 = sub %x, %max; %2 = gather %1, 1, %index`
     After:   `%1 = gather %x, 1, %index; %2 = sub %1, %max`
