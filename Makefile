@@ -68,6 +68,7 @@ wrongs: $(INSTALLED)
 # PyTorch's own samples of every operator, forward and backward, in six element types: docs/op-db.md; about an hour and
 # a half on two cores.
 op-db: $(INSTALLED)
+	$(BIN)/python -m dovetail.tools.op_db --dynamic --record build/op-db.jsonl
 	$(BIN)/python -m dovetail.tools.op_db --record build/op-db.jsonl -o docs/op-db.md
 
 # The C extension under AddressSanitizer and UBSan: random plans, threads, forks, nested teams; about a minute.

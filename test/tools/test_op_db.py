@@ -113,11 +113,30 @@ def test_kinds_of_outcome():
 def test_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch):
     """A compiled result is compared with itself."""
 
-    def wrong(function, backend):
+    def wrong(function, backend, dynamic):
         return lambda *tensors: function(*tensors) + 1
 
     monkeypatch.setattr(check_module.torch, "compile", wrong)
     assert check(Case("mul", "float32", 0)).kind == WRONG
+
+
+def test_sizes_are_open_where_that_is_asked(monkeypatch: pytest.MonkeyPatch):
+    """The samples with open sizes are compiled for known ones, or counted among those."""
+    asked = []
+
+    def noted(function, backend, dynamic):
+        asked.append(dynamic)
+        return function
+
+    cases = [case for dynamic in (False, True) for case in all_cases(["mul"], ["float32"], 1, dynamic=dynamic)]
+    with monkeypatch.context() as patched:
+        patched.setattr(check_module.torch, "compile", noted)
+        for case in cases:
+            check(case)
+    assert asked == [False, True]
+    page = report({case: check(case) for case in cases}, 1)
+    assert "| float32 | 1 |" in page
+    assert "| float32, dynamic=True | 1 |" in page
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path):

@@ -26,7 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns 1 if any sample is wrong, or eager refuses each of them, else 0."""
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.op_db", description=__doc__)
     parser.add_argument("ops", nargs="*", metavar="OP", help="names in PyTorch's table, e.g. nn.functional.gelu")
-    parser.add_argument("--dtypes", nargs="+", default=DTYPES, choices=DTYPES, metavar="DTYPE")
+    parser.add_argument("--dtypes", nargs="+", choices=DTYPES, metavar="DTYPE", help="default: all; float32 if dynamic")
+    parser.add_argument("--dynamic", action="store_true", help="compile for open sizes: torch.compile(dynamic=True)")
     parser.add_argument("--samples", type=int, default=3, help="of each op and element type (default 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--device", default="cpu", help="where samples lie: cpu (default) or cuda")
@@ -44,15 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FILE",
         help="append each outcome; samples that have one there, and were not wrong, are not run again",
     )
-    parser.add_argument("-o", "--output", type=Path, help="where to write the page")
+    parser.add_argument("-o", "--output", type=Path, help="where to write the page, of all that the record has")
     options = parser.parse_args(arguments)
-    cases = list(all_cases(options.ops, options.dtypes, options.samples, options.device))
+    dtypes = options.dtypes or (("float32",) if options.dynamic else DTYPES)
+    cases = list(all_cases(options.ops, dtypes, options.samples, options.device, options.dynamic))
     record = Record(options.record)
     _run([case for case in cases if not record.settled(case)], options.jobs, options.end, record, options.device)
     outcomes = {case: record.outcomes.get(case, Outcome(NOT_RUN)) for case in cases}
     print(summary(outcomes))
     if options.output:
-        options.output.write_text(report(outcomes, options.samples), encoding="utf-8")
+        options.output.write_text(report(outcomes | record.outcomes, options.samples), encoding="utf-8")
     kinds = {outcome.kind for outcome in outcomes.values()}
     refusals = [outcome.why for outcome in outcomes.values() if outcome.kind == NO_SAMPLE and outcome.why]
     if refusals and kinds <= {NO_SAMPLE, NOT_RUN}:

@@ -30,16 +30,25 @@ def _ops() -> dict[str, OpInfo]:
 
 @dataclass(frozen=True)
 class Case:
-    """One sample: the op's name in the table with its variant, the element type, the sample's number, the device."""
+    """One sample: the op's name in the table with its variant, the element type, the sample's number, the device.
+
+    One that is `dynamic` is compiled with all sizes open, as `torch.compile(dynamic=True)` does.
+    """
 
     op: str
     dtype: str
     number: int
     device: str = "cpu"
+    dynamic: bool = False
 
     def __str__(self) -> str:
         where = "" if self.device == "cpu" else f", on {self.device}"
-        return f"{self.op}, {self.dtype}, sample {self.number}{where}"
+        return f"{self.op}, {self.compiled_for}, sample {self.number}{where}"
+
+    @property
+    def compiled_for(self) -> str:
+        """The element type, and whether sizes are open."""
+        return f"{self.dtype}, dynamic=True" if self.dynamic else self.dtype
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,9 @@ class Program:
     handed_in: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.clone
 
 
-def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int, device: str = "cpu") -> Iterator[Case]:
+def all_cases(
+    ops: Iterable[str], dtypes: Iterable[str], samples: int, device: str = "cpu", dynamic: bool = False
+) -> Iterator[Case]:
     """The first `samples` numbers of each op that takes an element type, whether or not it has as many samples.
 
     Raises:
@@ -63,7 +74,7 @@ def all_cases(ops: Iterable[str], dtypes: Iterable[str], samples: int, device: s
     for name in ops or _ops():
         for dtype in dtypes:
             if _ops()[name].supports_dtype(getattr(torch, dtype), device):
-                yield from (Case(name, dtype, number, device) for number in range(samples))
+                yield from (Case(name, dtype, number, device, dynamic) for number in range(samples))
 
 
 def program(case: Case) -> Program | None:

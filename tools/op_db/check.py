@@ -35,7 +35,7 @@ _REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexErro
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is one of the names above; `why` says what differs, why the eager path was taken, or what eager says."""
+    """`kind` is a name above; `why` says what differs, why eager ran or sizes are fixed, or what eager says."""
 
     kind: str
     why: str = ""
@@ -64,7 +64,7 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     torch._dynamo.reset()
     stats(reset=True)
     try:
-        compiled = run(given, torch.compile(given.function, backend="dovetail"))
+        compiled = run(given, torch.compile(given.function, backend="dovetail", dynamic=case.dynamic))
     except Exception as error:  # whatever a user would meet is a finding
         return Outcome(WRONG, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
     counted = stats()
@@ -75,7 +75,7 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
         return Outcome(WRONG, found)
     if counted.eager:
         return Outcome(EAGER, next(iter(counted.eager)))
-    return Outcome(RIGHT if counted.graphs else NO_GRAPH)
+    return Outcome(RIGHT if counted.graphs else NO_GRAPH, next(iter(counted.specialised), ""))
 
 
 def _bounds(case: Case) -> Bounds:

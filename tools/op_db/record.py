@@ -3,7 +3,7 @@
 Those of other sources of Dovetail, or of another PyTorch, say nothing of these.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from dovetail.tools.json_lines import JsonLines
 from dovetail.tools.op_db.cases import Case
 from dovetail.tools.op_db.check import WRONG, Outcome
 from dovetail.tools.sources import sources
+
+_ASKED = tuple(each.name for each in fields(Case))
 
 
 @dataclass
@@ -23,8 +25,8 @@ class Record:
     def __post_init__(self):
         for stated in JsonLines(self.path).read():
             if (stated["torch"], stated["sources"]) == (version("torch"), sources()):
-                case = Case(stated["op"], stated["dtype"], stated["number"], stated.get("device", "cpu"))
-                self.outcomes[case] = Outcome(stated["kind"], stated["why"])
+                asked = (stated[name] for name in _ASKED)
+                self.outcomes[Case(*asked)] = Outcome(stated["kind"], stated["why"])
 
     def settled(self, case: Case) -> bool:
         """Whether the sample has an outcome that is not wrong."""
@@ -34,5 +36,5 @@ class Record:
         """Appends one outcome."""
         self.outcomes[case] = outcome
         made_with = {"torch": version("torch"), "sources": sources()}
-        asked = {"op": case.op, "dtype": case.dtype, "number": case.number, "device": case.device}
+        asked = {name: getattr(case, name) for name in _ASKED}
         JsonLines(self.path).append(made_with | asked | {"kind": outcome.kind, "why": outcome.why})
