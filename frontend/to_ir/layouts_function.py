@@ -13,6 +13,8 @@ from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.torch_facts.ops import op_name
+from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import is_open
 from dovetail.frontend.records import BackwardLayouts
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import ref_type
@@ -23,10 +25,15 @@ def layouts_function(importer: NodeImporter, layouts: BackwardLayouts, numbers: 
 
     Its first arguments are the tangents. What no tangent reaches, or no single op makes, is an argument that lies as it
     was traced.
+
+    Raises:
+        UnsupportedError: for tensors of open sizes.
     """
     tangents = {node: numbers[place] for place, node in layouts.tangents.items()}
     computed, given = _needed(layouts, tangents)
     arguments = [*tangents, *given]
+    if any(is_open(size) for node in arguments for size in node.meta["val"].size()):
+        raise UnsupportedError("operands in the backward lie as the gradients do that the caller gives: sizes count")
     types = [ref_type(importer.types, node.meta["val"], importer.home) for node in arguments]
     with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
         function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")

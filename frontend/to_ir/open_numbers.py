@@ -175,7 +175,7 @@ class OpenNumbers:
             return stated
         if any(map(is_open, stated)):
             return sizes_map([self._affine(each) for each in stated])
-        return tuple(self.strides(each) if isinstance(each, tuple) else each for each in stated)
+        return tuple(self.strides(each) if isinstance(each, tuple) else known(each) for each in stated)
 
     def state(self, op: ir.Operation, results: object) -> None:
         """Says of the results of `op` what is known of their sizes; `results` look like them."""

@@ -279,3 +279,31 @@ def test_strides_of_what_is_empty(op_by_op):
         assert [each.stride() for each in results] == [each.stride() for each in expected]
     (reason, *_) = dovetail.stats().specialised
     assert reason.endswith("how a result without elements lies can't be said of open sizes")
+
+
+def test_operands_that_lie_as_gradients_do(op_by_op):
+    """A defect of the loader's on open sizes: what eager's gradients lie as is asked of tensors of known ones."""
+    compiled = torch.compile(torch.cdist, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (5, 7):
+        inputs = tensor(size, 4), tensor(size + 1, 4)
+        twins = [each.detach().clone().requires_grad_() for each in inputs]
+        torch.cdist(*inputs).sum().backward()
+        compiled(*twins).sum().backward()
+        for twin, each in zip(twins, inputs, strict=True):
+            torch.testing.assert_close(twin.grad, each.grad)
+    (reason,) = dovetail.stats().specialised
+    assert reason == "operands in the backward lie as the gradients do that the caller gives: sizes count"
+
+
+def test_operand_of_sizes_that_tracing_fixes(op_by_op):
+    """An op that may see its operands' strides states numbers that became known since: the graph ran eagerly."""
+    compiled = torch.compile(lambda x: x.cumprod(0), backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (5, 6):
+        x = tensor(size, size, size)
+        twin = x.detach().clone().requires_grad_()
+        x.cumprod(0).sum().backward()
+        compiled(twin).sum().backward()
+        torch.testing.assert_close(twin.grad, x.grad)
+    assert not dovetail.stats().eager
