@@ -90,6 +90,10 @@ class ShapedInfo:
     def is_floating_point(self) -> bool:
         return self.dtype.startswith(("float", "bfloat"))
 
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype.startswith("complex")
+
     def fits(self, sizes: Sequence[int]) -> bool:
         """Whether these are the sizes, as far as they are known."""
         known = zip(self.shape, sizes, strict=False)

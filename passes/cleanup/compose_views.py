@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.types import is_open, require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, integers
-from dovetail.passes.rewriting.rules import apply_rules, create, shape
+from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
 RESHAPES = tuple(f"torch.aten.{name}" for name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "squeeze.dim"))
 """Of values: the same elements row by row, in other sizes."""
+
+_TO_SIZES = ("torch.aten.view", "torch.aten._unsafe_view")
 
 _PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int", "torch.aten.expand"
 
@@ -20,7 +23,8 @@ _PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int"
 class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     """Makes one view of a chain of reshapes, of permutations, of expansions or of slices; drops views of everything.
 
-    Of values only: what the user gets is `dovetail.view`, which is replayed step by step and stays as it is.
+    Of values only: what the user gets is `dovetail.view`, which is replayed step by step and stays as it is. Of tensors
+    of open sizes, reshapes to sizes and permutations.
 
     Before:  `%1 = torch.aten.unsqueeze %0, %a; %2 = torch.aten.unsqueeze %1, %b`
     After:   `%2 = torch.aten.view %0, %sizes`
@@ -28,7 +32,7 @@ class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
 
     def run(self, module: ir.Module) -> None:
         rules = dict.fromkeys(RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
-        apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice})
+        apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice}, takes_open=True)
 
 
 def _reshape(op: ir.Operation) -> ir.Value | None:
@@ -36,9 +40,12 @@ def _reshape(op: ir.Operation) -> ir.Value | None:
     inner = made_by(source, *RESHAPES)
     if inner is not None:
         source = inner.operands[0]
-    if source.type == result.type:
+    if is_alike(source, result):
         return source
-    return create("torch.aten.view", [source, integer_list(shape(result))], result.type) if inner is not None else None
+    if inner is None or (is_open(result.type) and op.name not in _TO_SIZES):
+        return None
+    sizes = op.operands[1] if is_open(result.type) else integer_list(shape(result))
+    return create("torch.aten.view", [source, sizes], result.type)
 
 
 def _permute(op: ir.Operation) -> ir.Value | None:
@@ -56,7 +63,7 @@ def _permute(op: ir.Operation) -> ir.Value | None:
 
 def _order(op: ir.Operation) -> tuple[int, ...] | None:
     """Which dimension of the operand each one of the result is; None if that is not known."""
-    rank = len(shape(op.operands[0]))
+    rank = len(require_shaped_info(op.operands[0].type).shape)
     if op.name == _PERMUTE:
         dims = integers(op.operands[1])
         return None if dims is None else tuple(dim % rank for dim in dims)
@@ -71,16 +78,16 @@ def _order(op: ir.Operation) -> tuple[int, ...] | None:
 
 def _expand(op: ir.Operation) -> ir.Value | None:
     source, result = op.operands[0], op.results[0]
-    if source.type == result.type:
+    if is_alike(source, result):
         return source
     inner = made_by(source, _EXPAND)
-    if inner is None:
+    if inner is None or is_open(result.type):
         return None
     return create(_EXPAND, [inner.operands[0], integer_list(shape(result)), constant(False)], result.type)
 
 
 def _slice(op: ir.Operation) -> ir.Value | None:
-    outer = slice_of(op.results[0])
+    outer = None if is_open(op.operands[0].type) else slice_of(op.results[0])
     if outer is None:
         return None
     inner = slice_of(outer.base)

@@ -6,10 +6,10 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.rows import OPS
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.rules import apply_rules, create, shape
+from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 
 _CAST = "torch.aten._to_copy"
 # Casts to the right of these keep every value.
@@ -38,7 +38,7 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
 
     def run(self, module: ir.Module) -> None:
         copies = {f"torch.aten.{row.name}": _operand for row in OPS if row.is_identity}
-        apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast})
+        apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast}, takes_open=True)
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:
@@ -47,7 +47,7 @@ def _operand(op: ir.Operation) -> ir.Value | None:
 
 def _copied(op: ir.Operation) -> ir.Value | None:
     source, result = op.operands[1], op.results[0]
-    if source.type == result.type:
+    if is_alike(source, result):
         return source
     source_info, info = tensor_info(source.type), tensor_info(result.type)
     if source_info is None or info is None or source_info.dtype != info.dtype:
@@ -62,7 +62,7 @@ def _cast(op: ir.Operation) -> ir.Value | None:
     inner = made_by(source, _CAST)
     if inner is None or inner.operands[0].type != result.type:
         return None
-    narrow, wide = tensor_info(result.type), tensor_info(source.type)
+    narrow, wide = shaped_info(result.type), shaped_info(source.type)
     if narrow is None or wide is None or wide.dtype not in _WIDER.get(narrow.dtype, ()):
         return None
     return inner.operands[0]

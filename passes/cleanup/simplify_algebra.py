@@ -6,10 +6,10 @@ from math import copysign
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list, number, uniform
-from dovetail.passes.rewriting.rules import Rule, apply_rules, create, shape
+from dovetail.passes.rewriting.rules import Rule, apply_rules, create, is_alike, shape
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        apply_rules(module, _RULES)
+        apply_rules(module, _RULES, takes_open=True)
 
 
 def _unchanged_by(neutral: float, commutes: bool = False) -> Rule:
@@ -37,11 +37,11 @@ def _unchanged_by(neutral: float, commutes: bool = False) -> Rule:
 
     def rule(op: ir.Operation) -> ir.Value | None:
         first, second, *alphas = op.operands
-        result = tensor_info(op.results[0].type)
+        result = shaped_info(op.results[0].type)
         if result is None or result.is_complex or any(number(alpha) != 1 for alpha in alphas):
             return None
         for kept, other in ((first, second), (second, first)) if commutes else ((first, second),):
-            value = uniform(other) if kept.type == op.results[0].type else None
+            value = uniform(other) if is_alike(kept, op.results[0]) else None
             if value == neutral and (copysign(1, value) == copysign(1, neutral) or not result.is_floating_point):
                 return kept
         return None
@@ -51,8 +51,8 @@ def _unchanged_by(neutral: float, commutes: bool = False) -> Rule:
 
 def _power(op: ir.Operation) -> ir.Value | None:
     base, exponent = op.operands[0], number(op.operands[1])
-    info = tensor_info(base.type)
-    if info is None or base.type != op.results[0].type or info.is_complex:
+    info = shaped_info(base.type)
+    if info is None or not is_alike(base, op.results[0]) or info.is_complex:
         return None
     if exponent == 1:
         return base
@@ -61,7 +61,7 @@ def _power(op: ir.Operation) -> ir.Value | None:
 
 def _undone(op: ir.Operation) -> ir.Value | None:
     inner = made_by(op.operands[0], op.name)
-    return inner.operands[0] if inner is not None and inner.operands[0].type == op.results[0].type else None
+    return inner.operands[0] if inner is not None and is_alike(inner.operands[0], op.results[0]) else None
 
 
 def _done_already(op: ir.Operation) -> ir.Value | None:
@@ -72,7 +72,7 @@ def _choice(op: ir.Operation) -> ir.Value | None:
     condition, first, second = op.operands
     value = uniform(condition)
     chosen = first if first == second or value else second if value is not None else None
-    return chosen if chosen is not None and chosen.type == op.results[0].type else None
+    return chosen if chosen is not None and is_alike(chosen, op.results[0]) else None
 
 
 def _reduction(op: ir.Operation) -> ir.Value | None:

@@ -4,12 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import RECOMPUTE
+from dovetail.dialects.attributes import RECOMPUTE, SIZES
 from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import Module, is_used
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
+from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import static
-from dovetail.dialects.torch_facts.types import is_memory_type, is_tensor, is_value_type, require_tensor_info
+from dovetail.dialects.torch_facts.types import (
+    is_memory_type,
+    is_tensor,
+    is_value_type,
+    require_tensor_info,
+    shaped_info,
+)
 
 Rule = Callable[[ir.Operation], ir.Value | None]
 """Takes an op of one result; gives the value that stands for the result, built before the op or there already, or None.
@@ -21,10 +28,11 @@ A rule erases nothing and changes no other op.
 def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool = False) -> None:
     """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
 
-    In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors whose
-    sizes are not known stays, unless the rules take open ones. So does one that the user's checkpointing wants saved:
-    what stands for it may be there already, with a policy of its own; what else it wants of an op holds for what is
-    built in its place. And so does one whose stand-in lies on another device.
+    In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors of open
+    sizes stays, unless the rules take them: these ask `is_alike`, since equal types may have other sizes. So does one
+    that the user's checkpointing wants saved: what stands for it may be there already, with a policy of its own; what
+    else it wants of an op, and what is known of the op's sizes, holds for what is built in its place. And so does one
+    whose stand-in lies on another device.
     """
     known, devices = _KnownSizes(), Devices(module)
     for ops in Module(module).bodies.values():
@@ -38,8 +46,9 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
                 value = rule(op)
             if value is None or devices.of(value) != devices.of(op.results[0]):
                 continue
-            if RECOMPUTE in op.attributes and not is_used(value):
-                value.owner.attributes[RECOMPUTE] = op.attributes[RECOMPUTE]
+            for each in (RECOMPUTE, SIZES):
+                if each in op.attributes and not is_used(value):
+                    value.owner.attributes[each] = op.attributes[each]
             op.results[0].replace_all_uses_with(value)
             devices.forget(op)
             op.erase()
@@ -56,6 +65,17 @@ class _KnownSizes(dict[ir.Type, bool]):
 def create(name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
     """Builds an op of one result at the current insertion point and location."""
     return ir.Operation.create(name, results=[result], operands=list(operands)).result
+
+
+def is_alike(value: ir.Value, other: ir.Value) -> bool:
+    """Whether tensors surely have the same type and sizes: of open ones, equal expressions."""
+    if value.type != other.type:
+        return False
+    info = shaped_info(value.type)
+    if info is None or info.is_static or value == other:
+        return True
+    sizes = sizes_of(value)
+    return sizes is not None and sizes == sizes_of(other)
 
 
 def shape(value: ir.Value) -> tuple[int, ...]:
