@@ -6,6 +6,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.types import (
@@ -80,7 +81,10 @@ def _open_sum(op: ir.Operation) -> ir.Value | None:
     if require_shaped_info(op.operands[0].type).dtype != "float32" or not is_none(op.operands[-1]):
         return None
     wide = with_dtype(op.results[0].type, "float64")
-    return cast(create(op.name, [*list(op.operands)[:-1], dtype_number("float64")], wide), "float32")
+    total = create(op.name, [*list(op.operands)[:-1], dtype_number("float64")], wide)
+    if SIZES in op.attributes:
+        total.owner.attributes[SIZES] = op.attributes[SIZES]
+    return cast(total, "float32")
 
 
 def _long(op: ir.Operation) -> list[int] | None:

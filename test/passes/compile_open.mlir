@@ -38,7 +38,8 @@
 // PROGRAM: torch.operator "torch.aten.div.Scalar"({{.*}}) {dovetail.fallback, dovetail.reason = "a size is known only when it runs"}
 // PROGRAM: call @forward_region_1({{.*}}) {dovetail.sizes = [unit, #[[S:.*]]]}
 // PROGRAM: torch.operator "torch.aten.mm"({{.*}}) {dovetail.reason = "library kernel: contraction", dovetail.sizes = [#[[S]]]}
-// PROGRAM-LABEL: func.func private @forward_region_0(%{{.*}}: !torch.vtensor<[?,64],f32> {dovetail.sizes = #[[S]]}
+// PROGRAM-LABEL: func.func private @forward_region_0(
+// PROGRAM-SAME: !torch.vtensor<[?,64],f32> {dovetail.sizes = #[[S]]}
 // COM: In double precision: IREE adds up one number after the other.
 // PROGRAM: torch.aten.sum.dim_IntList {{.*}} -> !torch.vtensor<[64],f64>
 

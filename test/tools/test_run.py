@@ -24,6 +24,23 @@ module attributes {dovetail.level = "joint"} {
 """
 NUMBER = NONE.replace("@joint()", '@joint(%n: !torch.int {dovetail.name = "n"})')
 
+OPEN = """\
+!v = !torch.vtensor<[?,3],f32>
+!r = !dovetail.ref<!v, strided<[1, ?]>>
+#s = affine_map<()[s0] -> (s0 * 2, 3)>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%n: !torch.int {dovetail.name = "n", dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64},
+                   %x: !r {dovetail.name = "x", dovetail.sizes = #s}) -> !r attributes {dovetail.role = "joint"} {
+    %two = torch.constant.int 2
+    %rows = torch.aten.mul.int %n, %two : !torch.int, !torch.int -> !torch.int
+    %0 = "dovetail.read"(%x) {dovetail.sizes = [#s]} : (!r) -> !v
+    %1 = torch.aten.mul.Scalar %0, %n {dovetail.sizes = [#s]} : !v, !torch.int -> !v
+    %o = "dovetail.own"(%1, %rows) {requires_grad = false} : (!v, !torch.int) -> !r
+    return %o : !r
+  }
+}
+"""
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
@@ -186,3 +203,22 @@ def test_gradients_of_a_module_without_any_are_refused(shared: str, capsys: pyte
     assert _refusal(capsys, shared, "--gradients") == (
         "dovetail-run: no input of this module requires a gradient, so --gradients has none to show\n"
     )
+
+
+def test_open_sizes_are_given_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch a module of open sizes that takes no inputs, or one that runs on sizes that it does not state."""
+    (tmp_path / "open.mlir").write_text(OPEN)
+    path = str(tmp_path / "open.mlir")
+    assert main([path, "--input=2", "--input=4x3xf32=1"]) == 0
+    assert capsys.readouterr().out.startswith("result 0: 4x3xf32=[[2.,2.,2.]")
+    refused = {
+        ("--input=1", "--input=2x3xf32=1"): "input 0 (n): expected 2 to 9, got 1",
+        ("--input=10", "--input=20x3xf32=1"): "input 0 (n): expected 2 to 9, got 10",
+        (
+            "--input=2",
+            "--input=5x3xf32=1",
+        ): "input 1 (x): expected dimension 0 to be 4, which is (input 0 (n) * 2); it is 5",
+        ("--input=2", "--input=4x4xf32=1"): "input 1 (x): expected ?x3xf32, got 4x4xf32",
+    }
+    for given, message in refused.items():
+        assert message in _refusal(capsys, path, *given)

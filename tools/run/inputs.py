@@ -12,6 +12,8 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
 from dovetail.runtime.drawn_inputs import arranged, random_inputs
+from dovetail.runtime.drawn_sizes import layout
+from dovetail.tools.run.sizes import check_sizes
 from dovetail.tools.run.values import parse_value, type_text
 
 _NUMBERS = ("int", "float", "bool")
@@ -21,7 +23,8 @@ def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], see
     """The inputs of `entry`: those given as text, all of them, or random ones if there are none.
 
     Raises:
-        InputError: for a wrong number of inputs, or one of another shape or element type, naming it.
+        InputError: for a wrong number of inputs, one of another shape or element type, or a size that the module does
+            not allow, naming it.
     """
     if not given:
         return random_inputs(module, seed)
@@ -31,9 +34,10 @@ def make_inputs(module: ir.Module, entry: func.FuncOp, given: Sequence[str], see
         raise InputError(f"expected {len(names)} inputs, got {len(given)}{':' if names else ''}{listed}")
     values = [_value(name, text) for name, text in zip(names, given, strict=True)]
     for name, value, type_ in zip(names, values, entry.type.inputs, strict=True):
-        if _kind_of(value) != _kind(type_):
+        if not _fits(value, type_):
             raise InputError(f"{name}: expected {_kind(type_)}, got {_kind_of(value)}; the inputs are:{listed}")
-    inputs = [_laid_out(value, type_, module) for value, type_ in zip(values, entry.type.inputs, strict=True)]
+    symbols = check_sizes(entry, names, values)
+    inputs = [_laid_out(value, each, symbols, module) for value, each in zip(values, entry.arguments, strict=True)]
     lying = arranged(module, inputs)
     for name, before, after in zip(names, inputs, lying, strict=True):
         if isinstance(before, torch.Tensor) and not same_bits(before, after):
@@ -58,11 +62,17 @@ def argument_facts(entry: func.FuncOp) -> list[Mapping[str, ir.Attribute] | ir.D
 
 
 def _kind(type_: ir.Type) -> str:
-    """What an argument of `type_` takes: `2x3xf32`, or `a number of type int`."""
+    """What an argument of `type_` takes: `2x3xf32`, `?x3xf32` where a size is open, or `a number of type int`."""
     if isinstance(type_, RefType):
-        return type_text(type_.info.shape, getattr(torch, type_.info.dtype))
+        return type_text(type_.shaped.shape, getattr(torch, type_.shaped.dtype))
     names = [name for name in _NUMBERS if is_torch_type(type_, name)]
     return f"a number of type {names[0]}"
+
+
+def _fits(value: torch.Tensor | int | float | complex, type_: ir.Type) -> bool:
+    if isinstance(value, torch.Tensor) and isinstance(type_, RefType):
+        return value.dtype == getattr(torch, type_.shaped.dtype) and type_.shaped.fits(value.shape)
+    return _kind_of(value) == _kind(type_)
 
 
 def _kind_of(value: torch.Tensor | int | float | complex) -> str:
@@ -79,12 +89,12 @@ def _value(name: str, text: str) -> torch.Tensor | int | float | complex:
 
 
 def _laid_out(
-    value: torch.Tensor | int | float | complex, type_: ir.Type, module: ir.Module
+    value: torch.Tensor | int | float | complex, argument: ir.Value, symbols: Mapping[int, int], module: ir.Module
 ) -> torch.Tensor | int | float | complex:
     if not isinstance(value, torch.Tensor):
         return value
-    device = ref_device(type_, module)
-    return torch.empty_strided(value.shape, type_.strides, dtype=value.dtype, device=device).copy_(value)
+    strides, device = layout(argument, symbols)[1], ref_device(argument.type, module)
+    return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=device).copy_(value)
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -3,6 +3,7 @@
 import cmath
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy
@@ -121,9 +122,9 @@ def is_storable(dtype: torch.dtype) -> bool:
     return dtype in _NAMES and dtype is not torch.bfloat16
 
 
-def type_text(shape: tuple[int, ...], dtype: torch.dtype) -> str:
-    """`2x3xf32`"""
-    return "x".join([*map(str, shape), _NAMES.get(dtype, str(dtype))])
+def type_text(shape: Sequence[int | None], dtype: torch.dtype) -> str:
+    """`2x3xf32`, `?x3xf32` where a size is open."""
+    return "x".join([*("?" if size is None else str(size) for size in shape), _NAMES.get(dtype, str(dtype))])
 
 
 def value_text(value: object) -> str:

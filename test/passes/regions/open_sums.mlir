@@ -1,12 +1,13 @@
 // RUN: dovetail-opt %s --pass-pipeline='split-reductions,keep-scalars,keep-nan-tests' | FileCheck %s
 //
-// Catches a sum of open length that is added up in float32, one number after the other, and rules that pass over `?`.
+// Catches a sum of open length that is added up in float32, one number after the other, rules that pass over `?`, and a
+// sum without its sizes: a region that IREE does not compile could not be split behind it.
 
 !m = !torch.vtensor<[?,48],f32>
 !h = !torch.vtensor<[?,48],bf16>
 module attributes {dovetail.level = "program"} {
   // CHECK-LABEL: func.func private @region(
-  func.func private @region(%x: !m, %y: !h) -> (!torch.vtensor<[48],f32>, !h, !torch.vtensor<[?,48],i1>) attributes {dovetail.role = "region"} {
+  func.func private @region(%x: !m, %y: !h) -> (!torch.vtensor<[48],f32>, !h, !torch.vtensor<[?,48],i1>, !torch.vtensor<[?],f32>) attributes {dovetail.role = "region"} {
     %dim = torch.constant.int 0
     %dims = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>
     %false = torch.constant.bool false
@@ -19,6 +20,11 @@ module attributes {dovetail.level = "program"} {
     %1 = torch.aten.mul.Scalar %y, %tiny : !h, !torch.float -> !h
     // CHECK: torch.aten.ge.Tensor
     %2 = torch.aten.eq.Tensor %x, %x : !m, !m -> !torch.vtensor<[?,48],i1>
-    return %0, %1, %2 : !torch.vtensor<[48],f32>, !h, !torch.vtensor<[?,48],i1>
+    %last = torch.constant.int 1
+    %lasts = torch.prim.ListConstruct %last : (!torch.int) -> !torch.list<int>
+    // CHECK: torch.aten.sum.dim_IntList {{.*}} {dovetail.sizes = [#[[ROWS:.*]]]} : {{.*}} -> !torch.vtensor<[?],f64>
+    // CHECK: torch.aten._to_copy {{.*}} {dovetail.sizes = [#[[ROWS]]]}
+    %3 = torch.aten.sum.dim_IntList %x, %lasts, %false, %none {dovetail.sizes = [affine_map<()[s0] -> (s0)>]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[?],f32>
+    return %0, %1, %2, %3 : !torch.vtensor<[48],f32>, !h, !torch.vtensor<[?,48],i1>, !torch.vtensor<[?],f32>
   }
 }
