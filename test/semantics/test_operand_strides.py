@@ -47,6 +47,13 @@ def view(x: torch.Tensor) -> torch.Tensor:
     return x * 3
 
 
+@torch.library.custom_op("dovetail_strides::note_rows", mutates_args=())
+def note_rows(x: torch.Tensor) -> torch.Tensor:
+    seen.append(("rows", x.stride()))
+    return (x * 2).contiguous()
+
+
+note_rows.register_fake(lambda x: torch.empty(x.shape))
 note.register_fake(lambda x, tag: torch.empty_like(x))
 note_gradient.register_fake(lambda x, tag: torch.empty_like(x))
 note_all.register_fake(lambda tensors, other: [torch.empty_like(each) for each in tensors])
@@ -107,6 +114,17 @@ def test_lists_and_names():
         return sum(each.sum() for each in parts) + view(x.t().contiguous()).sum() + note_all([x], None)[0].sum()
 
     assert_sees_same(fn, torch.rand(3, 4))
+
+
+@pytest.mark.usefixtures("op_by_op")
+def test_layout_that_changes():
+    """A stride that Dynamo left open, and that became known while it traced, was no number: the graph ran eagerly."""
+    compiled = torch.compile(note_rows, backend="dovetail", fullgraph=True)
+    x = torch.randn(31, 8)
+    for each in (x.t(), x.reshape(8, 31), x.reshape(4, 62), x.reshape(62, 4).t()):
+        seen.clear()
+        torch.testing.assert_close(compiled(each), each * 2)
+        assert seen == [("rows", each.stride())]
 
 
 @pytest.mark.usefixtures("op_by_op")
