@@ -3,7 +3,8 @@
 IREE computes a reduction in the loop that uses it, tile by tile. Where one op reads the result along two dimensions, a
 tile needs numbers of other tiles, which are not there yet. Where another reduction, as in `(x - x.sum(0)).sum()`, takes
 in dimensions of the result and others along which it is repeated, IREE computes it once for each repetition, and adds
-to what it has stored.
+to what it has stored. What reduces dimensions of size 1 alone, or moves elements along them, ends nothing: for IREE, it
+is a pointwise op.
 """
 
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.rewriting.reductions import reduced_dims
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
+_FOLLOWED_IF_AS_LARGE = (Kind.REDUCTION, Kind.MOVEMENT)
 
 Dims = tuple[object, ...]
 """Along which dimensions of a value a reduction's result lies, counted from the last; or the view that hid it."""
@@ -45,11 +47,11 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
         value = pending.pop()
         for number in graph.consumers.get(value, ()):
             user = graph.ops[number]
-            if number in inside and kind(user) is Kind.REDUCTION and _reduces_repeated(user, value, dims_of[value]):
-                return True
             if not (number in inside or graph.placement[number] == "view"):
                 continue
-            if kind(user) not in _FOLLOWED or len(graph.results[number]) != 1:
+            if kind(user) is Kind.REDUCTION and _reduces_repeated(user, value, dims_of[value]):
+                return True
+            if len(graph.results[number]) != 1 or not _is_followed(user, value):
                 continue
             met = {dims_of[operand] for operand in graph.operands[number] if operand in dims_of}
             if len(met) > 1 and number in inside:
@@ -59,6 +61,12 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
                 dims_of[result] = dims_of[value] if kind(user) is Kind.POINTWISE else _seen(user, value, dims_of[value])
                 pending.append(result)
     return False
+
+
+def _is_followed(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether IREE may compute `value` in the loop that computes `op`, where this is no reduction to it."""
+    keeps_sizes = _longer_than_one(value) == _longer_than_one(op.results[0])
+    return kind(op) in _FOLLOWED or (kind(op) in _FOLLOWED_IF_AS_LARGE and keeps_sizes)
 
 
 def _reduces_repeated(reduction: ir.Operation, value: ir.Value, dims: Dims) -> bool:
@@ -80,11 +88,18 @@ def _dims(value: ir.Value) -> Dims:
 
 
 def _seen(view: ir.Operation, value: ir.Value, dims: Dims) -> Dims:
-    """The dimensions along which it lies in a `view` of `value`: they move with the sizes around them."""
+    """The dimensions along which it lies in a `view` of `value`: they move with the sizes around them.
+
+    What reduces or moves elements along dimensions of size 1 is taken for a view.
+    """
     result = view.results[0]
     keeps_order = len(dims) < 2 or not reorders(view)
-    keeps_sizes = [size for size in _sizes(value) if size != 1] == [size for size in _sizes(result) if size != 1]
+    keeps_sizes = _longer_than_one(value) == _longer_than_one(result)
     return _dims(result) if dims == _dims(value) and keeps_sizes and keeps_order else (view,)
+
+
+def _longer_than_one(value: ir.Value) -> list[OpenSize]:
+    return [size for size in _sizes(value) if size != 1]
 
 
 def _sizes(value: ir.Value) -> tuple[OpenSize, ...]:

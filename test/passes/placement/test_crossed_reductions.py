@@ -28,10 +28,10 @@ def _square(x: torch.Tensor) -> torch.Tensor:
     return total + 2 * total.t()
 
 
-def _regions(function: Callable, x: torch.Tensor) -> int:
+def _regions(function: Callable, *args: torch.Tensor) -> int:
     dovetail.stats(reset=True)
     compiled = torch.compile(function, backend="dovetail", options={"strict": True})
-    torch.testing.assert_close(compiled(x), function(x))
+    torch.testing.assert_close(compiled(*args), function(*args))
     return dovetail.stats().regions
 
 
@@ -75,6 +75,38 @@ def test_expanded_and_reduced():
         return total, (total.expand(6, 5) * positive).mean()
 
     assert _regions(expanded, torch.randn(6, 5)) == 2
+
+
+@pytest.mark.parametrize(
+    "through",
+    [
+        lambda x: x.mean(1, keepdim=True),
+        lambda x: x.sum(1),
+        lambda x: x.prod(1),
+        lambda x: (x > 1).any(1),
+        lambda x: x.flip(1),
+        lambda x: x.repeat(1, 1, 1),
+        lambda x: torch.nn.functional.pad(x, (0, 0)),
+    ],
+    ids=["mean", "sum", "prod", "any", "flip", "repeat", "pad"],
+)
+def test_reduced_and_moved_along_one_element(through: Callable):
+    """An op in between takes one element to one element: the sum over 9 rows was 9 times as large, silently."""
+
+    def spread(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        total = x.sum((0, 1), keepdim=True)
+        return total, through((x - total).abs()).sum(dtype=torch.float32)
+
+    assert _regions(spread, torch.randn(9, 1, 3)) == 2
+
+
+def test_losses_after_an_order():
+    """Would catch regions that end without need: what a gather chooses of a softmax is reduced in its region."""
+
+    def loss(x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return -x.log_softmax(1).gather(1, target).mean()
+
+    assert _regions(loss, torch.randn(64, 1024), torch.randint(1024, (64, 1))) == 1
 
 
 def test_reduced_as_it_lies():
