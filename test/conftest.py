@@ -132,6 +132,19 @@ def op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dovetail.compiler.make_context", _context)
 
 
+@pytest.fixture
+def remembered_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs IREE's compiler once for each text, whichever test asks first.
+
+    For tests that have a cache of their own, and are about something else than that the compiler runs.
+    """
+    from remembered_runs import remembering
+
+    from dovetail.backends.compiler_runs import CompilerRuns
+
+    monkeypatch.setattr(CompilerRuns, "run", remembering(CompilerRuns.run, REPOSITORY / "build" / "cache" / "runs"))
+
+
 @functools.cache
 def _context() -> Any:
     """One context for many graphs: making it takes a tenth of a small graph's compilation."""

@@ -66,7 +66,11 @@ def _rsub(value: torch.Tensor, other: float, alpha: float = 1) -> torch.Tensor:
         return torch.neg(value) + other
     if value.dim() == 0 and isinstance(other, int) and value.dtype in _INTEGERS:
         return torch.neg(value * alpha) + other
-    return get_decompositions([aten.rsub.Scalar])[aten.rsub.Scalar](value, other, alpha)
+    return _rsub_by_pytorch(value, other, alpha)
+
+
+# Looked up once: it goes over all of PyTorch's.
+_rsub_by_pytorch = get_decompositions([aten.rsub.Scalar])[aten.rsub.Scalar]
 
 
 def _remainder(value: torch.Tensor, divisor: float) -> torch.Tensor:

@@ -1,7 +1,6 @@
 """Contexts are made by one function, in any thread."""
 
-import subprocess
-import sys
+from new_process import run_python
 
 IN_THREADS = """
 from concurrent.futures import ThreadPoolExecutor
@@ -18,5 +17,5 @@ with ThreadPoolExecutor(4) as pool:
 
 def test_threads_make_contexts_at_the_same_time():
     """Two threads that load the dialect at once crash the process: regions are merged in a pool of them."""
-    ran = subprocess.run([sys.executable, "-c", IN_THREADS], capture_output=True, text=True, check=False)
+    ran = run_python(IN_THREADS)
     assert (ran.returncode, ran.stdout) == (0, "1\n"), ran.stderr

@@ -1,8 +1,8 @@
 """The package's own names: what `dir` and completion list, and which version this is."""
 
-import subprocess
-import sys
 from importlib.metadata import version
+
+from new_process import run_python
 
 import dovetail
 
@@ -10,7 +10,7 @@ import dovetail
 def test_public_names_are_listed():
     """Would catch names that are loaded when asked for and that nobody can discover."""
     script = "import dovetail; print(*dir(dovetail))"
-    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    done = run_python(script)
     assert {"stats", "explain", "Stats", "Explanation", "__version__"} <= set(done.stdout.split())
     assert all(hasattr(dovetail, name) for name in dir(dovetail))
 

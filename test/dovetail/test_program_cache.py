@@ -1,11 +1,10 @@
 """Programs from the cache: the same as they would be compiled now, or compiled."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from new_process import run_python
 
 import dovetail
 from dovetail import compiler, program_cache
@@ -50,7 +49,6 @@ def matrices(count: int = 2) -> list[torch.Tensor]:
 FROM_CACHE, COMPILED = {"from the cache": 1}, {"compiled": 1}
 
 PROGRAM = """
-import sys
 import torch, dovetail
 torch.manual_seed(0)
 
@@ -76,9 +74,7 @@ def test_a_second_process_finds_what_the_first_one_compiled(tmp_path):
     """Catches a warm start that traces, or that forgets writes, views or gradients."""
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    runs = [
-        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300) for _ in range(2)
-    ]
+    runs = [run_python("import runpy, sys; runpy.run_path(sys.argv[1])", script) for _ in range(2)]
     assert [each.returncode for each in runs] == [0, 0], runs
     assert runs[0].stdout.strip() == "{'compiled': 1} False ['capture', 'passes', 'regions']"
     assert runs[1].stdout.strip() == "{'from the cache': 1} True []"

@@ -54,6 +54,7 @@ def test_full_while_a_stage_is_dumped(function: str, tmp_path: Path, monkeypatch
         assert call().eager.total() == 1
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_a_cache_that_cannot_be_written_hits(monkeypatch: pytest.MonkeyPatch, caplog):
     """Would catch a shared or read-only cache that is compiled anew in each process."""
     # Not by the folder's mode: root, who runs tests in containers, may write anywhere.
@@ -75,6 +76,7 @@ def test_a_cache_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, caplog):
     assert "can't read the cache entry" in caplog.text
 
 
+@pytest.mark.usefixtures("remembered_runs")
 @pytest.mark.parametrize(("damage", "can_write"), [("truncated", True), ("emptied", True), ("flipped", False)])
 def test_entries_that_were_altered(damage: str, can_write: bool, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog):
     """Would catch altered machine code that runs, and a damaged entry in a read-only cache that ends the program."""

@@ -39,6 +39,7 @@ def test_32_threads_compile_and_call():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("remembered_runs")
 def test_32_threads_share_memory_in_new_ways():
     """Would catch a variant for each thread: they are compiled outside of Dynamo's lock, and only so many are made."""
     compiled = torch.compile(lambda x, y: x.mul_(2).sum() + y.sum(), backend="dovetail", fullgraph=True)
@@ -56,6 +57,7 @@ def test_32_threads_share_memory_in_new_ways():
     assert after.eager == before.eager
 
 
+@pytest.mark.usefixtures("remembered_runs")
 @pytest.mark.parametrize("size", [12, 1 << 18], ids=["calling thread", "thread pool"])
 def test_a_fork_after_the_first_call(size: int):
     """Would catch a child that waits for threads of its parent's, or that can't compile."""

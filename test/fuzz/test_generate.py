@@ -1,11 +1,10 @@
 """A seed is a program for ever, and the programs are worth running."""
 
 import hashlib
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
+from new_process import run_python
 
 from dovetail.tools.fuzz.generate import GENERATOR, generate
 from dovetail.tools.fuzz.program import Block, Program, steps
@@ -36,7 +35,7 @@ def test_seed_means_the_same_program_elsewhere(programs: list[Program]) -> None:
         "from dovetail.tools.fuzz.generate import generate; from dovetail.tools.fuzz.render import render;"
         "print(render(generate(7)), end='')"
     )
-    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    ran = run_python(code)
     assert ran.stdout == render(programs[7])
 
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from new_process import run_python
 
 import dovetail
 from dovetail import loading
@@ -134,5 +135,5 @@ def test_dump_replays(monkeypatch, tmp_path, capsys):
         "arguments = torch.load(folder + '/arguments.pt');"
         "torch.save([each.detach() for each in load_program(module, {})[0](list(arguments))], folder + '/results.pt')"
     )
-    subprocess.run([sys.executable, "-c", load, folder, stages[-1]], check=True)
+    assert run_python(load, folder, stages[-1]).returncode == 0
     torch.testing.assert_close(torch.load(folder / "results.pt"), [expected])

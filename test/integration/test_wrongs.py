@@ -10,6 +10,7 @@ from dovetail.tools.wrongs.cases import CASES, TELLING
 from dovetail.tools.wrongs.observe import observe
 
 
+@pytest.mark.usefixtures("remembered_runs")
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_row(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Catches what the row's title says: a value, an object, a version or a gradient that is not eager's.

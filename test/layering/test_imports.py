@@ -1,12 +1,11 @@
 """Data goes one way, frontend to passes to backends to runtime, and imports keep to it; all may read `dialects`."""
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from new_process import run_python
 
 # What each package may import of Dovetail besides itself. Tools and the driver in dovetail/ may import all.
 ALLOWED = {
@@ -126,7 +125,7 @@ sys.modules["dovetail.frontend"] = sys.modules["dovetail.passes"] = None
 for module in {modules}:
     importlib.import_module(module)
 """
-    done = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True, check=False)
+    done = run_python(script)
     assert done.returncode == 0, done.stderr
 
 
@@ -139,7 +138,7 @@ def test_running_needs_no_mlir(repository: Path) -> None:
     assert names >= LOADING, f"no such modules: {LOADING - names}"
     running = [f"dovetail.runtime.{name.replace('/', '.')}" for name in sorted(names - LOADING)]
     script = f"import importlib, sys; sys.modules['torch_mlir'] = None; [*map(importlib.import_module, {running})]"
-    done = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True, check=False)
+    done = run_python(script)
     assert done.returncode == 0, done.stderr
 
 

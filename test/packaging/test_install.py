@@ -18,17 +18,47 @@ from modules import TRAINED
 
 OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation", "--quiet")
 
-USE = """
+# Its argument is the folder that Dovetail is expected in.
+IMPORT = """
+import sys
 from importlib.metadata import entry_points
-
-import torch
+from pathlib import Path
 
 import dovetail
+import dovetail.runtime._launch
+assert Path(dovetail.__file__).is_relative_to(sys.argv[1]), dovetail.__file__
 [entry_point] = entry_points(group="torch_dynamo_backends", name="dovetail")
 assert entry_point.load().__name__ == "dovetail", entry_point
+"""
+
+COMPILE = """
+import torch
+
 compiled = torch.compile(lambda x: x.sin() + 1, backend="dovetail")
 torch.testing.assert_close(compiled(torch.ones(4)), torch.ones(4).sin() + 1)
-print(dovetail.__file__)
+"""
+
+# The commands as they are installed, in forks: each on its own would import PyTorch again.
+COMMANDS = """
+import os
+import runpy
+
+import dovetail.tools.run.command
+
+for name, *arguments in (
+    ("dovetail-opt", "module.mlir", "--stop-after=split", "-o", "split.mlir"),
+    ("dovetail-compile", "split.mlir", "-o", "artifact"),
+    ("dovetail-run", "artifact", "--input=2x3xf32=0", "--input=2x3xf32=2"),
+):
+    child = os.fork()
+    if not child:
+        sys.argv[1:] = arguments
+        try:
+            runpy.run_path(str(Path(sys.executable).with_name(name)), run_name="__main__")
+        except SystemExit as ended:
+            sys.stdout.flush()
+            os._exit(ended.code)  # the interpreter takes a second to end
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, name
 """
 
 
@@ -60,9 +90,9 @@ class Environment:
         """Installs Dovetail and nothing else, with the running environment's pip and setuptools."""
         run(sys.executable, "-m", "pip", "--python", self.bin / "python", "install", *OFFLINE, *what, cwd=self.folder)
 
-    def run_python(self, script: str) -> str:
+    def run_python(self, script: str, *arguments: str | Path) -> str:
         """Runs `script` where no folder of the source tree can be imported by accident; returns what it printed."""
-        return run(self.bin / "python", "-c", script, cwd=self.folder)
+        return run(self.bin / "python", "-c", script, *arguments, cwd=self.folder)
 
 
 @pytest.fixture
@@ -84,20 +114,6 @@ def package_folders(repository: Path) -> dict[str, str]:
     """Maps `dovetail` and its direct subpackages to their top-level folders, as pyproject.toml does."""
     pyproject = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
     return pyproject["tool"]["setuptools"]["package-dir"]
-
-
-def use_commands(environment: Environment) -> None:
-    """Compiles a module to an artifact and runs that, with the commands as they are installed."""
-    (environment.folder / "module.mlir").write_text(TRAINED, encoding="utf-8")
-    for command in (
-        ("dovetail-opt", "module.mlir", "--stop-after=split", "-o", "split.mlir"),
-        ("dovetail-compile", "split.mlir", "-o", "artifact"),
-    ):
-        run(environment.bin / command[0], *command[1:], cwd=environment.folder)
-    printed = run(
-        environment.bin / "dovetail-run", "artifact", "--input=2x3xf32=0", "--input=2x3xf32=2", cwd=environment.folder
-    )
-    assert "result 0: 2x3xf32=[[2.,2.,2.],\n [2.,2.,2.]]" in printed
 
 
 def copy_sources(repository: Path, package_folders: dict[str, str], copy: Path) -> Path:
@@ -147,13 +163,13 @@ def test_wheel_holds_every_file(repository: Path, package_folders: dict[str, str
 def test_wheel_works(environment: Environment, wheel: Path) -> None:
     """Catches a wheel that works only beside its source tree: code, entry points, commands and worker processes."""
     environment.install(wheel)
-    assert Path(environment.run_python(USE).splitlines()[-1]).is_relative_to(environment.site_packages)
-    use_commands(environment)
+    (environment.folder / "module.mlir").write_text(TRAINED, encoding="utf-8")
+    printed = environment.run_python(IMPORT + COMPILE + COMMANDS, environment.site_packages)
+    assert "result 0: 2x3xf32=[[2.,2.,2.],\n [2.,2.,2.]]" in printed
 
 
 def test_editable_install_works(environment: Environment, sources: Path) -> None:
     """Catches a folder mapping that editable installs don't follow, for files made before and after the install."""
     environment.install("--editable", sources)
-    assert Path(environment.run_python(USE).splitlines()[-1]).is_relative_to(sources)
     (sources / "passes" / "made_later.py").write_text("", encoding="utf-8")
-    environment.run_python("import dovetail.passes.made_later")
+    environment.run_python(f"{IMPORT}\nimport dovetail.passes.made_later", sources)

@@ -6,8 +6,6 @@ import json
 import re
 import shutil
 import stat
-import subprocess
-import sys
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from modules import TRAINED
+from new_process import run_python
 
 import dovetail
 from dovetail.backends.target import CpuTarget
@@ -183,7 +182,7 @@ for name in {blocked}:
 from dovetail.tools.run.command import main
 sys.exit(main([{str(saved)!r}, "--input=2x3xf32=0", "--input=2x3xf32=1,2,3,4,5,6", "--gradients"]))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = run_python(script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("result 0: 2x3xf32=[[1.,2.,3.],\n [4.,5.,6.]]\n")
 

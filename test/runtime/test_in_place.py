@@ -8,7 +8,6 @@ from differential import assert_same
 from torch import nn
 
 import dovetail
-from dovetail.backends import target
 from dovetail.backends.launch_plans import LaunchPlan
 
 WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
@@ -21,30 +20,19 @@ def copies_of(fn, *args, **options) -> dict[str, int]:
     return dict(dovetail.stats().copies)
 
 
-@pytest.fixture(params=["local-sync", "local-task"])
-def driver(request, monkeypatch):
-    """Runs every region on one driver."""
-    monkeypatch.setattr(target, "LOCAL_TASK_BYTES", 0 if request.param == "local-task" else 1 << 60)
-    return request.param
+def _double(*given):
+    for x in given:
+        x.mul_(2)
 
 
-@pytest.mark.parametrize("size", [1, 1003, 65537])
-def test_one_op_at_many_sizes(driver, size):
-    """A vector's rest that is computed again, or a thread that reads what another wrote, doubles twice."""
-    assert copies_of(_double, torch.randn(size)) == {}
+def test_one_op():
+    """A vector's rest that is computed again doubles twice; what IREE widens is written over what is yet to be read."""
+    sizes = [torch.randn(size) for size in (1, 1003, 65537)]
+    types = [torch.randn(33, 65).to(dtype) for dtype in (torch.float64, torch.float16, torch.bfloat16)]
+    assert copies_of(_double, *sizes, *types) == {}
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
-def test_one_op_of_each_float(dtype):
-    """An element type that IREE widens would be written over elements that are still to be read."""
-    assert copies_of(_double, torch.randn(33, 65).to(dtype)) == {}
-
-
-def _double(x):
-    x.mul_(2)
-
-
-def test_what_reads_elsewhere_is_never_written_while_it_is_read(driver):
+def test_what_reads_elsewhere_is_never_written_while_it_is_read():
     """H1: flips and shifts written in place gave wrong values."""
 
     def flip(x):
@@ -57,7 +45,7 @@ def test_what_reads_elsewhere_is_never_written_while_it_is_read(driver):
     assert copies_of(shift, torch.randn(1000)) == {WRITTEN: 2}
 
 
-def test_what_is_read_elsewhere_too_is_computed_before(driver):
+def test_what_is_read_elsewhere_too_is_computed_before():
     """A sum that is fused with the update would add elements that are new already."""
 
     def fn(x, y):
@@ -79,7 +67,7 @@ def test_exchange():
     assert copies_of(fn, torch.randn(100), torch.randn(100)) == {WRITTEN: 2}
 
 
-def test_two_results_of_the_old_value(driver):
+def test_two_results_of_the_old_value():
     """IREE computes them in two loops; one that updates must not run first."""
 
     def fn(p, b):
@@ -90,7 +78,7 @@ def test_two_results_of_the_old_value(driver):
     assert copies_of(fn, torch.randn(5000), torch.randn(5000)) == {}
 
 
-def test_sgd_with_momentum_copies_nothing(driver):
+def test_sgd_with_momentum_copies_nothing():
     """The parameter's region would read the momentum before it was updated, or the gradient's decay after."""
 
     def step(p, m, g):
@@ -107,7 +95,7 @@ def _adam(p, m, v, g):
     p.mul_(0.999).sub_(0.1 * m / (v.abs().sqrt() + 1e-2))
 
 
-@pytest.mark.parametrize("size", [(2,), (7,), (64,), (1003,), (65537,), (33, 65), (3, 1), (1, 1), ()])
+@pytest.mark.parametrize("size", [(7,), (1003,), (33, 65), (1, 1), ()])
 def test_moments_and_parameter_in_one_loop(size):
     """A parameter that is computed from a moment updated twice, or that reads the moment's memory too early or late."""
     assert copies_of(_adam, *(torch.randn(size) for _ in range(4))) == {}
@@ -129,13 +117,23 @@ def _momentum(p, m, g):
 
 def test_moments_and_parameter_on_two_threads():
     """A workgroup that reads what another one has overwritten."""
+    expected = [torch.randn(700, 333) for _ in range(4)]
+    found = [[each.clone() for each in expected] for _ in range(10)]
+    _adam(*expected)
+    compiled = torch.compile(_adam, backend="dovetail")
     threads = torch.get_num_threads()
+    dovetail.stats(reset=True)
     torch.set_num_threads(2)
     try:
-        for _ in range(5):
-            assert copies_of(_adam, *(torch.randn(700, 333) for _ in range(4))) == {}
+        for given in found:
+            compiled(*given)
     finally:
         torch.set_num_threads(threads)
+    torch.testing.assert_close(found[0], expected, rtol=1e-4, atol=2e-5)  # as test/support/differential.py has it
+    for given in found[1:]:
+        torch.testing.assert_close(given, found[0], rtol=0, atol=0)
+    assert dovetail.stats().copies == {}
+    assert dovetail.stats().launches == {"plan": 1}
 
 
 def test_updates_in_several_loops_run_one_after_the_other(monkeypatch):

@@ -1,13 +1,12 @@
 """Wrapper subclasses in and out (I17): values, classes, identities, version counters and gradients are eager's."""
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 
 import pytest
 import torch
 from differential import without_dynamo
+from new_process import run_python
 from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -576,8 +575,8 @@ def test_text_says_it_all(tmp_path, monkeypatch):
         "first, second = load_program(module, {})[0]([x, y]);"
         "print(first is x, x.a.tolist(), x._version, type(second).__name__, second.b.tolist())"
     )
-    ran = subprocess.run([sys.executable, "-c", script, str(stage)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "True [2.0, 2.0, 2.0] 1 TwoTensor [10.0, 10.0, 10.0]"
+    ran = run_python(script, stage)
+    assert ran.stdout.strip() == "True [2.0, 2.0, 2.0] 1 TwoTensor [10.0, 10.0, 10.0]", ran.stderr
 
 
 def test_the_node_of_a_call_is_found_among_others():

@@ -9,7 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dovetail.frontend.decompose.table import decompositions
 
 NAN, INF = math.nan, math.inf
-KINDS = ("normal", "special", "infinite", "huge", "equal", "zeros", "few")
+CONSTANT = ("equal", "zeros")  # of any seed
+KINDS = ("normal", "special", "infinite", "huge", *CONSTANT, "few")
 UNITS = 32  # of the element type's epsilon: eager itself is a few off
 
 Result = torch.Tensor | None

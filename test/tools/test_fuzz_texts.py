@@ -18,7 +18,7 @@ from dovetail.tools.fuzz_texts import trial
 from dovetail.tools.fuzz_texts.mutant import INPUT, Mutant
 from dovetail.tools.fuzz_texts.payloads import CANARY
 
-BUDGET = 20
+BUDGET = 8
 
 
 @pytest.mark.slow

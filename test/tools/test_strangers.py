@@ -1,12 +1,11 @@
 """Modules of strangers: a result or one clear error, and nothing of theirs runs."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from modules import TRAINED
+from new_process import run_python
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.pipeline import compile_pipeline
@@ -179,13 +178,10 @@ def _write(folder: Path, text: str) -> str:
 def test_signal_is_one_error(tmp_path: Path, tool: str, arguments: list[str]):
     """Catches a command that ends with "Segmentation fault" where MLIR's parser has no stack left."""
     path = _write(tmp_path, f"module attributes {{a = affine_map<(d0) -> ({'-' * 400_000}d0)>}} {{}}")
-    done = subprocess.run(
-        [sys.executable, "-m", f"dovetail.tools.{tool}", path, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
+    program = (
+        f"import os, runpy; os.chdir({str(tmp_path)!r}); runpy.run_module('dovetail.tools.{tool}', run_name='__main__')"
     )
+    done = run_python(program, path, *arguments)
     message = "the input could not be processed, SIGSEGV ended the process that did"
     assert (done.returncode, done.stderr) == (1, f"dovetail-{tool}: {message}\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["module.mlir"]

@@ -79,10 +79,12 @@ def _is_close(first, second) -> bool:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_library_kernels_take_any_strides(name: str):
+def test_library_kernels_take_any_strides(name: str, monkeypatch: pytest.MonkeyPatch):
     """Catches a kernel that takes its operands for contiguous: the program would give it what lies otherwise."""
     from torch.testing._internal.common_methods_invocations import op_db  # takes seconds to import
 
+    # For its messages, PyTorch looks for the name of its own test in the sources of all that is on the stack.
+    monkeypatch.setattr("torch.testing._internal.common_utils.extract_test_fn", lambda: None)
     mode = Again()
     for info in (each for each in op_db if each.name == name):
         for number, sample in enumerate(info.sample_inputs("cpu", torch.float64, requires_grad=info.supports_autograd)):

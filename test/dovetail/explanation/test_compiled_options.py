@@ -118,6 +118,7 @@ def exponential(x):
     return torch.exp(x) * 2 + 1
 
 
+@pytest.mark.usefixtures("remembered_runs")
 def test_tuning_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Would catch a choice that changes what runs and that neither text nor page shows."""
     monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))

@@ -100,30 +100,26 @@ def test_truth_values_as_bounds():
     assert_like_eager(lambda x: [x.clamp(False, True), x.clamp_min(True)], torch.arange(-3, 3))
 
 
-@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.float16, torch.float32])
-@pytest.mark.parametrize(
-    "divide",
-    [
-        lambda x: x // 3,
-        lambda x: 7 // x,
-        lambda x: torch.div(x, 0.5, rounding_mode="trunc"),
-        lambda x: torch.div(x, 3, rounding_mode=None),
-    ],
-)
-def test_quotient_of_tensor_without_dimensions(divide, dtype):
+def assert_compiled_as_eager(function, *dtypes: torch.dtype):
+    """Of tensors without dimensions, one of each type, in one program."""
+    given = [torch.tensor(5, dtype=dtype) for dtype in dtypes]
+    compiled = torch.compile(lambda *given: [function(x) for x in given], backend="dovetail")(*given)
+    torch.testing.assert_close(compiled, [function(x) for x in given], rtol=0, atol=0)
+
+
+def test_quotient_of_tensor_without_dimensions():
     """The number was a tensor of int64 or float32, which decided the type of the result: int64 for int8 // 3."""
-    x = torch.tensor(5, dtype=dtype)
-    torch.testing.assert_close(torch.compile(divide, backend="dovetail")(x), divide(x), rtol=0, atol=0)
+
+    def divide(x):
+        return x // 3, 7 // x, torch.div(x, 0.5, rounding_mode="trunc"), torch.div(x, 3, rounding_mode=None)
+
+    assert_compiled_as_eager(divide, torch.int8, torch.int32, torch.float16, torch.float32)
 
 
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64, torch.bfloat16, torch.float32])
-@pytest.mark.parametrize("other", [3, 0.5])
-@pytest.mark.parametrize("alpha", [1, 2])
-def test_difference_of_number_and_tensor_without_dimensions(dtype, other, alpha):
+def test_difference_of_number_and_tensor_without_dimensions():
     """The number was a tensor of int64, which decided the type of the result: -2 of int64 for 3 less 5 of uint8."""
-    x = torch.tensor(5, dtype=dtype)
 
     def subtract(x):
-        return torch.rsub(x, other, alpha=alpha)
+        return [torch.rsub(x, other, alpha=alpha) for other in (3, 0.5) for alpha in (1, 2)]
 
-    torch.testing.assert_close(torch.compile(subtract, backend="dovetail")(x), subtract(x), rtol=0, atol=0)
+    assert_compiled_as_eager(subtract, torch.uint8, torch.int8, torch.int64, torch.bfloat16, torch.float32)

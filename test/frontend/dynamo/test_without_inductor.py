@@ -1,9 +1,7 @@
 """What stays out of a process that needs nothing of it."""
 
-import subprocess
-import sys
-
 import pytest
+from new_process import run_python
 
 PROGRAM = """
 import sys
@@ -20,5 +18,5 @@ print("torch._inductor.lowering" in sys.modules)
 @pytest.mark.host
 def test_a_compiled_optimizer_does_not_import_inductor():
     """Catches seconds of imports for a question about CUDA graphs, which Dynamo asks of gradients on CPUs, too."""
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
+    run = run_python(PROGRAM)
     assert run.stdout.strip() == "False", run
