@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
+from torch._functorch import config as functorch_config
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._guards import TracingContext, tracing
 from torch._inductor import config as inductor_config
@@ -97,7 +98,12 @@ def _traced(function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | 
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
     with ExitStack() as stack:
-        for context in (inductor_config.patch(fallback_random=True), tracing(TracingContext(mode)), branch_gradients()):
+        # Gradients lie as what they are of, which newer versions take for granted.
+        switches = (
+            inductor_config.patch(fallback_random=True),
+            functorch_config.patch(guess_tangent_strides_as_outputs=True),
+        )
+        for context in (*switches, tracing(TracingContext(mode)), branch_gradients()):
             stack.enter_context(context)
         # The extrema's are kernels in Python, too: they are put in place when the others are gone.
         with _refusing("PyTorch can't trace it"), without_python_kernels(decided()), extremum_gradients():

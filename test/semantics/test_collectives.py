@@ -17,7 +17,8 @@ all_gather = getattr(collectives, "all_gather_single", None) or collectives.all_
 def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A group of this process alone."""
     file: Path = tmp_path_factory.mktemp("group") / "store"
-    dist.init_process_group("gloo", init_method=f"file://{file}", rank=0, world_size=1)
+    backend = "cpu:gloo,cuda:nccl" if dist.is_nccl_available() and torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, init_method=f"file://{file}", rank=0, world_size=1)
     yield
     dist.destroy_process_group()
 

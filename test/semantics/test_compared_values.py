@@ -68,8 +68,18 @@ PICKS = {
     "rounded": lambda y: y * (y * 3).floor() + y * torch.remainder(y, 0.25),
     "looked up": lambda y: torch.arange(7.0).to(y)[(y.abs() * 3).long().clamp(max=6)] * y,
 }
-# PyTorch 2.11 has no derivative of it, so eager has nothing to compare with.
-if torch.aminmax(torch.ones(1, requires_grad=True)).min.grad_fn.name() == "NotImplemented":
+
+
+def _differentiates_aminmax() -> bool:
+    """PyTorch 2.11 has no derivative of it, so eager has nothing to compare with."""
+    try:
+        torch.aminmax(torch.ones(1, requires_grad=True)).min.backward()
+    except RuntimeError:
+        return False
+    return True
+
+
+if not _differentiates_aminmax():
     del PICKS["aminmax"]
 VALUES = {
     "tanh": lambda x, bias: (x + bias).tanh() * x,

@@ -60,6 +60,11 @@ def cut(x, count):
     return x[:number].exp(), x.narrow(0, 0, number).sum(0)
 
 
+def number_of_elements(i):
+    # PyTorch 2.11 forgets the default device of the second.
+    return torch.zeros(i.item()) + torch.arange(i.item(), device=i.device)
+
+
 def unique_counts(x):
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
     return values * 2, inverse + counts.shape[0], counts.float().mean()
@@ -82,7 +87,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "unique": (unique_counts, lambda n: [torch.randint(5, (n,))]),
     "item": (read_number, lambda n: [tensor(n, 4), torch.tensor(n)]),
     "item of floating point": (read_float, lambda n: [tensor(n, 4), torch.tensor(n / 3)]),
-    "item as a size": (lambda i: torch.zeros(i.item()) + torch.arange(i.item()), lambda n: [torch.tensor(n)]),
+    "item as a size": (number_of_elements, lambda n: [torch.tensor(n)]),
     "item of a result": (lambda x: x * (x > 0).sum().item(), lambda n: [tensor(n, 4)]),
     "tolist": (parts, lambda n: [tensor(n, 4), torch.tensor([n - 2, 2])]),
     "cut": (cut, lambda n: [tensor(n, 4), torch.tensor(n - 1)]),
@@ -127,7 +132,8 @@ def test_a_check_that_fails(op_by_op):
     x = torch.randn(5, 4)
     flags = {count: torch.arange(9) < count for count in range(9)}
     torch.testing.assert_close(compiled(x, flags[2]), checked(x, flags[2]))
-    with pytest.raises(RuntimeError, match="too many rows"):
+    # PyTorch 2.11 forgets the message.
+    with pytest.raises(RuntimeError, match=r"too many rows|Runtime assertion failed for expression u0 <= 5"):
         compiled(x, flags[6])
     with pytest.raises(RuntimeError, match="Runtime assertion failed for expression Ne"):
         compiled(x, flags[3])

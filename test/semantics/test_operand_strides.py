@@ -229,6 +229,7 @@ def test_kernels_in_custom_functions(train: bool):
     assert_sees_same(lambda x: Rows.apply(x.t()) * weights, torch.rand(3, 4), train=train)
 
 
+@pytest.mark.host  # a GPU's kernel lays out as described
 @pytest.mark.usefixtures("op_by_op")
 def test_branches_that_lay_out_in_different_ways():
     """Catches strides of one branch that are taken for those of the other: eager's depend on which one runs."""
@@ -244,6 +245,7 @@ def test_branches_that_lay_out_in_different_ways():
         torch._dynamo.reset()
 
 
+@pytest.mark.host  # a GPU's kernel lays out as described
 @pytest.mark.usefixtures("op_by_op")
 def test_loop_that_lays_out_what_it_carries():
     """Catches strides of what a loop is given where its first run lays that out anew."""
@@ -341,4 +343,6 @@ def test_random_numbers_in_the_order_of_a_norm(train: bool):
     torch.manual_seed(0)
     expected = fn(x)
     torch.manual_seed(0)
-    torch.testing.assert_close(compiled(x), expected)
+    actual = compiled(x)
+    wrong = {name for name in DRAWS if not torch.allclose(actual[name], expected[name], atol=1e-5)}
+    assert not wrong

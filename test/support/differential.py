@@ -56,8 +56,10 @@ def assert_same(
         compare(f"call {call}", expected, actual)
     after = dovetail.stats()
     compiled_graphs = after.graphs - before.graphs
-    assert compiled_graphs >= graphs, f"expected at least {graphs} compiled graphs, got {compiled_graphs}"
     ran_eagerly = after.eager - before.eager
+    assert compiled_graphs >= graphs, (
+        f"expected {graphs} compiled graphs at least, got {compiled_graphs}: {ran_eagerly}"
+    )
     assert bool(ran_eagerly) == eager, f"expected {'an eager path' if eager else 'no eager path'}, got {ran_eagerly}"
 
 

@@ -9,7 +9,7 @@ MOVEMENT = (
     movement("flip"),
     movement("pixel_shuffle"),
     movement("repeat"),
-    movement("roll", layout=Layout.FORMAT),
+    movement("roll", layout=Layout.FORMAT, layout_on_cuda=Layout.ROWS),
     movement("rot90"),
     movement("select_backward"),
     movement("select_scatter"),

@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
-from dovetail.dialects.torch_facts.kernel_layouts import KERNELS, KernelLayouts
+from dovetail.dialects.torch_facts.kernel_layouts import KERNELS, KernelLayouts, as_kernel_lays_out
 
 SIZE = (2, 6, 4, 4)
 LAYOUTS = {
@@ -51,13 +51,17 @@ CASES = [
 
 
 @pytest.mark.parametrize(("function", "layouts"), [case[1:] for case in CASES], ids=[f"{a}-{c}" for a, _, c in CASES])
-def test_strides_are_the_kernels(function, layouts):
+def test_strides_are_the_kernels(function, layouts, device: str):
     """Would catch a kernel that goes by other operands, or another format, than PyTorch's description says."""
     given = [LAYOUTS[each](torch.rand(SIZE)) for each in layouts]
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes = [mode.from_tensor(each) for each in given]
     with mode, KernelLayouts():
         told = function(*fakes)
+    if device == "cuda" and not is_emulated() and (function, layouts) == (ONE["channel_shuffle"], ("reversed",)):
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            function(*given)
+        return
     right = function(*given)
     assert [each.stride() for each in tree_leaves(told)] == [each.stride() for each in tree_leaves(right)]
 
@@ -113,6 +117,23 @@ def test_strides_of_gradients_are_the_kernels(name):
                 tangent = LAYOUTS[wanted](tangent) if wanted != "reversed" else tangent.mT.contiguous().mT
                 strides.append(torch.autograd.grad(result, x, tangent)[0].stride())
         assert strides[0] == strides[1], (given, wanted)
+
+
+def is_emulated() -> bool:
+    return KERNELS["cuda"] == "cpu"
+
+
+@pytest.mark.parametrize(
+    "name", ["roll", "channel_shuffle", "max_unpool2d", "reflection_pad2d_backward", "replication_pad2d_backward"]
+)
+def test_gpu_kernels_that_lay_out_row_by_row(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Would catch channels last, as the CPU's kernels keep it, where a GPU's kernel does not."""
+    monkeypatch.setitem(KERNELS, "cuda", "cuda")
+    func = getattr(torch.ops.aten, name).default
+    with FakeTensorMode():
+        x = torch.empty(2, 4, 4, 6, device="cuda").permute(0, 3, 1, 2)
+        args = (x, [1], [0]) if name == "roll" else (x, x)
+        assert as_kernel_lays_out(func, args, {}, torch.empty_like(x)).is_contiguous()
 
 
 @pytest.mark.parametrize("name", ["logsigmoid", "batch_norm"])
