@@ -10,6 +10,7 @@ from dovetail.passes.cleanup.drop_redundant_copies import DropRedundantCopiesPas
 from dovetail.passes.cleanup.eliminate_dead_writes import EliminateDeadWritesPass
 from dovetail.passes.cleanup.fold_concatenations import FoldConcatenationsPass
 from dovetail.passes.cleanup.fold_constants import FoldConstantsPass
+from dovetail.passes.cleanup.fold_indices import FoldIndicesPass
 from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
@@ -61,6 +62,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         FoldScattersPass(),
         FoldConstantsPass(),
         SimplifyAlgebraPass(),
+        # After the algebra, which drops what is added to indices for nothing.
+        FoldIndicesPass(),
         # After all that may show that a written value is the one that was there.
         EliminateDeadWritesPass(),
         # Drops what nothing uses any more, and merges what the passes above built.

@@ -21,6 +21,7 @@ OWN_RULES = {
     "passes/cleanup/compose_views.py": "a rule for each view",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",
     "passes/cleanup/fold_concatenations.py": "a rule for each op",
+    "passes/cleanup/fold_indices.py": "a rule for each op",
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
     "passes/placement/joins.py": "ops that take lists",
