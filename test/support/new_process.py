@@ -3,35 +3,64 @@
 Importing PyTorch anew takes longer than most of these programs.
 """
 
-import multiprocessing
+import functools
+import json
 import os
+import subprocess
 import sys
 import tempfile
+import traceback
+from importlib import import_module
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["torch._dynamo", "torch._functorch.aot_autograd"])
-
 
 def run_python(program: str, *arguments: Any) -> CompletedProcess[str]:
     """What `python -c program arguments` ends with and writes, in this process's environment."""
+    server, command = _server(), ["-c", *map(str, arguments)]
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("stdout", "stderr")]
-        command = ["-c", *map(str, arguments)]
-        process = _SERVER.Process(target=_run, args=(program, command, dict(os.environ), streams))
-        process.start()
-        process.join()
-        assert process.exitcode is not None
-        return CompletedProcess(command, process.exitcode, *(each.read_text() for each in streams))
+        print(json.dumps([program, command, dict(os.environ), list(map(str, streams))]), file=server.stdin, flush=True)
+        status = int(server.stdout.readline())
+        return CompletedProcess(command, status, *(each.read_text() for each in streams))
 
 
-def _run(program: str, command: list[str], environment: dict[str, str], streams: list[Path]) -> None:
-    assert not [name for name in sys.modules if name.partition(".")[0] == "dovetail"]
-    for number, path in enumerate(streams, start=1):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """The process that forks; it ends with this one, whose end closes its input."""
+    return subprocess.Popen([sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _serve() -> None:
+    for name in ("torch._dynamo", "torch._functorch.aot_autograd"):
+        import_module(name)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _run(*json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def _run(program: str, command: list[str], environment: dict[str, str], streams: list[str]) -> None:
+    """Ends the process at once: to tear down what PyTorch has made takes a second."""
+    for number, path in enumerate((os.devnull, *streams)):
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = command
-    exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+    status = 0
+    try:
+        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        status = ended.code or 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve()
