@@ -1,8 +1,10 @@
 """What eager refuses by element types and numbers: `mask - 1` of truth values, `gelu` of integers, `fill_` of 2**40.
 
-Tracing meets no kernel, so it lets most of that through, and other ops compute something in its place.
+Tracing meets no kernel, so it lets most of that through, and other ops compute something in its place, or nothing does
+where the result is not used.
 """
 
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,12 +14,17 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dovetail.dialects.torch_facts.ops import row_of_name
 from dovetail.dialects.torch_facts.row import Kind
+from dovetail.frontend.decompose.table import decompositions
 
-_ERRORS = (RuntimeError, TypeError, ValueError)
+_ERRORS = (RuntimeError, TypeError, ValueError, IndexError)
+
+_FUNCTIONS = (Kind.REDUCTION, Kind.MOVEMENT, Kind.LIBRARY)
+# What errors about element types say. Of these functions alone a kernel may refuse the stand-ins for their sizes, too.
+_OF_TYPES = re.compile(r"dtype|data type|scalar type|not implemented for '|does(n't| not) support \w+ (dtype|input)")
 
 
 class _Stand(NamedTuple):
-    """What a tensor is to a kernel that takes any sizes."""
+    """What decides of a tensor whether a kernel takes it, beside its sizes."""
 
     dtype: torch.dtype
     dims: int
@@ -26,9 +33,15 @@ class _Stand(NamedTuple):
 def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]) -> str | None:
     """The first line of the error that the CPU's kernel raises for arguments of these types, None if it raises none.
 
-    Of elementwise ops and fills alone, whose kernels can be asked by tensors of one element, and of known numbers.
+    Kernels are asked by tensors whose sizes are 2, and by known numbers; elementwise ops and fills take any sizes, of
+    other functions only errors about types count.
     """
-    if not _takes_any_sizes(func, args):
+    if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":
+        return None
+    facts = row_of_name(f"aten.{func._opname.removesuffix('_')}.{func._overloadname}")
+    is_fill = facts.fills_at == 1 and isinstance(next(iter(args), None), torch.Tensor)
+    takes_any_sizes = facts.kind is Kind.POINTWISE or is_fill
+    if not (takes_any_sizes or _is_told_by_types(func, facts.kind)):
         return None
     flat, spec = tree_flatten((args, kwargs))
     tensors = [each for each in flat if isinstance(each, torch.Tensor)]
@@ -38,20 +51,23 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
         return None
     stands = (_Stand(each.dtype, each.dim()) if isinstance(each, torch.Tensor) else each for each in flat)
     # 1, 1.0 and True are equal keys.
-    return _asked(func, tuple((type(each), each) for each in stands), spec)
+    error = _asked(func, tuple((type(each), each) for each in stands), spec)
+    return error if error is None or takes_any_sizes or _OF_TYPES.search(error) else None
 
 
-def _takes_any_sizes(func: torch._ops.OpOverload, args: tuple) -> bool:
-    if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":
-        return False
-    facts = row_of_name(f"aten.{func._opname.removesuffix('_')}.{func._overloadname}")
-    return facts.kind is Kind.POINTWISE or (facts.fills_at == 1 and isinstance(next(iter(args), None), torch.Tensor))
+def _is_told_by_types(func: torch._ops.OpOverload, kind: Kind) -> bool:
+    """Whether other code may run in place of the op's kernel, and the kernel can be asked: it draws nothing.
+
+    A backward gets what its forward took.
+    """
+    is_replaced = kind in _FUNCTIONS or (kind is Kind.UNKNOWN and func in decompositions())
+    return is_replaced and torch.Tag.nondeterministic_seeded not in func.tags and not func._opname.endswith("_backward")
 
 
 @lru_cache(maxsize=4096)
 def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
     with _disable_current_modes(), torch.no_grad():
-        flat = [torch.ones([1] * each.dims, dtype=each.dtype) if kind is _Stand else each for kind, each in typed]
+        flat = [torch.ones([2] * each.dims, dtype=each.dtype) if kind is _Stand else each for kind, each in typed]
         args, kwargs = tree_unflatten(flat, spec)
         try:
             func(*args, **kwargs)

@@ -229,3 +229,12 @@ def test_sums_may_overflow_on_the_way():
     assert shown(lambda: large[:3].sum()) == {"inf"}
     assert shown(lambda: torch.cat([large[:3], torch.tensor([-torch.inf])]).sum()) == {"-inf", "nan"}
     assert shown(lambda: torch.dot(large, torch.ones(5))) == every
+
+
+def test_zeros_without_memory_pass() -> None:
+    """Catches reading them, which ends the process, and the end of a second derivative that computes with them."""
+    x = (X - 2).requires_grad_()
+    with RandomRounding(1):
+        (first,) = torch.autograd.grad((x.abs() + 0.1).rsqrt().sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.isfinite().all()

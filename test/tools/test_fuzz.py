@@ -17,6 +17,7 @@ from dovetail.tools.fuzz.workers import Workers
         *(("alias", seed) for seed in range(16)),
         *(("compute", seed) for seed in range(1, 5)),
         *(("dynamic", seed) for seed in range(1, 5)),
+        *(("derivatives", seed) for seed in range(8)),
     ],
 )
 def test_no_difference(kind: str, seed: int) -> None:
@@ -24,6 +25,13 @@ def test_no_difference(kind: str, seed: int) -> None:
     outcome = check_forms(programs(kind, seed), "dovetail", iree=seed == 0)
     assert outcome.status != "eager raised"
     assert not outcome.found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_difference_of_errors(seed: int) -> None:
+    """Catches what compiled code computes in place of eager's error."""
+    outcome = check_forms(programs("errors", seed), "dovetail", iree=True)
+    assert outcome.status in ("eager raised", "Dynamo")
 
 
 def test_run_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +62,7 @@ def test_kinds_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     """Catches a mistyped kind that runs nothing and passes."""
     with pytest.raises(SystemExit):
         main(["--kinds", "alias,computed"])
-    assert "expected some of alias,compute,dynamic" in capsys.readouterr().err
+    assert "expected some of alias,compute,dynamic,derivatives,errors" in capsys.readouterr().err
 
 
 def test_range_of_seeds_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

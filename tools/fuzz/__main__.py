@@ -15,7 +15,7 @@ from dovetail.tools.fuzz.causes import causes
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.record import Record
 from dovetail.tools.fuzz.report import Tally, report
-from dovetail.tools.fuzz.seeds import KINDS
+from dovetail.tools.fuzz.seeds import KINDS, THROUGH_IREE
 from dovetail.tools.fuzz.workers import Job, Workers
 
 
@@ -44,6 +44,8 @@ def _run(
 ) -> tuple[Tally, list[tuple[Job, Outcome]]]:
     """Runs the seeds that `record` has not settled, with progress; returns the counts, and the outcomes that differ."""
     every = options.iree_every if backend == "dovetail" else 0
+    if every and kind in THROUGH_IREE:
+        every = 1
     jobs = [Job(seed, backend, every > 0 and seed % every == 0, kind) for seed in range(*seeds)]
     tally = Tally(kind, backend, seeds)
     settled = {job: outcome for job in jobs if (outcome := record.settled(job)) is not None}
@@ -112,7 +114,8 @@ def _parser() -> argparse.ArgumentParser:
         default=KINDS,
         metavar="KIND,...",
         help="alias: programs of views and writes; compute: programs of many ops, in several forms, judged by double "
-        "precision; dynamic: such programs, whose calls have other sizes each (default: all)",
+        "precision; dynamic: such programs, whose calls have other sizes each; derivatives: such, whose callers take "
+        "derivatives in other ways; errors: such with a line that eager refuses (default: all)",
     )
     parser.add_argument(
         "--backend",
@@ -137,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
         default=5,
         metavar="N",
         help="compile the regions of each N-th seed with IREE (default 5: all large programs and as many small ones), "
-        "those of the others run through ATen; 0 for none",
+        "those of the others run through ATen; 0 for none; of kind errors, those of all",
     )
     parser.add_argument(
         "--minimise",

@@ -19,6 +19,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from dovetail.tools.fuzz.compare import Difference
+from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.observe import Key, Observed, observe
 from dovetail.tools.fuzz.stochastic import RandomRounding
 from dovetail.tools.fuzz.two_passes import TwoPassVariances
@@ -139,7 +140,7 @@ class Judge:
                 # Earlier calls leave nothing but what they wrote to buffers.
                 for each in range(call) if "register_buffer" in source else ():
                     observe(world, world.fn, each, self.parameters, self.modes[each][0], "none")
-                backward = self.modes[call][1] if has_gradients else "none"
+                backward = uses.one_by_one(self.modes[call][1]) if has_gradients else "none"
                 fn = _as_node(world.fn) if is_node else world.fn
                 return observe(world, fn, call, self.parameters, self.modes[call][0], backward)
         finally:

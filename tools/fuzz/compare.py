@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.tools.fuzz.observe import Observed
+from dovetail.tools.fuzz.observe import BatchingError, Observed
 
 KINDS = (
     "value",
@@ -20,6 +20,7 @@ KINDS = (
     "structure",
     "random",
     "raised",
+    "error",
     "not raised",
     "crashed",
 )
@@ -48,7 +49,7 @@ class Difference:
     @property
     def family(self) -> str:
         """What a smaller program must show for being the same failure: the kind, and what was raised."""
-        if self.kind not in ("raised", "not raised"):
+        if self.kind not in ("raised", "not raised", "error"):
             return self.kind
         return f"{self.what}: {self.eager.partition(':')[0]} / {self.compiled.partition(':')[0]}"
 
@@ -63,15 +64,18 @@ def differences(call: int, eager: Observed, compiled: Observed, by_value: ByValu
     """Everything that differs; what only one of the two knows of, differs. `by_value` finds which values do."""
     if (eager.raised is None) != (compiled.raised is None):
         return [_raised(call, "the call", eager.raised, compiled.raised)]
+    if eager.raised is not None and compiled.raised is not None:
+        return [*_errors(call, eager, compiled)]
     return [*_facts(call, eager, compiled), *(by_value or _values)(call, eager, compiled)]
 
 
 def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
-    # Eager's gradient of `cond` ends so where a branch gives truth values too: there is no gradient to compare with.
-    is_unknown = isinstance(eager.facts.get(("note", "backward")), AssertionError)
+    # Eager's gradient of `cond` ends so where a branch gives truth values too, and batches where their rules have gaps:
+    # there is no gradient to compare with.
+    is_unknown = isinstance(eager.facts.get(("note", "backward")), AssertionError | BatchingError)
     for key in eager.facts | compiled.facts:
         kind, what = key
-        if is_unknown and (kind == "gradient" or key == ("raised", "backward")):
+        if is_unknown and (kind == "gradient" or key not in eager.facts or key == ("raised", "backward")):
             continue
         expected, actual = eager.facts.get(key), compiled.facts.get(key)
         if kind == "note" or _same(expected, actual):
@@ -87,6 +91,19 @@ def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Differenc
 def _raised(call: int, what: str, eager: BaseException | None, compiled: BaseException | None) -> Difference:
     kind = "raised" if eager is None else "not raised"
     return Difference(kind, call, what, _error(eager), _error(compiled))
+
+
+def _errors(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
+    """An error that `except` of eager's class does not catch, and what arguments hold then.
+
+    Eager has written what comes before the error; compiled code as much, or nothing.
+    """
+    if not isinstance(compiled.raised, type(eager.raised)):
+        yield Difference("error", call, "the call", _error(eager.raised), _error(compiled.raised))
+    for name, (_, expected) in eager.held.items():
+        before, actual = compiled.held[name]
+        if not any(is_close(actual, each) for each in (expected, before)):
+            yield Difference("value", call, f"{name}, after the error", _shown(expected), _shown(actual))
 
 
 def _same(expected, actual) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dovetail.tools.fuzz.check import check
 from dovetail.tools.fuzz.computations.inputs import fresh as fresh_numbers
+from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.helpers import SOURCES
 from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step, steps
 from dovetail.tools.fuzz.recipes import fresh
@@ -126,8 +127,10 @@ def _simpler_calls(program: Program, call: Call) -> Iterator[Call]:
         yield replace(call, mode="")
     if call.backward != "none":
         yield replace(call, backward="none")
-    if call.backward == "double":
+    if call.backward not in ("none", "once"):
         yield replace(call, backward="once")
+    for backward in uses.smaller(call.backward):
+        yield replace(call, backward=backward)
     for inputs in _without_one(call.inputs):
         yield replace(call, inputs=inputs)
     for parameter in program.parameters:

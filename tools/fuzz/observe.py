@@ -1,12 +1,14 @@
 """One call, and everything that its caller can observe of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_flatten
 
+from dovetail.tools.fuzz.derivatives import uses
+from dovetail.tools.fuzz.derivatives.called import Called
 from dovetail.tools.fuzz.world import World, in_mode
 
 Key = tuple[str, str]
@@ -17,12 +19,14 @@ class Observed:
     """Facts that must be equal and values that must be close, by (kind, what).
 
     Attributes:
-        raised: what the call itself raised; nothing is observed then.
+        raised: what the call itself raised; nothing else but `held` is observed then.
+        held: what each argument held before such a call, and after it.
     """
 
     facts: dict[Key, Any] = field(default_factory=dict)
     values: dict[Key, torch.Tensor] = field(default_factory=dict)
     raised: Exception | None = None
+    held: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
 
 
 def observe(world: World, fn: Callable, number: int, parameters: list[str], mode: str, backward: str) -> Observed:
@@ -43,6 +47,8 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
             results = fn(*arguments)
         except Exception as error:
             seen.raised = error
+            anew = world.inputs(number)
+            seen.held = {name: (anew[name].detach(), inputs[name].detach()) for name in parameters}
             return seen
     flat, spec = tree_flatten(results)
     outputs = {f"output {index}": each for index, each in enumerate(flat) if isinstance(each, torch.Tensor)}
@@ -57,8 +63,16 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
         _attempt(seen, "later writes", lambda: world.later(number, list(outputs.values()), arguments))
         _look(seen, "written", named, known)
     if backward != "none":
-        _attempt(seen, "backward", lambda: _backward(named, double=backward == "double"))
+        use = uses.read(backward)
+        if use is None:
+            _attempt(seen, "backward", lambda: _backward(named, double=backward == "double"))
+        else:
+            way, of = use
+            inputs = {name: each for name, each in known.items() if each.requires_grad}
+            called = Called(fn, arguments, list(outputs.values()), inputs, of, uses.is_in_batches(backward))
+            _attempt(seen, "backward", lambda: _derivatives(seen, way, called))
         _gradients(seen, named)
+        seen.facts["random", "generator's state, after the backward"] = hash(bytes(torch.get_rng_state().tolist()))
     return seen
 
 
@@ -143,6 +157,36 @@ def _backward(tensors: dict[str, torch.Tensor], double: bool) -> None:
     squares = [(each.double() ** 2).sum() for each in first if each is not None and each.requires_grad]
     if squares:
         torch.stack(squares).sum().backward()
+
+
+class BatchingError(Exception):
+    """PyTorch's rules for batches refuse what can be computed one by one."""
+
+
+def _derivatives(seen: Observed, way: str, called: Called) -> None:
+    try:
+        _observe_derivatives(seen, way, called)
+    except RuntimeError as error:
+        if called.in_batches and _is_computed(way, replace(called, in_batches=False)):
+            raise BatchingError from error
+        raise
+
+
+def _is_computed(way: str, called: Called) -> bool:
+    try:
+        _observe_derivatives(Observed(), way, called)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _observe_derivatives(seen: Observed, way: str, called: Called) -> None:
+    for name, gradient in uses.derivatives(way, called):
+        seen.facts["gradient", f"{name}: there is one"] = gradient is not None
+        if gradient is not None:
+            seen.values["gradient", name] = gradient.detach().clone()
+            seen.facts["type", name] = (gradient.dtype, tuple(gradient.shape))
+            seen.facts["requires_grad", name] = gradient.requires_grad
 
 
 def _gradients(seen: Observed, tensors: dict[str, torch.Tensor]) -> None:

@@ -56,7 +56,8 @@ class Call:
         inputs: lines that define every parameter, and whatever they are made from.
         mode: a context manager around the call, "" for none.
         later: writes to what was returned or passed, as `outputs[0]` or by parameter name, before the backward.
-        backward: "none", "once", or "double" for a backward through the backward.
+        backward: "none", "once", "double" for a backward through the backward, or another way of taking derivatives
+            (`derivatives.uses`).
     """
 
     inputs: tuple[Step, ...]
@@ -76,7 +77,8 @@ class Program:
         results: the expressions that the function returns, packed as `container` says.
         container: "single", "tuple", "list", "dict" or "nested".
         kind: "alias", or "compute" for programs whose numbers are judged by those in double precision.
-        form: "" for the body as it is; "checkpoint" and "cond" for the body inside of that.
+        form: "" for the body as it is; "checkpoint" and "cond" for the body inside of that, the first with
+            `preserve_rng_state=False` after a comma or without.
         dynamic: what `torch.compile` is told of sizes: True leaves all open, None those that change.
     """
 

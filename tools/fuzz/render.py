@@ -60,8 +60,9 @@ def _functions(program: Program, name: str, parameters: list[str]) -> list[str]:
     body, arguments = f"{own}.body".removeprefix("."), [each for each in parameters if each != own]
     head = f"def {name}({', '.join(parameters)}):"
     given = ", ".join(arguments)
-    if program.form == "checkpoint":
-        call = f"    return checkpoint({', '.join([body, *arguments])}, use_reentrant=False)"
+    if program.form.startswith("checkpoint"):
+        options = program.form.replace("checkpoint", "use_reentrant=False")
+        call = f"    return checkpoint({', '.join([body, *arguments])}, {options})"
         return [_function(program, "body", parameters), f"{head}\n{call}"]
     if program.form == "cond":
         # Results of both branches are contiguous, and have memory of their own; a NaN takes the other branch.

@@ -23,6 +23,8 @@ from dovetail.tools.fuzz.computations import (
     pointwise,
     reductions,
 )
+from dovetail.tools.fuzz.derivatives import uses
+from dovetail.tools.fuzz.errors.lines import CAUSES
 from dovetail.tools.fuzz.rounding import ROUNDING
 from dovetail.tools.fuzz.seeds import GENERATORS
 from dovetail.tools.fuzz.unseen_writes import UNSEEN_WRITE
@@ -51,8 +53,8 @@ Each call runs eagerly and compiled, in equal worlds. Compared are values, strid
 `requires_grad`, `is_leaf`, how far `_version` moved, what raised, the state of the random generator; the same again
 after the caller wrote to what it got back; and gradients, now and then those of gradients too. "not raised" means that
 eager raises, mostly because a saved value was changed before the backward, and compiled code computes on.
-Where an assertion of PyTorch's own ends eager's backward, as that of a `cond` whose branches give truth values too,
-there is no gradient to compare with.
+Where an assertion of PyTorch's own ends eager's backward, as that of a `cond` whose branches give truth values too, or
+its rules for batches refuse what it computes one by one, there is no gradient to compare with.
 
 `python -m dovetail.tools.fuzz --kinds compute --seeds 7` runs one seed again, and prints the smallest program that
 shows the same. Differences of many seeds are grouped: those whose smallest programs have the same lines are one. A run
@@ -120,6 +122,32 @@ Each seed is a program drawn as those of kind compute are, and two to four calls
 sizes: as many of the sizes of its arguments change as eager takes, since a line may have a size in its text. Sizes that
 are equal in the first call are equal in each. Seven of ten programs are compiled with `dynamic=True`, the others in
 the default way: the second call opens the sizes that changed. Numbers are judged as those of kind compute.
+
+## Kind derivatives
+
+Each seed is a program of two to eight of the ideas of kind compute, six of ten with one more whose derivatives are
+infinite, zero or none where those of the other results are not (`x.relu().sqrt()`, `floor`, `zero_`). Seven of ten run
+as they are, the others inside of `checkpoint`, of which most have dropout in them and `preserve_rng_state=False`. After
+each call its caller takes derivatives in one of these ways, mostly of some of the results:
+
+| way | what it is |
+|---|---|
+{ways}
+
+Compared are, too, which gradients are None, which require a gradient, their types, and the state of the random
+generator afterwards. Numbers are judged as those of kind compute; in the runs that are rounded at random, batches are
+computed one by one.
+
+## Kind errors
+
+Each seed is a program of up to three ideas of kind compute, half of the times a write to an argument, and a line that
+eager refuses, whose result is returned. All of them run through IREE: op by op, ATen refuses what eager does. Compiled
+code has to raise what `except` of eager's class catches, and each argument then holds what eager's does or what it held
+before. The row "eager raised in the first call, compiled code too" counts the programs that do.
+
+| refused for | lines |
+|---|---|
+{causes}
 """
 
 
@@ -196,6 +224,8 @@ def report(tallies: Sequence[Tally]) -> str:
     """The page: a column for each run, then seeds and reasons."""
     head = HEAD.format(
         tables=_tables(),
+        ways="\n".join(f"| {name} | {text} |" for name, text in uses.documented()),
+        causes="\n".join(f"| {cause} | {len(lines)} |" for cause, lines in CAUSES.items()),
         torch=version("torch"),
         machine=platform.machine(),
         generators=", ".join(f"{kind} {number}" for kind, number in GENERATORS.items()),

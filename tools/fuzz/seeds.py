@@ -2,20 +2,33 @@
 
 from random import Random
 
-from dovetail.tools.fuzz import computations, generate
+from dovetail.tools.fuzz import computations, derivatives, errors, generate
 from dovetail.tools.fuzz.computations import sizes
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
+from dovetail.tools.fuzz.derivatives.generate import generate as generate_derivatives
+from dovetail.tools.fuzz.errors.generate import generate as generate_errors
 from dovetail.tools.fuzz.program import Program
 
 # By kind; a seed means the same programs as long as its number stays.
-GENERATORS = {"alias": generate.GENERATOR, "compute": computations.GENERATOR, "dynamic": sizes.GENERATOR}
+GENERATORS = {
+    "alias": generate.GENERATOR,
+    "compute": computations.GENERATOR,
+    "dynamic": sizes.GENERATOR,
+    "derivatives": derivatives.GENERATOR,
+    "errors": errors.GENERATOR,
+}
 KINDS = tuple(GENERATORS)
+
+# Whose regions IREE compiles whatever the seed: run op by op, ATen refuses what eager does.
+THROUGH_IREE = ("errors",)
+
+_IN_ONE_FORM = {"alias": generate.generate, "derivatives": generate_derivatives, "errors": generate_errors}
 
 
 def programs(kind: str, seed: int) -> tuple[Program, ...]:
     """The program of this seed, in each of its forms, the plain one first."""
-    if kind == "alias":
-        return (generate.generate(seed),)
+    if kind in _IN_ONE_FORM:
+        return (_IN_ONE_FORM[kind](seed),)
     draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
     generator = Generator(draw, large=seed % LARGE_EVERY == 0)
     drawn = generator.program()

@@ -173,7 +173,9 @@ class RandomRounding(TorchDispatchMode):
         return torch.where(is_other, ~result if result.dtype == torch.bool else -result, result)
 
     def _rounds(self, value) -> bool:
-        return isinstance(value, torch.Tensor) and value.dtype in self.rounded
+        # Zeros without memory, of which autograd computes by shapes alone, hold nothing to round.
+        has_numbers = isinstance(value, torch.Tensor) and not (value._is_zerotensor() or value.is_meta)
+        return has_numbers and value.dtype in self.rounded
 
     def _widened(self, args, kwargs, noise: bool) -> tuple[Sequence, dict]:
         """An op's arguments in double precision, what is rounded with `noise` if asked for."""

@@ -1,7 +1,17 @@
 """The rows of the table, in order."""
 
 from dovetail.errors import DovetailError
-from dovetail.tools.wrongs import aliased_inputs, checks, gradients, nested_graphs, overlap, results, versions, writes
+from dovetail.tools.wrongs import (
+    aliased_inputs,
+    checks,
+    gradients,
+    nested_graphs,
+    overlap,
+    refused,
+    results,
+    versions,
+    writes,
+)
 from dovetail.tools.wrongs.case import Case
 
 CASES: tuple[Case, ...] = (
@@ -13,6 +23,7 @@ CASES: tuple[Case, ...] = (
     *nested_graphs.CASES,
     *results.CASES,
     *checks.CASES,
+    *refused.CASES,
 )
 
 TELLING = (

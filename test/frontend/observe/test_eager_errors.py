@@ -18,6 +18,19 @@ REFUSED = {
     "fractions of integers": lambda x, mask: mask.int().frac(),
     "a fill out of range": lambda x, mask: mask.int().fill_(2**40),
     "a masked fill out of range": lambda x, mask: x.half().masked_fill(mask, 1e9),
+    "a softmax of integers": lambda x, mask: mask.int().softmax(0),
+    "a product of two types": lambda x, mask: x.expand(3, 3) @ mask.int(),
+    "a loss of two types": lambda x, mask: F.binary_cross_entropy(x.sigmoid(), x.double().sigmoid()),
+    "targets of another type": lambda x, mask: F.cross_entropy(x.expand(3, 3), mask.int()),
+    "statistics of another type": lambda x, mask: F.batch_norm(x.expand(3, 3), x.double(), x.double().exp()),
+    "halves of integers": lambda x, mask: F.glu(mask.int().repeat(2)),
+    "reflected truth values": lambda x, mask: F.pad(mask[None], (1, 1), mode="reflect"),
+}
+UNUSED = {
+    "a product of two types": lambda x, mask: x.expand(3, 3) @ mask.int(),
+    "the largest of truth values": lambda x, mask: mask.argmax(),
+    "rows added of another type": lambda x, mask: x.index_add(0, mask.long()[:1], x[:1].double()),
+    "a median of truth values": lambda x, mask: mask.median(),
 }
 
 
@@ -30,6 +43,21 @@ def test_error_is_eagers(name):
     with pytest.raises(type(expected.value)) as actual:
         torch.compile(REFUSED[name], backend="dovetail", fullgraph=True)(*arguments)
     assert str(expected.value).splitlines()[0] in str(actual.value)
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_error_of_what_nothing_uses(name):
+    """Catches an op that is left out for its result, and its error with it."""
+    arguments = torch.tensor([1.0, -2.0, 3.0]), torch.tensor([True, False, True])
+
+    def fn(x, mask):
+        UNUSED[name](x, mask)
+        return x * 2
+
+    with pytest.raises((RuntimeError, NotImplementedError)) as expected:
+        fn(*arguments)
+    with pytest.raises(type(expected.value)):
+        torch.compile(fn, backend="dovetail", fullgraph=True)(*arguments)
 
 
 def test_numbers_of_other_types_are_other_calls(op_by_op):
@@ -45,6 +73,9 @@ def test_what_eager_computes_stays_compiled(op_by_op):
 
     def fn(x, weight):
         y = F.prelu(x, weight).clamp(min=weight[:1, None]).lerp(x, 0.5)
+        y = F.layer_norm(y, (3,), weight) + F.pad(x @ weight, (0, 1)).roll(1)[:2, None] + torch.cat([x, y]).var(0)
+        y = y + F.batch_norm(y, None, None, weight, training=True) + F.glu(y.repeat(1, 2)) + y.gather(1, x.argsort(1))
+        y = y + F.conv1d(y[None], weight[None, None].expand(2, 2, 3), padding=1)[0] + F.embedding(x.argmin(1) % 2, y)
         return y.masked_fill(y > 1, 3), (x > 0).logical_xor(x < 1), x.int() // 2, F.softmax(x, 1), torch.full((2,), 7)
 
     before = dovetail.stats()

@@ -16,7 +16,7 @@ def cond(predicate: torch.Tensor, branch: Callable, other: Callable, operands: S
     return (branch if predicate else other)(*operands)
 
 
-def checkpoint(body: Callable, *arguments: torch.Tensor, use_reentrant: bool):
+def checkpoint(body: Callable, *arguments: torch.Tensor, use_reentrant: bool, preserve_rng_state: bool = True):
     """`torch.utils.checkpoint.checkpoint`, without running anything twice."""
     return body(*arguments)
 
