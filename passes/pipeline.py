@@ -15,6 +15,7 @@ from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
+from dovetail.passes.cleanup.unify_sums import UnifySumsPass
 from dovetail.passes.exactness.pin_compared_values import PinComparedValuesPass
 from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
@@ -64,6 +65,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         SimplifyAlgebraPass(),
         # After the algebra, which drops what is added to indices for nothing.
         FoldIndicesPass(),
+        # Before values are merged and pinned; sums are equal later, when long ones are split.
+        UnifySumsPass(),
         # After all that may show that a written value is the one that was there.
         EliminateDeadWritesPass(),
         # Drops what nothing uses any more, and merges what the passes above built.

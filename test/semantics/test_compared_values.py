@@ -190,3 +190,27 @@ def test_nan_is_not_itself():
     compiled = torch.compile(tests, backend="dovetail")(x)
     for name, expected in tests(x).items():
         assert torch.equal(compiled[name], expected), name
+
+
+ONE_SUM = {
+    "of the first and the last": lambda x: (x.sum(0) - x.sum(-1)).sign(),
+    "of all and of the first": lambda x: (x.sum() - x.sum(0)).sign(),
+    "kept and not": lambda x: (x.sum(0, keepdim=True).square() - x.sum(0).square()).sign(),
+    "of a mean": lambda x: x.mean() > x.sum() / x.numel(),
+    "in another order": lambda x: x.view(1024, 1024).sum((0, 1)) > x.view(1024, 1024).sum((1, 0)),
+    "of squares and of a norm": lambda x: x.norm() > x.square().sum(),
+}
+
+
+@pytest.mark.usefixtures("op_by_op")
+@pytest.mark.parametrize("train", [False, True])
+def test_sums_written_in_several_ways(train):
+    """Would catch sums that are equal only once they are split, and are computed twice: a warning of a defect."""
+    x = torch.randn(1 << 20).requires_grad_(train)
+
+    def decide(x):
+        return [one(x) for one in ONE_SUM.values()]
+
+    torch._dynamo.reset()
+    ours = torch.compile(decide, backend="dovetail", options={"strict": True})(x)
+    assert dict(zip(ONE_SUM, map(bool, ours), strict=True)) == dict(zip(ONE_SUM, map(bool, decide(x)), strict=True))
