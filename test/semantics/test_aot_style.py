@@ -156,15 +156,14 @@ def test_views_of_mutated_argument(fn):
 
 @checked_by_name({"reads": lambda x, y: x * y, "writes": first_written})
 @pytest.mark.parametrize("compiler", [None, without_dynamo], ids=["dynamo", "plain"])
-@TRAINING
-def test_duplicates(fn, compiler, training):
+def test_duplicates(fn, compiler):
     """One tensor given twice is taken for two: its write, or half of its gradient, is lost."""
 
     def twice(x):
         copy = x.clone()
         return copy, copy
 
-    assert_same(fn, vector(grad=training), prepare=twice, compiler=compiler, train=training)
+    assert_same(fn, vector(grad=True), prepare=twice, compiler=compiler)
 
 
 def test_duplicate_of_three():
@@ -194,15 +193,14 @@ BASES = {
 
 
 @pytest.mark.parametrize("prepare", BASES.values(), ids=BASES.keys())
-@TRAINING
-def test_synthetic_base(prepare, training):
+def test_synthetic_base(prepare):
     """A write to one argument does not show in another that overlaps it, or its gradient goes to the wrong element."""
 
     def fn(x, y):
         x.mul_(2)
         return x.sum() + y * 3
 
-    assert_same(fn, vector(grad=training), prepare=lambda x: prepare(x.clone()), train=training)
+    assert_same(fn, vector(grad=True), prepare=lambda x: prepare(x.clone()))
 
 
 @TRAINING
@@ -236,15 +234,14 @@ def test_synthetic_base_beside_an_independent_argument(training):
     assert_same(fn, *leaves, prepare=sharing, train=training)
 
 
-@TRAINING
-def test_synthetic_base_returned(training):
+def test_synthetic_base_returned():
     """A returned argument of a group is a piece of the synthetic base in place of the caller's object."""
 
     def fn(x, y):
         x.mul_(2)
         return y, y.view(-1), x + 1
 
-    assert_same(fn, vector(grad=training), prepare=lambda x: BASES["overlapping"](x.clone()), train=training)
+    assert_same(fn, vector(grad=True), prepare=lambda x: BASES["overlapping"](x.clone()))
 
 
 @pytest.mark.parametrize("dtypes", [(torch.int32, torch.float32), (torch.float32, torch.uint8)], ids=str)
@@ -314,10 +311,9 @@ def written_between(x):
 
 
 @checked_by_name({each.__name__: each for each in (transposed_and_viewed, transposed_and_written, written_between)})
-@TRAINING
-def test_metadata_and_aliases(fn, training):
+def test_metadata_and_aliases(fn):
     """Views are taken of the argument as it was before its sizes changed, or the values written that way."""
-    assert_same(fn, matrix(grad=training), prepare=cloned, compiler=without_dynamo, train=training)
+    assert_same(fn, matrix(grad=True), prepare=cloned, compiler=without_dynamo)
 
 
 @TRAINING

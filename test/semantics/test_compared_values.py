@@ -113,7 +113,7 @@ def test_gradients_that_compare(value):
     assert_gradients(function, *(torch.randn(size) for _ in picks for size in ((9, 33), (33,))))
 
 
-@pytest.mark.parametrize(("shape", "beside"), [((31, 7), True), ((31, 7), False), ((257, 65), True)], ids=str)
+@pytest.mark.parametrize(("shape", "beside"), [((31, 7), False), ((257, 65), True)], ids=str)
 def test_comparison_in_a_forward(shape, beside):
     """Would catch a value that IREE computes twice in one region: 7 of 7 differences from the maximum were not zero."""
     torch.manual_seed(0)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, SpawnContext
 
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
@@ -97,7 +98,9 @@ def _crash(what: str) -> Outcome:
 
 
 def _start(device: str) -> _Worker:
-    context = multiprocessing.get_context("spawn")
+    # A process that crashed is replaced without another import of PyTorch; no fork can use a GPU after its parent did.
+    context: ForkServerContext | SpawnContext = ForkServerContext() if device == "cpu" else SpawnContext()
+    context.set_forkserver_preload(["dovetail.tools.fuzz.check"])
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, device), daemon=False)
     process.start()

@@ -74,7 +74,7 @@ def test_signs_of_zeros():
     torch.testing.assert_close(torch.compile(sums, backend="dovetail")(x, y), sums(x, y), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("dtype", "pairs"), [(torch.float32, 1), (torch.float32, 8), (torch.float64, 8)], ids=str)
+@pytest.mark.parametrize(("dtype", "pairs"), [(torch.float32, 1), (torch.float64, 8)], ids=str)
 def test_the_sum_of_products_that_cancel(dtype: torch.dtype, pairs: int):
     """One of each two products was added to unrounded: the sums were not 0, half of their roots were NaN."""
 
