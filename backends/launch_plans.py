@@ -13,6 +13,10 @@ from dovetail.backends.target import Target
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
 
+# Functions record their commands where they run them: for command buffers that are recorded when a module is loaded, and
+# refer to buffers by slots, the compiler makes a program per function, which takes it as long as all of the code.
+_AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
+
 
 @dataclass(frozen=True)
 class LaunchPlan:
@@ -90,7 +94,7 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
             return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
         tilings |= tiled
         text, since = edited.decode(), (f"--compile-from={phase}",)
-    return Lowered(runs.run((*flags, *since, "--compile-to=hal"), text, timeout), tilings)
+    return Lowered(runs.run((*flags, *since, *_AT_HAL, "--compile-to=hal"), text, timeout), tilings)
 
 
 def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:

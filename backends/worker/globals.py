@@ -1,4 +1,4 @@
-"""What the globals of a host program hold: constants, and command buffers that are recorded once."""
+"""What the globals of a host program hold: constants."""
 
 import re
 
@@ -16,19 +16,14 @@ _UPLOAD = frozenset(
 
 
 class Globals:
-    """What initializes the globals of `module`, whose functions are `host` by name."""
+    """What initializes the globals of `module`."""
 
-    def __init__(self, module: ir.Module, host: dict[str, ir.Operation]):
-        self._module, self._host = module, host
+    def __init__(self, module: ir.Module):
+        self._module = module
 
     def contents(self, value: ir.Value) -> bytes:
         """The bytes of the constant that `value` is loaded from."""
         return _contents(self._stored(made_by(value, "util.global.load")).parent)
-
-    def recorded(self, commands: ir.Value) -> ir.Operation:
-        """The function that records a command buffer, which a global remembers."""
-        store = self._stored(made_by(commands, "util.global.load"))
-        return self._host[symbol(made_by(store.operands[0], "util.call"), "callee")]
 
     def _stored(self, load: ir.Operation) -> ir.Operation:
         """What initializes the global that `load` reads."""

@@ -13,19 +13,14 @@ from dovetail.backends.worker.globals import Globals
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
 
-# What a command buffer holds beside its commands.
-_AROUND = frozenset(
-    "arith.constant util.global.load util.return hal.command_buffer.create hal.command_buffer.finalize "
-    "hal.executable.lookup.function".split()
-)
-_EXECUTE, _EXECUTE_RECORDED = "hal.device.queue.execute", "hal.device.queue.execute.indirect"
-_COPY, _FILL = "hal.device.queue.copy", "hal.device.queue.fill"
-_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _COPY, _FILL, _EXECUTE,
-           _EXECUTE_RECORDED)  # fmt: skip
+_EXECUTE, _COPY, _FILL = "hal.device.queue.execute", "hal.device.queue.copy", "hal.device.queue.fill"
+_FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _COPY, _FILL, _EXECUTE)
 # What a function holds beside its launches and numbers: types, checks of arguments, the order of its command buffers.
-_ASIDE = _AROUND | frozenset(
-    "util.null hal.element_type hal.encoding_type hal.memory_type hal.buffer_usage hal.device.allocator "
-    "hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer hal.fence.create hal.fence.join".split()
+_ASIDE = frozenset(
+    "arith.constant util.global.load util.return util.null hal.command_buffer.create hal.command_buffer.finalize "
+    "hal.executable.lookup.function hal.element_type hal.encoding_type hal.memory_type hal.buffer_usage "
+    "hal.device.allocator hal.buffer_view.assert hal.buffer.assert hal.buffer_view.buffer hal.fence.create "
+    "hal.fence.join".split()
 ).union(_FENCED)
 
 
@@ -39,7 +34,7 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
         found: dict[str, Any] = {}
         for name in names:
             try:
-                found[name] = _Reader(host, codes, Globals(module, host), name).plan()
+                found[name] = _Reader(host, codes, Globals(module), name).plan()
                 if place := found[name]["executable"]:
                     used[place] = codes[place].code
             except Unreadable as reason:
@@ -82,10 +77,8 @@ class _Reader:
         for op in self.ops:
             if op.name == _EXECUTE:
                 self._execute(op)
-            elif op.name == _EXECUTE_RECORDED:
-                self._execute_recorded(op)
             elif op.name in (_COPY, _FILL):
-                self._add_steps([op], [])
+                self._add_steps([op])
         if len(self.executables) > 1:
             raise Unreadable(f"its code lies in {len(self.executables)} executables, expected one")
         return {
@@ -117,38 +110,20 @@ class _Reader:
             signalled.add(signals)
 
     def _execute(self, op: ir.Operation) -> None:
-        """Adds the steps of command buffers that the function itself records, as where numbers follow from sizes."""
+        """Adds the steps of command buffers; the queue's fences order them after those before."""
         for commands in (value for value in op.operands if str(value.type) == "!hal.command_buffer"):
             made_by(commands, "hal.command_buffer.create")
-            self._add_steps([each for each in self.ops if each.name in _COMMANDS and each.operands[0] == commands], [])
+            self._add_steps([each for each in self.ops if each.name in _COMMANDS and each.operands[0] == commands])
 
-    def _execute_recorded(self, op: ir.Operation) -> None:
-        """Adds the steps of one command buffer; the queue's fences order it after the one before."""
-        commands = next(value for value in op.operands if str(value.type) == "!hal.command_buffer")
-        buffers = [value for value in op.operands if str(value.type) == "!hal.buffer"]
-        numbers = [number(value) for value in list(op.operands)[-2 * len(buffers) :]]
-        table = list(zip(buffers, numbers[: len(buffers)], numbers[len(buffers) :], strict=True))
-        ops = straight_ops(self.globals.recorded(commands))
-        check_known(ops, _AROUND | set(_COMMANDS))
-        self._add_steps([each for each in ops if each.name in _COMMANDS], table)
-
-    def _add_steps(self, commands: list[ir.Operation], table: list) -> None:
-        self.steps += [_COMMANDS[each.name](self, each, table) for each in commands]
+    def _add_steps(self, commands: list[ir.Operation]) -> None:
+        self.steps += [_COMMANDS[each.name](self, each) for each in commands]
         self.steps.append({"op": "barrier"})
 
-    def _range(self, table: list, slot: ir.Value, offset: ir.Value, length: ir.Value) -> list[int | str]:
-        """A range that a command touches: of a buffer, of a slot of the command buffer, or of a constant."""
-        if slot in self.buffers:
-            return [self.buffers[slot], self.numbers.read(offset), self.numbers.read(length)]
-        start, size = number(offset), number(length)
-        if str(slot.type) == "!hal.buffer":
-            return self._constant(slot, start, size)
-        buffer, first, available = table[number(slot)]
-        if start + size > available:
-            raise Unreadable(f"bytes {start} to {start + size} lie outside of a binding of {available}")
-        if buffer not in self.buffers:
-            return self._constant(buffer, first + start, size)
-        return [self.buffers[buffer], first + start, size]
+    def _range(self, buffer: ir.Value, offset: ir.Value, length: ir.Value) -> list[int | str]:
+        """A range that a command touches, of a buffer or of a constant."""
+        if buffer in self.buffers:
+            return [self.buffers[buffer], self.numbers.read(offset), self.numbers.read(length)]
+        return self._constant(buffer, number(offset), number(length))
 
     def _constant(self, value: ir.Value, start: int, size: int) -> list[int | str]:
         """The bytes that are read of a constant, as a buffer of their own: many functions may share what it lies in."""
@@ -158,12 +133,12 @@ class _Reader:
         place = self.constants.setdefault(data[start : start + size], len(self.constants))
         return [self.argument_count + len(self.transients) + place, 0, size]
 
-    def _dispatch(self, op: ir.Operation, table: list) -> dict[str, Any]:
-        # Command buffer, executable, function, workgroups (3), constants; slots, offsets and lengths of the bindings.
+    def _dispatch(self, op: ir.Operation) -> dict[str, Any]:
+        # Command buffer, executable, function, workgroups (3), constants; buffers, offsets and lengths of the bindings.
         parts = segments(op)
         if [len(part) for part in parts[:6]] != [1] * 6 or len(parts) != 10:
             raise Unreadable("a dispatch has another form than expected")
-        (function,), constants, slots, offsets, lengths = parts[2], *parts[6:]
+        (function,), constants, buffers, offsets, lengths = parts[2], *parts[6:]
         looked_up = made_by(function, "hal.executable.lookup.function")
         place, _, entry = path(looked_up.attributes["entry_point"])
         self.executables.add(place)
@@ -172,32 +147,32 @@ class _Reader:
         code = self.codes[place]
         if code.is_for_gpu:
             entry = name_in_code(entry)
-            if code.parameters.get(entry) != (len(slots), len(constants)):
-                raise Unreadable(f"its code has no function '{entry}' of {len(slots)} bindings")
+            if code.parameters.get(entry) != (len(buffers), len(constants)):
+                raise Unreadable(f"its code has no function '{entry}' of {len(buffers)} bindings")
         return {
             "op": "dispatch",
             "entry": entry,
             **code.launches.get(entry, {}),
             "workgroups": [self.numbers.read(part[0]) for part in parts[3:6]],
             "constants": [self.numbers.word(value) for value in constants],
-            "bindings": [self._range(table, *each) for each in zip(slots, offsets, lengths, strict=True)],
+            "bindings": [self._range(*each) for each in zip(buffers, offsets, lengths, strict=True)],
         }
 
-    def _copy(self, op: ir.Operation, table: list) -> dict[str, Any]:
+    def _copy(self, op: ir.Operation) -> dict[str, Any]:
         *_, source, source_offset, target, target_offset, length = op.operands
         return {
             "op": "copy",
-            "source": self._range(table, source, source_offset, length),
-            "target": self._range(table, target, target_offset, length),
+            "source": self._range(source, source_offset, length),
+            "target": self._range(target, target_offset, length),
         }
 
-    def _fill(self, op: ir.Operation, table: list) -> dict[str, Any]:
+    def _fill(self, op: ir.Operation) -> dict[str, Any]:
         *_, target, offset, length, pattern = op.operands
         width = ir.IntegerType(pattern.type).width
         bits = number(pattern) & ((1 << width) - 1)
-        return {"op": "fill", "target": self._range(table, target, offset, length), "pattern": bits, "bits": width}
+        return {"op": "fill", "target": self._range(target, offset, length), "pattern": bits, "bits": width}
 
-    def _barrier(self, op: ir.Operation, table: list) -> dict[str, Any]:
+    def _barrier(self, op: ir.Operation) -> dict[str, Any]:
         return {"op": "barrier"}
 
 
