@@ -10,6 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
+from dovetail.backends.scheduling import PIPELINE
 from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,8 @@ def cache_directory() -> Path:
 
 def region_key(source: str, target: Target, plans: bool = False) -> str:
     """SHA-256, in hex, of everything that decides what is kept; `plans` are read where there are any, or not."""
-    return hashlib.sha256(f"{FORMAT}\0{target.fingerprint()}\0{plans}\0{source}".encode()).hexdigest()
+    scheduled = PIPELINE if plans else ""
+    return hashlib.sha256(f"{FORMAT}\0{target.fingerprint()}\0{scheduled}\0{source}".encode()).hexdigest()
 
 
 class RegionCache:

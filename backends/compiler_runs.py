@@ -70,6 +70,15 @@ class CompilerRuns:
         """
         return self.execute([str(compiler_executable()), "-", *flags], source.encode(), timeout)
 
+    def run_passes(self, pipeline: str, text: str, timeout: float) -> Run:
+        """Runs `pipeline`, in the form of MLIR's `--pass-pipeline`, on the module `text`, in at most `timeout` seconds.
+
+        Raises:
+            StartError: if `iree-opt` can't be started, or `stop` was called.
+        """
+        command = [str(_executable("iree-opt")), "-", "--mlir-disable-threading", f"--pass-pipeline={pipeline}"]
+        return self.execute(command, text.encode(), timeout)
+
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
         """Runs `command`, its executable's path first, on `data` as its input, in at most `timeout` seconds.
 
@@ -143,7 +152,11 @@ def compiler_executable() -> Path:
     Raises:
         StartError: if IREE's compiler is not installed.
     """
+    return _executable("iree-compile")
+
+
+def _executable(name: str) -> Path:
     spec = importlib.util.find_spec("iree.compiler")
     if spec is None or not spec.submodule_search_locations:
         raise StartError("IREE's compiler is not installed; expected the package iree-base-compiler")
-    return Path(spec.submodule_search_locations[0]) / "_mlir_libs" / "iree-compile"
+    return Path(spec.submodule_search_locations[0]) / "_mlir_libs" / name

@@ -1,5 +1,6 @@
 """What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -8,13 +9,16 @@ from typing import Any
 from dovetail.backends import iree_worker
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
+from dovetail.backends.scheduling import PIPELINE
 from dovetail.backends.target import Target
+
+log = logging.getLogger(__name__)
 
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
 
-# Functions record their commands where they run them: for command buffers that are recorded when a module is loaded, and
-# refer to buffers by slots, the compiler makes a program per function, which takes it as long as all of the code.
+# Functions record their commands where they run them. What records them when a module is loaded, for buffers in slots,
+# takes the compiler up to a third of its time, and no plan needs it.
 _AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
 
 
@@ -82,10 +86,13 @@ class Lowered:
 def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Lowered:
     """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases."""
     tilings: dict[str, str] = {}
-    flags, text = target.compile_flags(), source
-    since: tuple[str, ...] = ()
+    flags = target.compile_flags()
+    run = runs.run((*flags, "--compile-to=flow"), source, timeout)
+    if run.failure:
+        return Lowered(run)
+    text, since = _scheduled(run.output.decode(errors="replace"), timeout, runs)
     for phase, edit in target.edits:
-        run = runs.run((*flags, *since, f"--compile-to={phase}"), text, timeout)
+        run = runs.run((*flags, since, f"--compile-to={phase}"), text, timeout)
         if run.failure:
             return Lowered(run)
         try:
@@ -93,8 +100,20 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
         except OSError as error:
             return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
         tilings |= tiled
-        text, since = edited.decode(), (f"--compile-from={phase}",)
-    return Lowered(runs.run((*flags, *since, *_AT_HAL, "--compile-to=hal"), text, timeout), tilings)
+        text, since = edited.decode(), f"--compile-from={phase}"
+    return Lowered(runs.run((*flags, since, *_AT_HAL, "--compile-to=hal"), text, timeout), tilings)
+
+
+def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, str]:
+    """`text`, at phase `flow`, at phase `stream`, and the flag by which the compiler goes on from there.
+
+    Where our choice of its passes fails, the compiler takes its own, which take longer.
+    """
+    run = runs.run_passes(PIPELINE, text, timeout)
+    if run.failure:
+        log.info("IREE schedules regions by its own passes: %s", run.failure)
+        return text, "--compile-from=flow"
+    return run.output.decode(errors="replace"), "--compile-from=stream"
 
 
 def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:

@@ -1,0 +1,77 @@
+"""IREE's passes from its phase `flow` to `stream`, as far as launch plans need them.
+
+A plan says which kernels run, in which order, and where their memory lies. IREE's own pipeline cleans up after each
+step, by patterns that it collects anew for every function: most of what a small region costs it. A region's function is
+a straight line already, so that one cleanup of the module after each change of level comes to the same text.
+"""
+
+
+def _on_host(*passes: str) -> str:
+    """`passes` for all functions that run on the host."""
+    return ",".join(f"{op}({','.join(passes)})" for op in ("util.initializer", "util.func"))
+
+
+_CLEANUP = "canonicalize,cse,iree-util-fold-globals"
+
+_TO_TENSORS = (
+    "iree-util-verify-initialization-order",
+    "iree-stream-verify-input",
+    "iree-stream-clone-to-consumers",
+    "iree-stream-conversion",
+    "iree-stream-verify-lowering-to-tensors",
+    "inline{default-pipeline=}",
+    _CLEANUP,
+    "iree-util-combine-initializers",
+)
+_TO_ASYNC = (
+    "iree-stream-specialize-encodings",
+    _on_host("iree-stream-encode-host-tensors"),
+    "stream.executable(iree-stream-encode-device-tensors)",
+    "iree-stream-materialize-encodings",
+    _CLEANUP,
+    "iree-stream-verify-lowering-to-async-resources",
+    _on_host("iree-stream-materialize-copy-on-write"),
+    "iree-stream-elide-async-copies",
+    _CLEANUP,
+    _on_host("iree-stream-emplace-allocations"),
+    "iree-stream-refine-usage",
+    _CLEANUP,
+    "iree-stream-elide-async-copies",
+    "iree-stream-verify-async-access-ranges",
+    "iree-stream-place-transfer-executions",
+    _on_host("iree-stream-schedule-execution", "iree-stream-schedule-concurrency"),
+    "iree-stream-sync-initializers",
+    "iree-stream-propagate-timepoints",
+    "iree-stream-materialize-builtins",
+    _CLEANUP,
+    "iree-stream-verify-lowering-to-async",
+)
+_TO_COMMANDS = (
+    "iree-stream-schedule-allocation",
+    "iree-stream-emplace-transients",
+    "iree-stream-materialize-transient-size-queries",
+    _on_host("iree-stream-pack-constants", "iree-stream-layout-slices"),
+    _CLEANUP,
+    "iree-util-propagate-subranges",
+    _CLEANUP,
+    _on_host("iree-stream-reuse-allocations"),
+    "iree-stream-automatic-reference-counting",
+    "iree-stream-annotate-constant-transient-size",
+    "iree-stream-verify-lowering-to-cmd",
+)
+_FOR_LAUNCHES = (
+    _on_host("convert-scf-to-cf"),
+    _CLEANUP,
+    "iree-stream-elide-timepoints",
+    "iree-stream-fuse-dispatch-bindings",
+    "iree-stream-annotate-dispatch-arguments",
+    "iree-stream-annotate-dispatch-assumptions",
+    "iree-stream-pack-dispatch-operands",
+    _CLEANUP,
+    "iree-stream-fold-uniform-operands",
+    _CLEANUP,
+    "symbol-dce",
+)
+
+PIPELINE = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES))})"
+"""For `iree-opt`, of a module at phase `flow`."""

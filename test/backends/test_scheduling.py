@@ -1,0 +1,53 @@
+"""Our choice of IREE's passes against its own."""
+
+import logging
+
+import pytest
+
+from dovetail.backends import launch_plans
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import CpuTarget
+
+REGION = """
+module {
+  func.func @main(%x: !torch.vtensor<[96,64],f32>, %into: !torch.tensor<[96,64],f32>, %total: !torch.tensor<[64],f32>,
+                  %listed: !torch.tensor<[5],si64>, %shifted: !torch.tensor<[5],si64>) {
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten._softmax %x, %int1, %false
+      : !torch.vtensor<[96,64],f32>, !torch.int, !torch.bool -> !torch.vtensor<[96,64],f32>
+    %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none
+      : !torch.vtensor<[96,64],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[64],f32>
+    %2 = torch.aten._softmax %1, %int0, %false
+      : !torch.vtensor<[64],f32>, !torch.int, !torch.bool -> !torch.vtensor<[64],f32>
+    %3 = torch.vtensor.literal(dense<[3, 1, 4, 1, 5]> : tensor<5xsi64>) : !torch.vtensor<[5],si64>
+    %4 = torch.vtensor.literal(dense<[9, 2, 6, 5, 3]> : tensor<5xsi64>) : !torch.vtensor<[5],si64>
+    torch.overwrite.tensor.contents %0 overwrites %into : !torch.vtensor<[96,64],f32>, !torch.tensor<[96,64],f32>
+    torch.overwrite.tensor.contents %2 overwrites %total : !torch.vtensor<[64],f32>, !torch.tensor<[64],f32>
+    torch.overwrite.tensor.contents %3 overwrites %listed : !torch.vtensor<[5],si64>, !torch.tensor<[5],si64>
+    torch.overwrite.tensor.contents %4 overwrites %shifted : !torch.vtensor<[5],si64>, !torch.tensor<[5],si64>
+    return
+  }
+}
+"""
+"""Dispatches that wait for one another, a transient, a copy, and constants that lie in one buffer."""
+
+
+def plan() -> LaunchPlan:
+    outcome = compile_regions({"main": REGION}, CpuTarget(), timeout=120, plans=True)["main"]
+    assert isinstance(outcome, LaunchPlan), outcome
+    return outcome
+
+
+def test_plans_are_those_of_the_whole_pipeline(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    """Would catch a pass that is missing: a plan with more copies, or none. A choice that fails costs time alone."""
+    ours = plan()
+    monkeypatch.setattr(launch_plans, "PIPELINE", "builtin.module(no-such-pass)")
+    with caplog.at_level(logging.INFO, launch_plans.__name__):
+        whole = plan()
+    assert "by its own passes" in caplog.text
+    assert (ours.steps, ours.code) == (whole.steps, whole.code)

@@ -1,0 +1,33 @@
+"""How much work it is to compile a model: counted, since time depends on the machine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.tools.demo.tasks import GPT2
+from dovetail.tools.demo.trainer import Trainer
+
+
+def test_regions_of_a_model_are_compiled_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch regions that are compiled one by one or again, and passes of IREE's in whose place ours are."""
+    commands: list[tuple[str, ...]] = []
+    execute = CompilerRuns.execute
+
+    def counted(runs: CompilerRuns, command: Sequence[str], data: bytes, timeout: float) -> Run:
+        phases = [each.partition("=")[2] for each in command if each.startswith("--compile-")]
+        commands.append((Path(command[0]).name, *phases))
+        return execute(runs, command, data, timeout)
+
+    monkeypatch.setattr(CompilerRuns, "execute", counted)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 1)  # one batch
+    monkeypatch.setenv("DOVETAIL_CACHE_DIR", str(tmp_path))
+    dovetail.stats(reset=True)
+    Trainer(GPT2, "dovetail").backward(GPT2.batch(0))
+    stats = dovetail.stats()
+    assert commands == [("iree-compile", "flow"), ("iree-opt",), ("iree-compile", "stream", "hal")]
+    assert (stats.cache_hits, stats.failures, stats.launches.keys()) == (0, {}, {"plan"})
+    assert stats.executables <= 18
+    assert stats.launches["plan"] <= 22
