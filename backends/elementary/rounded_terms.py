@@ -12,14 +12,20 @@ from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.dialects.torch_facts.types import shaped_info
 
+_ROUNDED = ("float16", "float32", "float64")
+
 
 def round_terms(op: ir.Operation) -> None:
-    """Has `op`, if it adds or subtracts numbers of float32 or float64, take them as eager rounds them."""
+    """Has `op`, if it adds or subtracts floating-point numbers, take them as eager rounds them.
+
+    Of bfloat16, which is computed in float32, products are exact there. So are those of float16 on most CPUs, but
+    some compute it as it is.
+    """
     if not row(op).adds:
         return
     for place, term in enumerate(list(op.operands)[:2]):
         info = shaped_info(term.type)
-        if info is not None and info.dtype in ("float32", "float64") and _may_be_product(term):
+        if info is not None and info.dtype in _ROUNDED and _may_be_product(term):
             go_through(op, rounded, place)
 
 

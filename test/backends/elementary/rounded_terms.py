@@ -6,6 +6,7 @@ from dovetail.backends.elementary.expand import with_own_functions
 TEXT = """
 !v = !torch.vtensor<[4,3],f32>
 !m = !torch.vtensor<[4,1],f32>
+!h = !torch.vtensor<[4],f16>
 func.func @products(%x: !v, %y: !v) -> !v {
   %one = torch.constant.int 1
   %0 = torch.aten.mul.Tensor %x, %x : !v, !v -> !v
@@ -13,6 +14,12 @@ func.func @products(%x: !v, %y: !v) -> !v {
   %2 = torch.aten.neg %1 : !v -> !v
   %3 = torch.aten.add.Tensor %0, %2, %one : !v, !v, !torch.int -> !v
   return %3 : !v
+}
+func.func @half_precision(%x: !h) -> !h {
+  %one = torch.constant.int 1
+  %0 = torch.aten.square %x : !h -> !h
+  %1 = torch.aten.sub.Tensor %0, %x, %one : !h, !h, !torch.int -> !h
+  return %1 : !h
 }
 func.func @rounded(%x: !v, %largest: !m) -> !v {
   %one = torch.constant.int 1
@@ -38,6 +45,15 @@ func.func @rounded(%x: !v, %largest: !m) -> !v {
 # CHECK:         "torch_c.to_builtin_tensor"(%[[NEGATED]])
 # CHECK:         %[[SECOND:.*]] = "torch_c.from_builtin_tensor"
 # CHECK:         torch.aten.add.Tensor %[[FIRST]], %[[SECOND]],
+# CHECK-LABEL: func.func @half_precision(
+# CHECK:         linalg.generic
+# CHECK:           %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
+# CHECK-NEXT:      arith.bitcast %[[WIDE]] : f32 to i32
+# CHECK:           arith.minsi
+# CHECK:           %[[NARROW:.*]] = arith.truncf %{{.*}} : f32 to f16
+# CHECK-NEXT:      linalg.yield %[[NARROW]]
+# CHECK:         %[[TERM:.*]] = "torch_c.from_builtin_tensor"
+# CHECK:         torch.aten.sub.Tensor %[[TERM]],
 # CHECK-LABEL: func.func @rounded(
 # CHECK-NOT:     linalg.generic
 # CHECK:         torch.aten.add.Tensor
