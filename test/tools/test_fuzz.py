@@ -6,7 +6,8 @@ import pytest
 
 from dovetail.tools.fuzz.__main__ import main
 from dovetail.tools.fuzz.check import Outcome, check_forms
-from dovetail.tools.fuzz.compare import Difference
+from dovetail.tools.fuzz.compare import Difference, differences
+from dovetail.tools.fuzz.observe import Observed
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.workers import Workers
 
@@ -32,6 +33,14 @@ def test_no_difference_of_errors(seed: int) -> None:
     """Catches what compiled code computes in place of eager's error."""
     outcome = check_forms(programs("errors", seed), "dovetail", iree=True)
     assert outcome.status in ("eager raised", "Dynamo")
+
+
+@pytest.mark.parametrize(("error", "found"), [(ZeroDivisionError(), 0), (RuntimeError(), 2)], ids=repr)
+def test_gradients_that_eager_cannot_trace(error: Exception, found: int) -> None:
+    """The gradient of a mean loss of no elements is there, but not in `cond`: what computes it counted as different."""
+    raised, has_one = ("raised", "backward"), ("gradient", "x has one")
+    eager = Observed({raised: True, ("note", "backward"): error, has_one: False})
+    assert len(differences(0, eager, Observed({raised: False, has_one: True}))) == found
 
 
 def test_run_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

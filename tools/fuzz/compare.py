@@ -70,9 +70,10 @@ def differences(call: int, eager: Observed, compiled: Observed, by_value: ByValu
 
 
 def _facts(call: int, eager: Observed, compiled: Observed) -> Iterator[Difference]:
-    # Eager's gradient of `cond` ends so where a branch gives truth values too, and batches where their rules have gaps:
-    # there is no gradient to compare with.
-    is_unknown = isinstance(eager.facts.get(("note", "backward")), AssertionError | BatchingError)
+    # Eager's gradient of `cond` ends so where a branch gives truth values too, or the mean loss of no elements, whose
+    # gradient it traces in Python; and batches where their rules have gaps: there is no gradient to compare with.
+    ends_so = AssertionError | ZeroDivisionError | BatchingError
+    is_unknown = isinstance(eager.facts.get(("note", "backward")), ends_so)
     for key in eager.facts | compiled.facts:
         kind, what = key
         if is_unknown and (kind == "gradient" or key not in eager.facts or key == ("raised", "backward")):

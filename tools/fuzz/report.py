@@ -53,8 +53,8 @@ Each call runs eagerly and compiled, in equal worlds. Compared are values, strid
 `requires_grad`, `is_leaf`, how far `_version` moved, what raised, the state of the random generator; the same again
 after the caller wrote to what it got back; and gradients, now and then those of gradients too. "not raised" means that
 eager raises, mostly because a saved value was changed before the backward, and compiled code computes on.
-Where an assertion of PyTorch's own ends eager's backward, as that of a `cond` whose branches give truth values too, or
-its rules for batches refuse what it computes one by one, there is no gradient to compare with.
+Where PyTorch's own Python ends eager's backward, as that of a `cond` whose branches give truth values too or the mean
+loss of no elements, or its rules for batches refuse what it computes one by one, there is no gradient to compare with.
 
 `python -m dovetail.tools.fuzz --kinds compute --seeds 7` runs one seed again, and prints the smallest program that
 shows the same. Differences of many seeds are grouped: those whose smallest programs have the same lines are one. A run
