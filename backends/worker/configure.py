@@ -9,6 +9,7 @@ from dovetail.backends.worker.executables import name_in_code
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
 from dovetail.backends.worker.read_loops import read_loops
+from dovetail.backends.worker.scaled_terms import part_from_sums
 from dovetail.backends.worker.walk import kernels, walk
 
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"
@@ -21,6 +22,7 @@ def configure(text: bytes) -> tuple[dict[str, str], bytes]:
         found: dict[str, str] = {}
         for kernel in kernels(module, "func.func"):
             mark(kernel)
+            part_from_sums(kernel)
             found[name_in_code(ir.StringAttr(kernel.attributes["sym_name"]).value)] = _configure(kernel)
         return found, str(module).encode()
 

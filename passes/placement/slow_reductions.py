@@ -19,11 +19,12 @@ def slow_reduction(op: ir.Operation) -> str:
     if source is None or source.numel <= MOST_BY_ONE:
         return ""
     is_small = source.numel <= MOST_BY_FEW
-    if source.itemsize > 4 or not source.is_floating_point:
-        return "" if is_small else "one thread would reduce each row of whole or wide numbers"
     dims = reduced_dims(op)
     if not dims:
         return ""
+    is_alone = prod(source.shape[dim] for dim in dims) == source.numel
+    if (source.itemsize > 4 or not source.is_floating_point) and not _is_count(op):
+        return "" if is_small and not is_alone else "one thread would reduce each row of whole or wide numbers"
     if dims != list(range(dims[0], dims[-1] + 1)):
         return "" if is_small else "no kernel reduces dimensions that lie apart"
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
@@ -33,6 +34,12 @@ def slow_reduction(op: ir.Operation) -> str:
     if inner > 1 and not is_small and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""
+
+
+def _is_count(op: ir.Operation) -> bool:
+    """Whether `op` counts truth values."""
+    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    return source is not None and result is not None and (source.dtype, result.dtype) == ("bool", "int64")
 
 
 def _rows(count: int) -> str:

@@ -39,8 +39,17 @@ _ADDED_BY_A_TILE = 16_384
 
 
 def gpu_sum(op: ir.Operation) -> ir.Value | None:
-    """The sum `op` in a form of which a GPU's threads have an equal share each; None where it has that form."""
-    return _summed(op)
+    """The sum `op` in a form of which a GPU's threads have an equal share each; None where it has that form.
+
+    Truth values are counted in float32, which is exact up to 2^24: IREE compiles no such sum of theirs.
+    """
+    source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
+    if (source.dtype, result.dtype) != ("bool", "int64") or not source.numel or source.numel > 1 << 24:
+        return _summed(op)
+    operands = [cast(op.operands[0], "float32"), *list(op.operands)[1:-1], constant_none()]
+    counted = create(op.name, operands, with_dtype(op.results[0].type, "float32"))
+    in_parts = _summed(counted.owner)
+    return cast(counted if in_parts is None else in_parts, "int64")
 
 
 def gpu_mean(op: ir.Operation) -> ir.Value | None:
@@ -94,6 +103,9 @@ def _summed(op: ir.Operation) -> ir.Value | None:
     dims = reduced_dims(op)
     if not dims:
         return None
+    negation = made_by(op.operands[0], "torch.aten.neg")
+    if negation is not None:
+        return _negated(op, negation.operands[0], dims)
     if dims != list(range(dims[0], dims[-1] + 1)):
         numbers = prod(source.shape[dim] for dim in dims)
         return _wide(op, dims) if source.dtype == "float32" and numbers > IN_A_ROW else None
@@ -140,12 +152,24 @@ def _divisor(count: int, most: int, outer: int) -> int | None:
     return None
 
 
+def _negated(op: ir.Operation, value: ir.Value, dims: list[int]) -> ir.Value:
+    """0 less the sum of `value`: of negated numbers IREE makes a subtraction, which it can't share out."""
+    total = _whole(op, value, dims, constant_none(), op.results[0].type)
+    in_parts = _summed(total.owner)
+    total = total if in_parts is None else in_parts
+    return create("torch.aten.rsub.Scalar", [total, constant(0), constant(1)], total.type)
+
+
 def _wide(op: ir.Operation, dims: list[int]) -> ir.Value:
     """The sum `op` over `dims`, added up in float64."""
-    wide = with_shape(with_dtype(op.results[0].type, "float64"), shape(op.results[0]))
+    wide = with_dtype(op.results[0].type, "float64")
+    return cast(_whole(op, op.operands[0], dims, dtype_number("float64"), wide), "float32")
+
+
+def _whole(op: ir.Operation, value: ir.Value, dims: list[int], dtype: ir.Value, type_: ir.Type) -> ir.Value:
+    """The sum of `value` over `dims` in one go, of the shape that `op` has."""
     keeps = len(shape(op.results[0])) == len(shape(op.operands[0]))
-    operands = [op.operands[0], integer_list(dims), constant(keeps), dtype_number("float64")]
-    return cast(create(_SUM, operands, wide), "float32")
+    return create(_SUM, [value, integer_list(dims), constant(keeps), dtype], type_)
 
 
 def _added(value: ir.Value, dim: int) -> ir.Value:

@@ -106,6 +106,18 @@ def test_columns_are_summed_in_one_launch():
     assert "shfl.sync" in ptx
 
 
+def test_sums_of_scaled_terms_are_tiled():
+    """Would catch a product by a constant in a sum, taken for one of matrices: IREE refuses it, so ATen runs all."""
+    ops = "%two = torch.constant.float 2.0\n%s = torch.aten.mul.Scalar %x, %two : !X, !torch.float -> !X\n"
+    ops += "%last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>\n"
+    ops += COLUMNS.replace("%x", "%s").replace("%rows", "%last")
+    ptx, launch = kernel(region("64,4096", "f32", ops, result="64"))
+    assert launch["tiling"] == "rows"
+    assert len(re.findall(r"add\.rn\.f32", ptx)) >= 16
+    assert "fma" not in ptx
+    assert not re.search(r"copysign|2147483648|-2147483648", ptx)  # what keeps the two apart is no instruction
+
+
 def test_columns_of_odd_sizes_are_not_tiled_by_us():
     """Would catch a tile that does not divide them, which IREE computes wrongly without a word."""
     _, launch = kernel(region("5003,1001", "f32", COLUMNS, result="1001"))

@@ -176,20 +176,23 @@ def test_functions_of_special_numbers(name: str):
     torch.testing.assert_close(y, getattr(torch, name)(x), rtol=1e-6, atol=0, equal_nan=True)
 
 
-ODD_SUMS = {
+SUMS = {
     "one row": ((999983,), lambda x: (x * x).mean()),
     "a small row": ((13, 17), lambda x: (x * x).mean()),
     "rows": ((7, 65537), lambda x: (x * x).mean(1)),
     "columns": ((255, 33), lambda x: (x * x).mean(0)),
     "apart": ((5, 33, 7), lambda x: (x * x).mean((0, 2))),
     "all of an image": ((2, 3, 211, 223), lambda x: (x * x).mean()),
+    "scaled": ((64, 4096), lambda x: (x * 3).sum(1)),
+    "negated": ((2048,), lambda x: (-x).sum()),
+    "chosen": ((4096,), lambda x: torch.where(x > 1.5, x, 0).sum() / (x > 1.5).sum()),
 }
 
 
-@pytest.mark.parametrize("name", ODD_SUMS)
-def test_sums_of_odd_sizes_are_as_exact_as_eagers(name: str):
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_are_as_exact_as_eagers(name: str):
     """Catches what one thread adds up in float32, number by number: of a million, five digits are right."""
-    shape, function = ODD_SUMS[name]
+    shape, function = SUMS[name]
     x = torch.rand(shape, device="cuda") + 1
     exact, eager = function(x.double()), function(x)
     compiled = torch.compile(function, backend="dovetail")(x)

@@ -11,6 +11,7 @@
 !wide = !torch.vtensor<[8192,1],f64>
 !alone = !torch.vtensor<[13,17],f32>
 !low = !torch.vtensor<[32,9],f32>
+!mask = !torch.vtensor<[64,512],i1>
 !nine = !torch.vtensor<[9],f32>
 !scalar = !torch.vtensor<[],f32>
 !column = !torch.vtensor<[768],f32>
@@ -18,8 +19,8 @@
 !oddly = !torch.vtensor<[1001],f32>
 module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   // CHECK-LABEL: func.func private @region(
-  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[1048576],f32>, %[[C:[a-z0-9]+]]: !torch.vtensor<[8,1024,768],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[8192,4096],f32>, %[[O:[a-z0-9]+]]: !torch.vtensor<[5003,1001],f32>, %[[N:[a-z0-9]+]]: !torch.vtensor<[13,17],f32>, %[[L:[a-z0-9]+]]: !torch.vtensor<[32,9],f32>
-  func.func private @region(%a: !all, %c: !columns, %r: !rows, %o: !odd, %s: !alone, %l: !low) -> (!scalar, !column, !row, !oddly, !mean, !scalar, !nine) attributes {dovetail.role = "region"} {
+  // CHECK-SAME: %[[A:[a-z0-9]+]]: !torch.vtensor<[1048576],f32>, %[[C:[a-z0-9]+]]: !torch.vtensor<[8,1024,768],f32>, %[[R:[a-z0-9]+]]: !torch.vtensor<[8192,4096],f32>, %[[O:[a-z0-9]+]]: !torch.vtensor<[5003,1001],f32>, %[[N:[a-z0-9]+]]: !torch.vtensor<[13,17],f32>, %[[L:[a-z0-9]+]]: !torch.vtensor<[32,9],f32>, %[[M:[a-z0-9]+]]: !torch.vtensor<[64,512],i1>
+  func.func private @region(%a: !all, %c: !columns, %r: !rows, %o: !odd, %s: !alone, %l: !low, %m: !mask) -> (!scalar, !column, !row, !oddly, !mean, !scalar, !nine, !row, !torch.vtensor<[],si64>) attributes {dovetail.role = "region"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true
@@ -58,6 +59,17 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %7 = torch.aten.sum %s, %none : !alone, !torch.none -> !scalar
     // CHECK: torch.aten.sum.dim_IntList %[[L]], {{.*}} -> !torch.vtensor<[9],f32>
     %8 = torch.aten.sum.dim_IntList %l, %first, %false, %none : !low, !torch.list<int>, !torch.bool, !torch.none -> !nine
-    return %0, %1, %2, %3, %6, %7, %8 : !scalar, !column, !row, !oddly, !mean, !scalar, !nine
+    // CHECK: %[[TOTAL:.*]] = torch.aten.sum.dim_IntList %[[R]], {{.*}} -> !torch.vtensor<[8192],f32>
+    // CHECK: torch.aten.rsub.Scalar %[[TOTAL]], {{.*}} -> !torch.vtensor<[8192],f32>
+    %9 = torch.aten.neg %r : !rows -> !rows
+    %10 = torch.aten.sum.dim_IntList %9, %last, %false, %none : !rows, !torch.list<int>, !torch.bool, !torch.none -> !row
+    // CHECK: %[[ONES:.*]] = torch.aten._to_copy %[[M]], {{.*}} -> !torch.vtensor<[64,512],f32>
+    // CHECK: %[[COUNT:.*]] = torch.aten.sum %[[ONES]], {{.*}} -> !torch.vtensor<[],f32>
+    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList
+    // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[PARTS]]
+    // CHECK: %[[WHOLE:.*]] = torch.aten.reshape %[[SUM]], {{.*}} -> !torch.vtensor<[],f32>
+    // CHECK: torch.aten._to_copy %[[WHOLE]], {{.*}} -> !torch.vtensor<[],si64>
+    %11 = torch.aten.sum %m, %none : !mask, !torch.none -> !torch.vtensor<[],si64>
+    return %0, %1, %2, %3, %6, %7, %8, %10, %11 : !scalar, !column, !row, !oddly, !mean, !scalar, !nine, !row, !torch.vtensor<[],si64>
   }
 }
