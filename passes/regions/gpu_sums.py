@@ -4,6 +4,7 @@ Where no kernel has many threads for a sum, one thread adds up the numbers of ea
 so in float64, and where there are many numbers, ATen does it (`passes/placement/slow_reductions.py`).
 """
 
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from torch_mlir import ir
@@ -26,6 +27,8 @@ _LANES = 32
 """Threads that share a row."""
 _OF_DEFAULT_TILES = 8192
 """Numbers of a row up to which IREE's own tiles are exact enough: a lane adds up a few hundred."""
+_LEAST = 1024
+"""Numbers of a block that are worth a workgroup."""
 _ROWS_FOR_ALL = 128
 """Workgroups below which a GPU stands idle in part."""
 
@@ -87,7 +90,7 @@ def row_form(outer: int, count: int) -> bool:
     if count % _LANES:
         return outer > 1 and count <= MOST_IN_A_ROW
     if count > MOST_IN_A_ROW:
-        return _block_of_row(outer, count) is not None
+        return any(_blocks_of_row(outer, count))
     return count <= _OF_DEFAULT_TILES or count % (4 * _LANES) == 0
 
 
@@ -114,18 +117,52 @@ def _summed(op: ir.Operation) -> ir.Value | None:
     has_form = row_form(outer, count) if inner == 1 else column_form(count, inner)
     if not has_form and count > IN_A_ROW and source.dtype == "float32":
         return _wide(op, dims)
-    block = _block_of_row(outer, count) if inner == 1 else _block_of_column(outer, count, inner)
+    block = _block_of_row(outer, count, source.shape, dims) if inner == 1 else _block_of_column(outer, count, inner)
     if block is None:
         return None
-    blocks = _with_shape(op.operands[0], [outer, count // block, block, inner])
-    return _with_shape(_added(_added(blocks, 2), 1), shape(op.results[0]))
+    cut = _cut(source.shape, dims, block) if inner == 1 else None
+    if cut is None:
+        blocks = _with_shape(op.operands[0], [outer, count // block, block, inner])
+        return _with_shape(_added(_added(blocks, [2]), [1], outer * inner), shape(op.results[0]))
+    place, rows = cut
+    sizes = source.shape
+    blocks = _with_shape(op.operands[0], [*sizes[:place], sizes[place] // rows, rows, *sizes[place + 1 :]])
+    parts = _added(blocks, range(place + 1, dims[-1] + 2))
+    return _with_shape(_added(parts, range(dims[0], place + 1), outer), shape(op.results[0]))
 
 
-def _block_of_row(outer: int, count: int) -> int | None:
-    """How many neighbours to add up first; None for all."""
-    if count > MOST_IN_A_ROW:
-        return _divisor(count, MOST_IN_A_ROW // 4, outer)
-    return _divisor(count, 4096, outer) if outer < _ROWS_FOR_ALL and count > 2 * 4096 else None
+def _block_of_row(outer: int, count: int, sizes: Sequence[int], dims: Sequence[int]) -> int | None:
+    """How many neighbours to add up first, those of whole dimensions if they can be; None for all."""
+    blocks = list(_blocks_of_row(outer, count))
+    whole = (block for block in blocks if block >= _LEAST and _cut(sizes, dims, block) is not None)
+    return next(whole, blocks[0] if blocks else None)
+
+
+def _blocks_of_row(outer: int, count: int) -> Iterator[int]:
+    """The blocks that a row may be cut in, the largest first; none where all of it is added up at once.
+
+    Of one row, no more parts than one thread adds up, or as many as threads share.
+    """
+    if count <= MOST_IN_A_ROW and (outer >= _ROWS_FOR_ALL or count <= 2 * 4096):
+        return
+    for block in range(MOST_IN_A_ROW // 4 if count > MOST_IN_A_ROW else 4096, 0, -4 * _LANES):
+        parts = count // block
+        if count % block == 0 and (outer > 1 or parts <= MOST_BY_ONE or parts % _LANES == 0):
+            yield block
+
+
+def _cut(sizes: Sequence[int], dims: Sequence[int], block: int) -> tuple[int, int] | None:
+    """The one dimension that is cut to make blocks, and in pieces of how many; None where several would be merged.
+
+    What computes the numbers is then part of the same kernel.
+    """
+    for place in reversed(dims):
+        if block <= sizes[place]:
+            return (place, block) if sizes[place] % block == 0 else None
+        if block % sizes[place]:
+            return None
+        block //= sizes[place]
+    return None
 
 
 def _block_of_column(outer: int, count: int, inner: int) -> int | None:
@@ -138,18 +175,6 @@ def _block_of_column(outer: int, count: int, inner: int) -> int | None:
     ):
         block //= 2
     return block if block < count else None
-
-
-def _divisor(count: int, most: int, outer: int) -> int | None:
-    """The largest divisor of `count` that is a multiple of 32, at most `most`; None where there is none.
-
-    Of one row, no more parts than one thread adds up, or as many as threads do.
-    """
-    for block in range(most, _LANES - 1, -_LANES):
-        parts = count // block
-        if count % block == 0 and (outer > 1 or parts <= IN_A_ROW or parts % _LANES == 0):
-            return block
-    return None
 
 
 def _negated(op: ir.Operation, value: ir.Value, dims: list[int]) -> ir.Value:
@@ -172,10 +197,17 @@ def _whole(op: ir.Operation, value: ir.Value, dims: list[int], dtype: ir.Value, 
     return create(_SUM, [value, integer_list(dims), constant(keeps), dtype], type_)
 
 
-def _added(value: ir.Value, dim: int) -> ir.Value:
+def _added(value: ir.Value, dims: Sequence[int], results: int = 0) -> ir.Value:
+    """The sum over `dims`; in float64 where it gives one number of many, one after the other."""
     sizes = shape(value)
-    operands = [value, integer_list([dim]), constant(False), constant_none()]
-    return create(_SUM, operands, with_shape(value.type, [*sizes[:dim], *sizes[dim + 1 :]]))
+    left = with_shape(value.type, [size for dim, size in enumerate(sizes) if dim not in dims])
+    count = prod(sizes[dim] for dim in dims)
+    is_wide = results == 1 and count > IN_A_ROW and count % _LANES > 0
+    operands = [value, integer_list(list(dims)), constant(False)]
+    if is_wide:
+        wide = with_dtype(left, "float64")
+        return cast(create(_SUM, [*operands, dtype_number("float64")], wide), "float32")
+    return create(_SUM, [*operands, constant_none()], left)
 
 
 def _with_shape(value: ir.Value, sizes: tuple[int, ...] | list[int]) -> ir.Value:

@@ -183,6 +183,8 @@ SUMS = {
     "columns": ((255, 33), lambda x: (x * x).mean(0)),
     "apart": ((5, 33, 7), lambda x: (x * x).mean((0, 2))),
     "all of an image": ((2, 3, 211, 223), lambda x: (x * x).mean()),
+    "of blocks of rows": ((2048, 768), lambda x: ((x - 1) ** 2).mean()),
+    "of an odd number of blocks": ((1001, 1024), lambda x: (x * x).sum()),
     "scaled": ((64, 4096), lambda x: (x * 3).sum(1)),
     "negated": ((2048,), lambda x: (-x).sum()),
     "chosen": ((4096,), lambda x: torch.where(x > 1.5, x, 0).sum() / (x > 1.5).sum()),
