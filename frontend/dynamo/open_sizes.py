@@ -107,6 +107,13 @@ def is_open(value) -> bool:
     return isinstance(known(value), torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
+def sizes_in(value) -> tuple:
+    """The sizes of a tensor, or of those in a tuple; a number itself."""
+    if isinstance(value, list | tuple):
+        return tuple(size for each in value for size in sizes_in(each))
+    return tuple(value.size()) if isinstance(value, torch.Tensor) else (value,)
+
+
 def _is_open(value) -> bool:
     if isinstance(value, torch.Tensor):
         return any(map(is_open, (*value.size(), *value.stride(), value.storage_offset(), _open_item(value))))

@@ -10,6 +10,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.control_flow import COND, WHILE_LOOP, control_flow
 from dovetail.dialects.reading import Role, set_role
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
 from dovetail.frontend.dynamo.source_lines import source_line
 
 
@@ -60,6 +61,8 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         types = [importer._cc.node_val_to_type(each) for each in placeholders]
     except NotImplementedError as error:
         raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
+    if any(is_open(size) for each in module.graph.nodes for size in sizes_in(each.meta.get("val"))):
+        raise UnsupportedError(f"{source_line(node)}: {node.target} takes or makes tensors of open sizes")
     symbols = importer.symbols
     name = f"{role}_{symbols[role]}"
     symbols[role] += 1

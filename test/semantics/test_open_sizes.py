@@ -296,6 +296,26 @@ def test_operands_that_lie_as_gradients_do(op_by_op):
     assert reason == "operands in the backward lie as the gradients do that the caller gives: sizes count"
 
 
+def test_control_flow_that_computes_sizes(op_by_op):
+    """A graph whose branches have a size in their arithmetic ends in the importer's own words, as a defect."""
+
+    def function(x):
+        return torch.cond((x == x).all(), lambda x: x.std(0), lambda x: x.std(0) * 2, (x,))
+
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in (5, 7):
+        x = tensor(size, 3)
+        twin = x.detach().clone().requires_grad_()
+        x.std(0).sum().backward()
+        compiled(twin).sum().backward()
+        torch.testing.assert_close(twin.grad, x.grad)
+    stats = dovetail.stats()
+    assert not stats.eager
+    assert all(reason.endswith("cond takes or makes tensors of open sizes") for reason in stats.specialised)
+    assert stats.specialised
+
+
 def test_operand_of_sizes_that_tracing_fixes(op_by_op):
     """An op that may see its operands' strides states numbers that became known since: the graph ran eagerly."""
     compiled = torch.compile(lambda x: x.cumprod(0), backend="dovetail", dynamic=True, fullgraph=True)
