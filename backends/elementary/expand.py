@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from dovetail.backends.elementary.fence import fence
+from dovetail.backends.elementary.fence import fence, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.products import adds_products, keep_apart
@@ -21,9 +21,9 @@ def with_own_functions(text: str) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` in float32 and half precision.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Terms
-    of a sum and products that a reduction takes in are rounded before it, large transpositions kept apart from what
-    reads them. Numbers of bfloat16 are rounded before another type is made of them. Text that does not parse stays:
-    IREE's compiler, which parses it again, says why.
+    of a sum and products that a reduction takes in are rounded before it, large transpositions and extrema of open
+    sizes kept apart from what reads them. Numbers of bfloat16 are rounded before another type is made of them. Text
+    that does not parse stays: IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -40,7 +40,7 @@ def with_own_functions(text: str) -> str:
             for op in ops:
                 round_terms(op)
                 round_bfloat16(op)
-            for op in [each for each in ops if is_transposition(each)]:
+            for op in [each for each in ops if is_transposition(each) or is_open_extremum(each)]:
                 fence(op.results[0])
             for op in [each for each in ops if each.name in FUNCTIONS]:
                 if require_shaped_info(op.results[0].type).dtype in FLOATS:

@@ -27,10 +27,10 @@ def row_sum(value: ir.Value) -> ir.Value | None:
     if info.dtype != "float32" or len(info.shape) < 2:
         return None
     sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
-    return sums[0] if _keeps_rows_near(info) and len(sums) == 1 < len(users) else None
+    return sums[0] if keeps_rows_near(info) and len(sums) == 1 < len(users) else None
 
 
-def _keeps_rows_near(info: ShapedInfo) -> bool:
+def keeps_rows_near(info: ShapedInfo) -> bool:
     """Whether IREE makes good code of a loop over `info`'s elements that sums rows: two of them lie on the stack.
 
     It takes rows by twos, and tiles of an odd number of rows apart again where vectors don't fill a row. Then it finds

@@ -35,7 +35,7 @@ def test_smoke_run_gives_every_figure(tmp_path: Path, capsys: pytest.CaptureFixt
         ((machine, [found]),) = recorded()
     assert machine.threads == torch.get_num_threads()
     assert found.case == "call-that-writes"
-    assert set(found.step) == set(found.peak) == {"eager", "inductor", "dovetail"}
+    assert set(found.step) == set(found.peak) == {"eager", "inductor", "dovetail", "dovetail, dynamic"}
     assert all(len(samples) == SMOKE.rounds and min(samples) > 0 for samples in found.step.values())
 
 
@@ -88,7 +88,7 @@ def test_page_of_a_recorded_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     record(tmp_path / "host.json", [speeds("softmax", inductor=2e-3, dovetail=1e-3)])
     found = recorded()
     assert found == [(MACHINE, [speeds("softmax", inductor=2e-3, dovetail=1e-3)])]
-    assert "| softmax | 1000 | 2 | 1 | 0.00 | 0.50 |" in figures(*found[0])
+    assert "| softmax | 1000 | 2 | 1 | – | 0.00 | 0.50 | – |" in figures(*found[0])
     assert "| kernels, speed of inductor's | ≥ 1.40, none under 0.90 | 2.00 |" in goals(found)
 
 

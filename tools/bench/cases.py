@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from dovetail.tools.bench import kernels, networks
+from dovetail.tools.bench.figures import DYNAMIC
 from dovetail.tools.bench.kernels import Work
 from dovetail.tools.demo.tasks import ALL_TASKS, Task
 from dovetail.tools.demo.trainer import Trainer
@@ -23,12 +24,18 @@ Build = Callable[[bool], Work]
 class Case:
     """`prepare(backend, smoke)` gives the step compiled by a `torch.compile` backend, or the eager one for None.
 
-    `group` is what the goals call it: kernel, optimizer, network, model or call.
+    `group` is what the goals call it: kernel, optimizer, network, model or call. `DYNAMIC` is one of the backends where
+    the case `takes_sizes`: an optimizer's never change, and models are compiled by a trainer of their own.
     """
 
     name: str
     group: str
     prepare: Callable[[str | None, bool], Step]
+
+    @property
+    def takes_sizes(self) -> bool:
+        """Whether the case is measured with open sizes, too."""
+        return self.group in ("kernel", "network", "call")
 
 
 def prepare_inference(build: Build, backend: str | None, smoke: bool) -> Step:
@@ -106,7 +113,11 @@ def _seeded(build: Build, smoke: bool) -> Work:
 
 
 def _compiled(compute: Callable[..., Any], backend: str | None) -> Callable[..., Any]:
-    return compute if backend is None else torch.compile(compute, backend=backend)
+    if backend is None:
+        return compute
+    if backend == DYNAMIC:
+        return torch.compile(compute, backend="dovetail", dynamic=True)
+    return torch.compile(compute, backend=backend)
 
 
 _KERNELS: dict[str, Build] = {

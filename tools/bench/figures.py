@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 EAGER = "eager"
+DYNAMIC = "dovetail, dynamic"
+"""Dovetail with all sizes open: `torch.compile(dynamic=True)`."""
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from dovetail.tools.bench.cases import Case, Step
-from dovetail.tools.bench.figures import EAGER, Figures
+from dovetail.tools.bench.figures import DYNAMIC, EAGER, Figures
 from dovetail.tools.bench.memory import peak_bytes
 from dovetail.tools.demo.timing import cold_caches, interleaved_samples, seconds
 
@@ -29,7 +29,7 @@ SMOKE = Effort(compiles=1, rounds=3, smoke=True)
 
 
 def measure(case: Case, compilers: Sequence[str], effort: Effort) -> Figures:
-    """Measures `case` in eager and with each of `compilers` (names of `torch.compile` backends).
+    """Measures `case` in eager, with each of `compilers` (names of `torch.compile` backends) and with open sizes.
 
     Raises AssertionError where a compiler's first result isn't eager's: the speed of a wrong result is no figure.
     """
@@ -42,7 +42,8 @@ def measure(case: Case, compilers: Sequence[str], effort: Effort) -> Figures:
                     figures.warm_compile.setdefault(name, []).append(_first_call(case, name, effort))
     with cold_caches():
         steps = {EAGER: case.prepare(None, effort.smoke)}
-        steps |= {name: case.prepare(name, effort.smoke) for name in compilers}
+        names = (*compilers, DYNAMIC) if case.takes_sizes else compilers
+        steps |= {name: case.prepare(name, effort.smoke) for name in names}
         _check_results(case, steps)
         inner = ceil(SAMPLE_SECONDS / max(seconds(steps[EAGER]), 1e-6))
         figures.step = interleaved_samples(steps, effort.rounds, inner)

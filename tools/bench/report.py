@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from dovetail.tools.bench.figures import EAGER, Figures
+from dovetail.tools.bench.figures import DYNAMIC, EAGER, Figures
 from dovetail.tools.bench.goals import GOALS, OURS, THEIRS
 from dovetail.tools.bench.record import Machine, recorded
 
-_COMPILERS = (EAGER, THEIRS, OURS)
+_COMPILERS = (EAGER, THEIRS, OURS, DYNAMIC)
 # Figure, title, factor from its unit in `Figures` to the table's.
 _TABLES = (
     ("step", "One call, ms", 1e3),
@@ -34,14 +34,14 @@ def goals(found: Sequence[tuple[Machine, Sequence[Figures]]]) -> str:
 
 
 def figures(machine: Machine, results: Sequence[Figures]) -> str:
-    """Medians of every case, and Dovetail's as shares of eager's and inductor's: less is better."""
+    """Medians of every case, and as shares: Dovetail's of eager's and inductor's, with open sizes of that without."""
     versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
     lines = [f"## {machine.title}", "", f"{versions}; {machine.cores} cores.", ""]
     for figure, title, factor in _TABLES:
         rows = list(_rows(results, figure, factor))
         if rows:
-            head = _row("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}")
-            lines += [f"### {title}", "", head, _rule(6), *rows, ""]
+            head = _row("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}", "dynamic / static")
+            lines += [f"### {title}", "", head, _rule(8), *rows, ""]
     return "\n".join(lines)
 
 
@@ -50,11 +50,17 @@ def _rows(results: Sequence[Figures], figure: str, factor: float) -> Iterable[st
         medians = {name: median(samples) for name, samples in getattr(each, figure).items()}
         if medians:
             values = (f"{medians[name] * factor:.4g}" if name in medians else "–" for name in _COMPILERS)
-            yield _row(each.case, *values, _ratio(medians, EAGER), _ratio(medians, THEIRS))
+            yield _row(
+                each.case,
+                *values,
+                _ratio(medians, OURS, EAGER),
+                _ratio(medians, OURS, THEIRS),
+                _ratio(medians, DYNAMIC, OURS),
+            )
 
 
-def _ratio(medians: dict[str, float], other: str) -> str:
-    return f"{medians[OURS] / medians[other]:.2f}" if medians.get(other) else "–"
+def _ratio(medians: dict[str, float], one: str, other: str) -> str:
+    return f"{medians[one] / medians[other]:.2f}" if one in medians and medians.get(other) else "–"
 
 
 def _row(*cells: str) -> str:

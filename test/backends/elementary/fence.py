@@ -1,5 +1,8 @@
 # RUN: %python %s | FileCheck %s
-"""Catches a large transposition that a loop reads by single elements, and a small one that runs by itself."""
+"""Catches a large transposition that a loop reads by single elements, and a small one that runs by itself.
+
+Also an extremum of open sizes that a loop finds anew for each vector, and one that runs by itself where rows are near.
+"""
 
 from dovetail.backends.elementary.expand import with_own_functions
 
@@ -42,3 +45,38 @@ print(with_own_functions(TEXT.format(name="few_rows", rows=8, type="f32").replac
 # CHECK-NOT:     compute_barrier
 # CHECK:         return
 print(with_own_functions(TEXT.format(name="half", rows=512, type="bf16")))
+
+ROWS = """
+!x = !torch.vtensor<[?,{length}],f32>
+!m = !torch.vtensor<[?,1],f32>
+func.func @{name}(%x: !x) -> !x {{
+  %one = torch.constant.int 1
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.amax %x, %dims, %true : !x, !torch.list<int>, !torch.bool -> !m
+  %1 = torch.aten.sub.Tensor %x, %0, %one : !x, !m, !torch.int -> !x
+  %2 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !x, !torch.list<int>, !torch.bool, !torch.none -> !m
+  %3 = torch.aten.mul.Tensor %1, %2 : !x, !m -> !x
+  return %3 : !x
+}}
+"""
+
+# CHECK-LABEL: func.func @open_rows(
+# CHECK:         %[[LARGEST:.*]] = torch.aten.amax
+# CHECK:         %[[ELEMENTS:.*]] = "torch_c.to_builtin_tensor"(%[[LARGEST]]) : {{.*}} -> tensor<?x1xf32>
+# CHECK:         %[[FENCE:.*]] = "iree_tensor_ext.compute_barrier.end"(%[[ELEMENTS]], %{{.*}})
+# CHECK:         %[[FENCED:.*]] = "torch_c.from_builtin_tensor"(%[[FENCE]])
+# CHECK:         torch.aten.sub.Tensor %{{.*}}, %[[FENCED]]
+# CHECK-NOT:     compute_barrier
+print(with_own_functions(ROWS.format(name="open_rows", length=1000)))
+
+# CHECK-LABEL: func.func @near_rows(
+# CHECK-NOT:     compute_barrier
+# CHECK:         return
+print(with_own_functions(ROWS.format(name="near_rows", length=256)))
+
+# CHECK-LABEL: func.func @known_rows(
+# CHECK-NOT:     compute_barrier
+# CHECK:         return
+print(with_own_functions(ROWS.format(name="known_rows", length=1000).replace("?", "1024")))
