@@ -1,6 +1,7 @@
 """A folder says what lives there and what may not, and what is another project's stands in one place."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -36,13 +37,20 @@ def test_each_folder_says_what_lives_there(repository: Path) -> None:
         assert len(sentences) >= 2, f"{path.relative_to(repository)}: expected two sentences, got {text!r}"
 
 
+@functools.cache
+def imports(root: Path) -> dict[str, list[str]]:
+    """What each file of the compiler imports, by its path from `root`."""
+    paths = sorted(path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    return {path.relative_to(root).as_posix(): [name for _, name in imported_modules(path, root)] for path in paths}
+
+
 @pytest.mark.parametrize("library", HOMES)
 def test_libraries_stand_in_one_place(repository: Path, library: str) -> None:
     """Catches a second place that has to follow a library, or one that loads it where it should not be needed."""
-    found = set()
-    for path in sorted(path for folder in FOLDERS for path in (repository / folder).rglob("*.py")):
-        modules = [module for _, module in imported_modules(path, repository)]
-        if any(module == library or module.startswith(f"{library}.") for module in modules):
-            found.add(path.relative_to(repository).as_posix())
+    found = [
+        path
+        for path, modules in imports(repository).items()
+        if any(module == library or module.startswith(f"{library}.") for module in modules)
+    ]
     assert found
     assert not [path for path in found if not path.startswith(HOMES[library])]
