@@ -75,6 +75,18 @@ def test_rounding_of_another_order_passes(right: str, other: str) -> None:
             "grid",
             (8192, 4),
         ),
+        (
+            "x = x.detach(); return (x - x.var(0)).sum(0)",
+            "x = x.detach(); y = x - x.var(0); return sum(sum(y[32 * row : 32 * row + 32]) for row in range(4))",
+            "grid",
+            (128, 2048),
+        ),
+        (
+            "x = x.detach(); return torch.nn.functional.mse_loss(x, x.mean(0).expand(128, -1), reduction='sum')",
+            "x = x.detach(); return (x - x.mean(0)).square().flatten().view(-1, 64).cumsum(0)[-1].sum()",
+            "grid",
+            (128, 2048),
+        ),
     ],
 )
 def test_rounding_inside_of_a_kernel_passes(right: str, other: str, kind: str, shape: tuple[int, ...]) -> None:
@@ -95,6 +107,13 @@ def test_sum_that_overflows_on_the_way_passes() -> None:
     right, other = body.format("", "", "y.sum(0)"), body.format("", "", "(y[0] + y[2] + y[1])")
     assert not kinds(right, other)
     assert kinds(body.format("", "-", "y[:2].sum(0)"), other) == {"value", "gradient"}
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_deviation_of_equal_numbers_may_be_zero() -> None:
+    """Catches NaN, which eager's deviation of nearly zero has for a gradient, taken for what is right: it is a zero."""
+    body = "return (x[:1].expand(65537) / 3).{}[None].var()"
+    assert not kinds(body.format("std()"), body.format("mean().mul(0)"))
 
 
 def test_sign_of_nan_is_undecided() -> None:

@@ -30,6 +30,15 @@ def test_deviation_of_many_numbers():
     assert abs(x.std().item() - right) > 1e-14
 
 
+@pytest.mark.parametrize("op", [torch.var, torch.std])
+def test_equal_numbers_have_no_variance(op):
+    """Catches a deviation of nearly zero, with NaN for a gradient, by which compiled code that has zero is wrong."""
+    x = torch.full((3, 65537), 0.1, dtype=torch.float64)
+    assert op(x) != 0
+    with TwoPassVariances():
+        assert op(x) == 0
+
+
 @pytest.mark.parametrize("has_parameters", [False, True])
 @pytest.mark.parametrize("norm", ["layer", "group"])
 def test_same_norms_as_eager(norm: str, has_parameters: bool):

@@ -30,12 +30,14 @@ STEPS = {
         aten.addcmul.default,
         aten.gelu.default,
         aten.gelu_backward.default,
+        aten.huber_loss.default,
         aten.lerp.Scalar,
         aten.lerp.Tensor,
         aten.linalg_vector_norm.default,
         aten.logsumexp.default,
         aten.mish.default,
         aten.mish_backward.default,
+        aten.mse_loss.default,
         aten.native_group_norm.default,
         aten.native_group_norm_backward.default,
         aten.native_layer_norm.default,
@@ -43,6 +45,7 @@ STEPS = {
         aten.sigmoid_backward.default,
         aten.silu.default,
         aten.silu_backward.default,
+        aten.smooth_l1_loss.default,
         aten.tanh_backward.default,
     )
 }

@@ -101,11 +101,11 @@ of thousands of elements: some are further off than 32 runs of each show, and an
 each op is computed in double precision on operands that are up to half a unit in the last place off, every other run by
 just that much and with what eager's kernel is off at operands nearby added, and the result is rounded up or down at
 random. Half of these runs compute softmax, norms and the like step by step, each step rounded at random, since kernels
-round and cancel inside, too, and in double precision variances and batch norms addition by addition; there a sum may
-overflow on the way where its addends of one sign would; half of them move equal numbers alike, as rounding does; in a
-third the call is one node of autograd's graph, as a compiled one is, whose gradient of an argument is summed before
-that meets the caller's own uses, returned views of it among them; and the sign of a NaN, which IEEE 754 leaves open, is
-drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Sums and
+round and cancel inside, too, and sums, means and double precision's variances and batch norms addition by addition;
+there a sum may overflow on the way where its addends of one sign would; half of them move equal numbers alike, as
+rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose gradient of an argument
+is summed before that meets the caller's own uses, returned views of it among them; and the sign of a NaN, which IEEE
+754 leaves open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Sums and
 products of two numbers are rounded alike wherever they are equal, so that what cancels does. Comparisons, roundings
 and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is held to
 that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the

@@ -12,12 +12,15 @@ compute softmax, norms and the like in steps (`kernel_steps`), each of which is 
 rounds alike where one addend is much larger than the others, and in double precision nothing tells what it is off.
 What is infinite or NaN may be the other in steps: kernels subtract infinities that another formula does not meet.
 Variances, and with them batch norms, add numbers one by one in double precision: each addition is rounded.
+Sums and means are as many additions, of which those runs round each, in the order that ATen takes (`additions`): of
+numbers that have few bits the kernel is off by what it is off, however the last bits of its operands are moved, and
+where it is right by luck no run would tell what additions cost.
 Sums whose positive or negative addends alone are too large for their type overflow there or not: it hangs on the order.
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
-many numbers that have few values the errors add up, where those drawn one by one would cancel. Sums and
-products of two numbers are one operation of IEEE 754: all runs round them alike wherever they are equal, and rounding
-does not explain what is left of `a * a - b * b` where `a` is `b`.
+many numbers that have few values the errors add up, where those drawn one by one would cancel; so they do where equal
+numbers are added to a sum. Sums and products of two numbers are one operation of IEEE 754: all runs round them alike
+wherever they are equal, and rounding does not explain what is left of `a * a - b * b` where `a` is `b`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +31,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from dovetail.tools.fuzz import exactness
+from dovetail.tools.fuzz.additions import IN_A_ROW, MEANS, SUMS, additions, terms
 from dovetail.tools.fuzz.kernel_steps import FUNCTIONAL_BATCH_NORM, STEPS
 from dovetail.tools.fuzz.two_passes import VARIANCES, variance
 
@@ -119,8 +123,8 @@ class RandomRounding(TorchDispatchMode):
                 if self.is_extreme:
                     errors = errors or self._kernel_errors(func, args, kwargs)
                     noisy += errors[index]
-                if self.is_one_by_one and func in (aten.sum.dim_IntList, aten.mean.dim):
-                    noisy += self._addition_errors(func, *wide[0])
+                if self.in_steps and func in SUMS:
+                    noisy += self._addition_errors(func, wide[0], rounded.dtype).view(rounded.shape)
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             if self.in_steps and exactness.is_sum(func):
                 nearest = nearest + self._overflown(func, args, kwargs, index, rounded.dtype)
@@ -147,14 +151,16 @@ class RandomRounding(TorchDispatchMode):
         finally:
             self.is_one_by_one = False
 
-    def _addition_errors(self, func: torch._ops.OpOverload, value: torch.Tensor, dims: list[int], *_) -> torch.Tensor:
-        """What the roundings of all additions come to, for sums whose dimensions are kept."""
-        rows = value.movedim(dims, [*range(-len(dims), 0)])
-        partial = rows.flatten(-len(dims)).cumsum(-1)
-        errors = (self._unit(partial) * partial).sum(-1) * (_EPSILONS[torch.float64] / 2)
-        if func is aten.mean.dim:
-            errors /= partial.size(-1)
-        return errors.view([1 if each in dims else size for each, size in enumerate(value.shape)])
+    def _addition_errors(self, func: torch._ops.OpOverload, args: Sequence, dtype: torch.dtype) -> torch.Tensor:
+        """What the roundings of all additions come to; of half precision, in which kernels add in single precision."""
+        addends = terms(args)
+        count = addends.size(-1)
+        epsilon = _EPSILONS[torch.promote_types(dtype, torch.float32)]
+        errors = torch.zeros_like(addends[:, 0])
+        # A number's last bits are rounded alike whenever it is added to a sum of the same size.
+        for added, partial in additions(addends, count if self.is_one_by_one else IN_A_ROW):
+            errors += (self._noise(added.ldexp(partial.frexp().exponent)) * partial).sum(-1)
+        return errors * (epsilon / 2) / (count if func in MEANS else 1)
 
     def _overflown(self, func: torch._ops.OpOverload, args, kwargs, index: int, dtype: torch.dtype):
         """Infinities to add, at random, where the positive or negative addends of a sum are too large for its type."""
@@ -207,11 +213,13 @@ class RandomRounding(TorchDispatchMode):
 
     def _with_noise(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Numbers in double precision, up to half a unit in the last place of `dtype` off, or just that much."""
-        unit = self._unit(wide)
-        if self.is_extreme:
-            unit = unit.sign()
+        unit = self._noise(wide)
         relative = _half_of_subnormal(wide, dtype)
         return unit.mul(_EPSILONS[dtype] / 2 if relative is None else relative).add_(1).mul_(wide)
+
+    def _noise(self, like: torch.Tensor) -> torch.Tensor:
+        """Numbers from -1 to 1, or one of the two."""
+        return self._unit(like).sign() if self.is_extreme else self._unit(like)
 
     def _unit(self, like: torch.Tensor) -> torch.Tensor:
         """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""

@@ -1,6 +1,7 @@
 """Variances and means in two passes. Eager's kernels of variances and normalizations go over the numbers once: of half
 a million in double precision a variance is off by thousands of units in the last place, and the mean of whole numbers
-whose sum is zero is not zero. A program in double precision can't be judged by that."""
+whose sum is zero is not zero. A program in double precision can't be judged by that. Nor by a variance of equal numbers
+that is not zero, whose root has another gradient."""
 
 import math
 from collections.abc import Callable
@@ -55,10 +56,15 @@ def variance(
 
 
 def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Variance and mean over `dims`, which are kept."""
+    """Variance and mean over `dims`, which are kept. The variance of equal numbers is 0."""
     count = math.prod(value.size(each) for each in dims)
     mean = value.mean(dims, True)
-    return (value - mean).square().sum(dims, True) / float(max(count - correction, 0)), mean
+    first = value
+    for each in dims:
+        first = first.narrow(each, 0, 1)
+    are_equal = (value - first == 0).all(dims, True)
+    squares = (value - mean).square().sum(dims, True).masked_fill(are_equal, 0.0)
+    return squares / float(max(count - correction, 0)), mean
 
 
 def _layer_norm(value, normalized_shape, weight, bias, eps):
