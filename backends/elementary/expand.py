@@ -5,25 +5,26 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from dovetail.backends.elementary.fence import fence, is_open_extremum
-from dovetail.backends.elementary.functions import FUNCTIONS
+from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.products import adds_products, keep_apart
 from dovetail.backends.elementary.rounded_bfloat16 import round_bfloat16
 from dovetail.backends.elementary.rounded_terms import round_terms
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
+from dovetail.backends.elementary.whole_bfloat16 import round_whole_numbers
 from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
 def with_own_functions(text: str) -> str:
-    """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` in float32 and half precision.
+    """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` and `OF_DOUBLES`.
 
-    What is half as precise, and of whole numbers, is computed in float32, as eager does. Float64 stays IREE's. Terms
-    of a sum and products that a reduction takes in are rounded before it, large transpositions and extrema of open
-    sizes kept apart from what reads them. Numbers of bfloat16 are rounded before another type is made of them. Text
-    that does not parse stays: IREE's compiler, which parses it again, says why.
+    What is half as precise, and of whole numbers, is computed in float32, as eager does. Terms of a sum and products
+    that a reduction takes in are rounded before it, large transpositions and extrema of open sizes kept apart from what
+    reads them. Numbers of bfloat16 are rounded before another type is made of them, whole ones before it is. Text that
+    does not parse stays: IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -40,12 +41,21 @@ def with_own_functions(text: str) -> str:
             for op in ops:
                 round_terms(op)
                 round_bfloat16(op)
+                round_whole_numbers(op)
             for op in [each for each in ops if is_transposition(each) or is_open_extremum(each)]:
                 fence(op.results[0])
-            for op in [each for each in ops if each.name in FUNCTIONS]:
-                if require_shaped_info(op.results[0].type).dtype in FLOATS:
-                    _replace(op, FUNCTIONS[op.name])
+            for op in ops:
+                if function := _own_function(op):
+                    _replace(op, function)
         return str(module)
+
+
+def _own_function(op: ir.Operation) -> Callable[[Scalar], Scalar] | None:
+    if op.name not in FUNCTIONS and op.name not in OF_DOUBLES:
+        return None
+    dtype = require_shaped_info(op.results[0].type).dtype
+    functions = FUNCTIONS if dtype in FLOATS else OF_DOUBLES if dtype == "float64" else {}
+    return functions.get(op.name)
 
 
 def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:

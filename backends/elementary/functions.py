@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from dovetail.backends.elementary.ceiling import ceil
 from dovetail.backends.elementary.error_function import erf
 from dovetail.backends.elementary.exponential import exp, expm1, sigmoid
 from dovetail.backends.elementary.hyperbolic import tanh
@@ -24,3 +25,7 @@ FUNCTIONS: Mapping[str, Callable[[Scalar], Scalar]] = {
     "torch.aten.tan": tan,
     "torch.aten.tanh": tanh,
 }
+"""Of float32 and half precision."""
+
+OF_DOUBLES: Mapping[str, Callable[[Scalar], Scalar]] = {"torch.aten.ceil": ceil}
+"""Of float64."""

@@ -17,7 +17,7 @@ def round_bfloat16(op: ir.Operation) -> None:
         return
     for place, value in enumerate(op.operands):
         if _is_computed(value):
-            go_through(op, _rounded, place)
+            go_through(op, rounded, place)
 
 
 def _is_computed(value: ir.Value) -> bool:
@@ -26,7 +26,7 @@ def _is_computed(value: ir.Value) -> bool:
     return info is not None and info.dtype == "bfloat16" and behind_views(value) is not None
 
 
-def _rounded(number: Scalar) -> Scalar:
+def rounded(number: Scalar) -> Scalar:
     """A float32 number rounded to the nearest that bfloat16 holds, of two the even one; NaN as it is."""
     bits = number.bits
     nearest = bits.plus(bits.right(16).masked(1)).plus(0x7FFF).masked(-0x10000).as_float()

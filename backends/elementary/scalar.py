@@ -60,6 +60,9 @@ class Scalar:
     def __abs__(self) -> "Scalar":
         return Scalar(math.AbsFOp(self.value).result)
 
+    def floor(self) -> "Scalar":
+        return Scalar(math.FloorOp(self.value).result)
+
     def with_sign_of(self, other: "Scalar") -> "Scalar":
         return Scalar(math.CopySignOp(self.value, other.value).result)
 

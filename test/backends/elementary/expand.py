@@ -12,7 +12,8 @@ func.func @main(%x: !v, %h: !h, %i: !i, %d: !d) -> (!v, !h, !v, !d) {
   %0 = torch.aten.tanh %x : !v -> !v
   %1 = torch.aten.exp %h : !h -> !h
   %2 = torch.aten.log1p %i : !i -> !v
-  %3 = torch.aten.log %d : !d -> !d
+  %ceiling = torch.aten.ceil %d : !d -> !d
+  %3 = torch.aten.log %ceiling : !d -> !d
   return %0, %1, %2, %3 : !v, !h, !v, !d
 }
 """
@@ -33,6 +34,8 @@ func.func @main(%x: !v, %h: !h, %i: !i, %d: !d) -> (!v, !h, !v, !d) {
 # CHECK:         "torch_c.to_builtin_tensor"(%[[I]]) : (!torch.vtensor<[2,3],si64>) -> tensor<2x3xi64>
 # CHECK:           arith.sitofp %{{.*}} : i64 to f32
 # CHECK-NOT:     torch.aten.{{tanh|exp|log1p}}
-# CHECK:         %[[LOG:.*]] = torch.aten.log %[[D]]
+# CHECK:           math.floor %{{.*}} : f64
+# CHECK:         %[[CEILING:.*]] = "torch_c.from_builtin_tensor"
+# CHECK:         %[[LOG:.*]] = torch.aten.log %[[CEILING]]
 # CHECK:         return %[[OUT]], %{{.*}}, %{{.*}}, %[[LOG]] :
 print(with_own_functions(TEXT))

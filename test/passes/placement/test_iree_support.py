@@ -64,9 +64,10 @@ def test_frequent_ops_are_right_and_compiled(dtype):
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="runs code for x86-64, as any x86 CPU can")
-def test_conversions_are_right_on_an_older_cpu():
-    """Without AVX-512, 200 as uint8 came out as 127, and integers as bfloat16 did not link."""
-    cases = [case for case in all_cases(["_to_copy"]) if case.dtype in (torch.float32, torch.int64)]
+def test_older_cpu():
+    """Without AVX-512, 200 as uint8 came out as 127, and integers as bfloat16 did not link; nor did a ceiling."""
+    cases = [case for case in all_cases(["_to_copy"]) if case.dtype in (torch.float32, torch.int64, torch.int8)]
+    cases += [case for case in all_cases(["ceil"]) if case.dtype is torch.float64]
     outcomes = check([case for case in cases if runs_in_eager(case)], True, target_for_cpu("x86-64"))
     assert [f"{outcome.case}: {outcome.failed or outcome.differs}" for outcome in outcomes if outcome.wrong] == []
 
@@ -84,6 +85,8 @@ def test_conversions_are_right_on_an_older_cpu():
         ("aten.amax.default", [info("float32"), info("float32")], "0-dim"),
         ("aten.tanh.default", [info("float64", 4)] * 2, "does not link"),
         ("aten.add.Tensor", [info("bool", 4)] * 3, "modulo 2"),
+        ("aten.rsub.Scalar", [info("int8", 4)] * 2, "crashes"),
+        ("aten.threshold_backward.default", [info("int8", 4)] * 3, "crashes"),
         ("aten._to_copy.default", [info("float32", 4), info("uint8", 4)], "saturates"),
         ("aten.sum.dim_IntList", [info("float32", 4, 4), info("int8", 4)], "saturates"),
     ],
