@@ -1,5 +1,6 @@
 """The op sweep's command, its record and its page; what it finds is in test/passes/placement/test_iree_support.py."""
 
+import os
 import re
 
 import torch
@@ -7,12 +8,12 @@ import torch
 from dovetail.tools.sweep import __main__ as command
 from dovetail.tools.sweep import record, report
 from dovetail.tools.sweep.cases import all_cases
-from dovetail.tools.sweep.check import check
+from dovetail.tools.sweep.check import Outcome, check
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.findings import Finding
 
 HOST = Cpu("A CPU", 2, "host", "znver4", "avx2 avx512f", 64)
-OTHER = Cpu("A CPU", 2, "haswell", "haswell", "avx2", 32)
+OTHER = Cpu("A CPU", 2, "haswell", "haswell", "avx2 fma", 32)
 RIGHT = Finding("abs", "aten.abs.default(x) float32 full", "float32", False, "", "")
 LEFT = Finding("sin", "aten.sin.default(x) float32 full", "float32", False, "aten.sin.default: too short", "")
 WRONG = Finding("neg", "aten.neg.default(x) int32 full", "int32", True, "", "ordinary: 1 of 2")
@@ -44,6 +45,27 @@ def test_unknown_cpu_is_refused(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["sweep", "relu", "--cpu", "hasswell"])
     assert command.main() == 2
     assert "CPU 'hasswell'" in capsys.readouterr().err
+
+
+def test_aten_runs_the_kernels_of_an_older_cpu(monkeypatch):
+    """Of infinity and a product that overflows, ATen's vectors make another sum than a CPU without them can."""
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
+    monkeypatch.setattr("sys.argv", ["sweep", "relu", "--cpu", "x86-64", "--jobs", "1"])
+    assert command.main() == 0
+    assert os.environ["ATEN_CPU_CAPABILITY"] == "default"
+    assert HOST.kernels == {}
+    assert OTHER.kernels == {"ATEN_CPU_CAPABILITY": "avx2"}
+
+
+def test_product_that_overflows_in_half_precision_is_accepted():
+    """Catches all sums of float16 accepted, or those of other types, for what eager makes of `alpha` on older CPUs."""
+    differs = {"special": "1 of 2", "beyond": "1 of 2"}
+    sums = [case for case in all_cases(["add"]) if case.name == "aten.add.Tensor" and case.keywords]
+    for case in sums:
+        assert Outcome(case, differs=differs).wrong is (case.dtype is not torch.float16)
+        assert Outcome(case, differs=differs | {"ordinary": "1 of 2"}).wrong
+    assert {case.dtype for case in sums} >= {torch.float16, torch.float32}
+    assert all(Outcome(case, differs=differs).wrong for case in all_cases(["add"]) if not case.keywords)
 
 
 def test_page_shows_each_cpu(monkeypatch, tmp_path):

@@ -28,7 +28,7 @@ def main() -> int:
         cpu = describe(options.cpu)
         print(f"{cpu.title}, {options.jobs} of {cpu.cores} cores", flush=True)
         found: list[Finding] = []
-        for name, part in findings(options.ops, options.cpu, options.jobs):
+        for name, part in findings(options.ops, cpu, options.jobs):
             _show(name, part)
             found += part
     except DovetailError as error:

@@ -16,6 +16,9 @@ func.func @probe(%value: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 }
 """
 
+# What ATen has kernels for on x86, the fastest first, and the features that it asks for.
+_KERNELS = {"avx512": {"avx512vl", "avx512bw", "avx512dq", "fma"}, "avx2": {"avx2", "fma"}}
+
 
 @dataclass(frozen=True)
 class Cpu:
@@ -41,6 +44,17 @@ class Cpu:
     def title(self) -> str:
         """The CPU in a few words, e.g. "AMD EPYC (znver4)", or "AMD EPYC as haswell" where its code ran on another."""
         return f"{self.machine} ({self.name})" if self.asked == "host" else f"{self.machine} as {self.name}"
+
+    @property
+    def kernels(self) -> dict[str, str]:
+        """The environment in which ATen, on this machine, takes the kernels that it would take on this CPU.
+
+        Without a fused multiply-add, `inf + alpha * y` is NaN where `alpha * y` overflows.
+        """
+        if self.asked == "host":
+            return {}
+        found = (name for name, needed in _KERNELS.items() if needed.issubset(self.features.split()))
+        return {"ATEN_CPU_CAPABILITY": next(found, "default")}
 
 
 def target_for_cpu(asked: str) -> CpuTarget:

@@ -1,5 +1,6 @@
 """Runs the sweep in several processes, op by op."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -14,7 +15,7 @@ from dovetail.frontend.decompose.replacements import REPLACEMENTS
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.tools.sweep.cases import all_cases, all_names
 from dovetail.tools.sweep.check import Outcome, check, runs_in_eager
-from dovetail.tools.sweep.cpu import target_for_cpu
+from dovetail.tools.sweep.cpu import Cpu, target_for_cpu
 from dovetail.tools.sweep.large import LARGE, LargeCase, check_large, large_cases
 
 _LARGE = "large "
@@ -41,14 +42,17 @@ class Finding:
     wrong: str
 
 
-def findings(names: list[str], cpu: str, jobs: int) -> Iterator[tuple[str, list[Finding]]]:
+def findings(names: list[str], cpu: Cpu, jobs: int) -> Iterator[tuple[str, list[Finding]]]:
     """The findings of each op of `names`, all if there are none, as processes give them.
+
+    ATen runs the kernels that it would choose on `cpu`: what another one's vectors compute is no measure for its code.
 
     Raises:
         DovetailError: if compiled code ended a process, naming the ops that it may have been.
     """
+    os.environ |= cpu.kernels  # which processes take over as they start
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start) as pool:
-        pending = {pool.submit(_found, name, cpu): name for name in names or [*_large_names(), *all_names()]}
+        pending = {pool.submit(_found, name, cpu.asked): name for name in names or [*_large_names(), *all_names()]}
         try:
             for future in as_completed(pending):
                 found = future.result()
