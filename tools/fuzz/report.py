@@ -105,10 +105,10 @@ round and cancel inside, too, and sums, means and double precision's variances a
 there a sum may overflow on the way where its addends of one sign would; half of them move equal numbers alike, as
 rounding does; in a third the call is one node of autograd's graph, as a compiled one is, whose gradient of an argument
 is summed before that meets the caller's own uses, returned views of it among them; and the sign of a NaN, which IEEE
-754 leaves open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order. Sums and
-products of two numbers are rounded alike wherever they are equal, so that what cancels does. Comparisons, roundings
-and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is held to
-that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the
+754 leaves open, is drawn. What an op computes exactly stays exact there: a sum only if its addends are, in any order.
+Sums and products of two numbers are rounded alike wherever they are equal, so that what cancels does. Comparisons,
+roundings and casts to integers of exact numbers are therefore decided alike in all of these runs, and compiled code is
+held to that to the last bit; where rounding decides, the runs differ, and the bound is as wide as what hangs on the
 decision. Integers and truth values have no rounding added. Where a program computes in double precision itself, eager's
 run is what is right, with variances and batch norms in two passes, and these runs round that too. Where eager gives an
 infinity or NaN for what has a value in the result's type, since a square overflowed on the way, nothing is asked of
