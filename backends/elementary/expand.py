@@ -44,9 +44,8 @@ def with_own_functions(text: str) -> str:
                 round_whole_numbers(op)
             for op in [each for each in ops if is_transposition(each) or is_open_extremum(each)]:
                 fence(op.results[0])
-            for op in ops:
-                if function := _own_function(op):
-                    _replace(op, function)
+            for op, own in [(each, own) for each in ops if (own := _own_function(each))]:
+                _replace(op, own)
         return str(module)
 
 
