@@ -61,7 +61,7 @@ class PlacedGraph:
             graph.compiles.append(
                 op.name != "torch.operator"
                 and not _is_refused(op, device)
-                and not is_scattered(op)
+                and not is_scattered(op, device)
                 and (not is_open_op(op) or may_move(op))
             )
             graph.operands.append(operands)

@@ -13,12 +13,12 @@ from dovetail.dialects.torch_facts.transposition import SMALLEST, is_transpositi
 from dovetail.dialects.torch_facts.types import tensor_info
 
 
-def is_scattered(op: ir.Operation) -> bool:
-    """Whether `op` is a large view whose neighbours are none where its operand lies in rows."""
+def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
+    """Whether `op`, on a type of `device`, is a large view whose neighbours are none where its operand lies in rows."""
     facts = row(op)
     if facts.kind is not Kind.VIEW or facts.strides is None or not op.operands:
         return False
-    if is_transposition(op) and _lies_in_rows(op.operands[0]):
+    if is_transposition(op, device) and _lies_in_rows(op.operands[0]):
         return False
     source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     if source is None or result is None or result.numel < SMALLEST:

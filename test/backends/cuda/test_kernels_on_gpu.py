@@ -200,3 +200,11 @@ def test_sums_are_as_exact_as_eagers(name: str):
     compiled = torch.compile(function, backend="dovetail")(x)
     bound = 3 * (eager - exact).abs().max() + torch.finfo(torch.float32).eps * exact.abs().max()
     assert (compiled - exact).abs().max() <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+@pytest.mark.parametrize("shape", [(4096, 4096), (992, 512), (257, 1031)], ids=str)
+def test_transpositions_are_right(dtype: torch.dtype, shape: tuple[int, int]):
+    """Catches a transposition through shared memory that is another one where its tiles do not divide the sizes."""
+    x, y = torch.randn(shape, device="cuda", dtype=dtype), torch.randn(shape[::-1], device="cuda", dtype=dtype)
+    assert torch.equal(torch.compile(lambda x, y: (x.t() + y).exp(), backend="dovetail")(x, y), (x.t() + y).exp())
