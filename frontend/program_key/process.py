@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
@@ -32,8 +32,8 @@ _SWITCHES: tuple[Callable[[], object], ...] = (
     lambda: (torch.backends.opt_einsum.enabled, torch.backends.opt_einsum.strategy),
     torch._C._is_view_replay_enabled,
     torch.backends.mha.get_fastpath_enabled,
-    functorch_config.codegen_config,
-    fx_config.codegen_config,  # type: ignore[attr-defined]  # a config module has it
+    lambda: _settings(functorch_config.get_config_copy()),
+    lambda: _settings(fx_config.get_config_copy()),  # type: ignore[attr-defined]  # a config module has it
     lambda: sys.float_info.min / 2,  # 0 where the thread flushes subnormal numbers, which constants may be
 )
 
@@ -42,6 +42,18 @@ def _kernels_of_vmap() -> set[str]:
     """What PyTorch puts into its table of kernels at the process's first `torch.vmap`."""
     library = predispatch.VMAP_DECOMPOSITIONS_LIB
     return set() if library is None else library._op_impls
+
+
+def _settings(config: Mapping[str, object]) -> list[tuple[str, object]]:
+    """What `config` says, whoever set it: PyTorch's own text of it also tells what was set and set back.
+
+    Raises:
+        Unkeyed: for a function, whose text says nothing of it.
+    """
+    for name, value in config.items():
+        if callable(value):
+            raise Unkeyed(f"the function that PyTorch's configuration has for {name}")
+    return sorted(config.items())
 
 
 def process_text() -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch._functorch import config as functorch_config
 
 from dovetail.frontend.program_key import call_text
 from dovetail.frontend.program_key.unkeyed import Unkeyed
@@ -231,6 +232,27 @@ def test_kernels_that_pytorch_adds_at_its_first_vmap_are_its_own():
     torch.vmap(torch.sin)(X)
     assert any(kernel.endswith("/FuncTorchBatched") for kernel in torch.library._impls)
     assert call_text(graph(torch.sin), [X])
+
+
+def sine(x):
+    return x.sin()
+
+
+def test_what_is_set_as_it_was_is_no_other_text():
+    """Would catch a program that a second process does not find, since the first one had traced another graph."""
+    before = text(sine, X)
+    with functorch_config.patch(guess_tangent_strides_as_outputs=functorch_config.guess_tangent_strides_as_outputs):
+        assert text(sine, X) == before
+    assert text(sine, X) == before
+
+
+def test_a_function_in_pytorchs_configuration_has_none():
+    """Would catch a function that is told by its address, where another process has another one."""
+    with (
+        functorch_config.patch(joint_custom_pass=lambda graph: graph),
+        pytest.raises(Unkeyed, match="joint_custom_pass"),
+    ):
+        text(sine, X)
 
 
 def test_a_mode_of_torch_function_has_none():
