@@ -5,13 +5,13 @@ import importlib
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from new_process import run_python
 
 from dovetail.backends.python.control_flow import run_while_loop
 from dovetail.tools.fuzz_texts import trial
@@ -27,9 +27,8 @@ def test_mutants_end_in_a_result_or_an_error(tmp_path: Path):
     page = tmp_path / "report.md"
     seeds = ["--seeds", f"0:{BUDGET}", "--findings", str(tmp_path / "findings"), "-o", str(page)]
     # A process of its own, since it forks: this one may have threads.
-    done = subprocess.run(
-        [sys.executable, "-m", "dovetail.tools.fuzz_texts", *seeds], capture_output=True, text=True, check=False
-    )
+    program = "import runpy; runpy.run_module('dovetail.tools.fuzz_texts', run_name='__main__', alter_sys=True)"
+    done = run_python(program, *seeds)
     assert done.returncode == 0, done.stdout + done.stderr
     text = page.read_text(encoding="utf-8")
     assert f"## Seeds 0 to {BUDGET - 1}" in text

@@ -6,13 +6,12 @@ import pytest
 import torch
 
 
-@pytest.mark.parametrize("scale", [1e9, 1e20])
-def test_gradient_of_a_scaled_softmax(scale: float):
+def test_gradient_of_a_scaled_softmax():
     """It was NaN: computed again, the product was not rounded before a row's largest was taken from it."""
     given = torch.linspace(-2, 3, 63).reshape(7, 9)
 
     def scaled(x: torch.Tensor) -> torch.Tensor:
-        return (x * scale).softmax(1) * x
+        return (x * 1e9).softmax(1) * x
 
     gradients = []
     for function in (scaled, torch.compile(scaled, backend="dovetail")):
