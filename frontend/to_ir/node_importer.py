@@ -1,5 +1,6 @@
 """One FX node to torch-dialect ops: torch-mlir's importer, and what it would drop or refuse."""
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -103,6 +104,8 @@ class NodeImporter(GraphNodeImporter):
             return True
         if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
             operands = [self._import_argument(loc, each) for each in node.args]
+            if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
+                self.open.refuse_zero(node.args[1])
             value = self.open.computed(number, node.target, operands)
         else:
             is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or self.open.is_new(number))

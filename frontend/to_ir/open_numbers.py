@@ -120,6 +120,15 @@ class OpenNumbers:
             raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
         return _number(_OF_FLOATS[target], *map(_float_of, operands))
 
+    def refuse_zero(self, divisor: Any) -> None:
+        """Raises UnsupportedError for a divisor in eager's backward that may be 0: eager divides, Python raises."""
+        number = divisor.meta["val"] if isinstance(divisor, torch.fx.Node) else divisor
+        if not is_open(number):
+            return
+        allowed = number.node.shape_env.bound_sympy(number.node.expr)
+        if allowed.lower <= 0 <= allowed.upper:
+            raise UnsupportedError(f"the number {number} can't be open: a gradient is divided by it, and it may be 0")
+
     def compared(self, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
         """The truth value that Python's operator `target` makes of two whole numbers."""
         is_whole = all(each.type == torch_type("int") for each in operands)

@@ -316,6 +316,18 @@ def test_control_flow_that_computes_sizes(op_by_op):
     assert stats.specialised
 
 
+def test_gradient_that_is_divided_by_a_size(op_by_op):
+    """A size by which a gradient is divided by 0, and is infinite in eager, ends in Python's ZeroDivisionError."""
+    function = lambda x: torch.var(x, 0, correction=3)  # noqa: E731
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    for size in (5, 7, 3):
+        x = tensor(size, 4)
+        twin = x.detach().clone().requires_grad_()
+        function(x).sum().backward()
+        compiled(twin).sum().backward()
+        torch.testing.assert_close(twin.grad, x.grad, equal_nan=True)
+
+
 def test_operand_of_sizes_that_tracing_fixes(op_by_op):
     """An op that may see its operands' strides states numbers that became known since: the graph ran eagerly."""
     compiled = torch.compile(lambda x: x.cumprod(0), backend="dovetail", dynamic=True, fullgraph=True)

@@ -30,13 +30,17 @@ class LossOf(nn.Module):
 
 @dataclass(frozen=True)
 class Task:
-    """A training job. `batch(step)` is a pure function of the step, so that every copy sees the same data."""
+    """A training job. `batch(step)` is a pure function of the step, so that every copy sees the same data.
+
+    It takes another `batch` size too, and another `length` where the inputs have one.
+    """
 
     name: str
     title: str
     model: Callable[[], nn.Module]
-    batch: Callable[[int], Batch]
+    batch: Callable[..., Batch]
     learning_rate: float
+    has_length: bool = True
 
     def build(self) -> LossOf:
         """A new float32 copy in training mode; every call gives the same random weights."""
@@ -105,7 +109,7 @@ def resnet() -> nn.Module:
 GPT2 = Task("gpt2", "GPT-2 on English text", gpt2, partial(data.next_token_batch, batch=8, length=64), 1e-3)
 BERT = Task("bert", "BERT on English text", bert, partial(data.masked_token_batch, batch=8, length=64), 1e-3)
 LLAMA = Task("llama", "Llama on English text", llama, partial(data.next_token_batch, batch=8, length=64), 1e-3)
-RESNET = Task("resnet", "ResNet on digits", resnet, partial(data.digits_batch, batch=64), 3e-3)
+RESNET = Task("resnet", "ResNet on digits", resnet, partial(data.digits_batch, batch=64), 3e-3, has_length=False)
 
 DEMO_TASKS = (GPT2, RESNET)
 ALL_TASKS = (GPT2, BERT, LLAMA, RESNET)

@@ -1,0 +1,22 @@
+"""Models train on batches of any size and length by one program; twenty sizes of four models take a command."""
+
+import pytest
+
+from dovetail.tools.demo.tasks import GPT2, RESNET, Task
+from dovetail.tools.demo.varied_sizes import main, train
+
+
+@pytest.mark.parametrize("task", [GPT2, RESNET], ids=lambda task: task.name)
+def test_one_program_trains_on_all_sizes(op_by_op, task: Task) -> None:
+    """Each batch size or length has a program of its own, or its losses or gradients are those of another one."""
+    outcome = train(task, 3)
+    assert outcome.wrong == []
+    assert outcome.reasons == []
+    assert outcome.is_right
+
+
+def test_unknown_model_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt model that trains nothing and passes."""
+    with pytest.raises(SystemExit):
+        main(["gpt3"])
+    assert "no model gpt3, expected some of gpt2, bert, llama, resnet" in capsys.readouterr().err
