@@ -100,6 +100,23 @@ def test_reduced_and_moved_along_one_element(through: Callable):
     assert _regions(spread, torch.randn(9, 1, 3)) == 2
 
 
+def test_softmax_of_one_head():
+    """A softmax over rows, in training: the sum that it divides by was 9 times as large, and all results were wrong."""
+
+    def attended(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        weights = x.softmax(0)
+        return weights.sum(0), (weights * x).sum(1).sum()
+
+    given, gradients = torch.randn(9, 1, 4), []
+    for function in (attended, torch.compile(attended, backend="dovetail")):
+        x = given.clone().requires_grad_()
+        each, total = function(x)
+        torch.testing.assert_close(each, torch.ones(1, 4))
+        total.backward()
+        gradients.append(x.grad)
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
 def test_losses_after_an_order():
     """Would catch regions that end without need: what a gather chooses of a softmax is reduced in its region."""
 
