@@ -27,7 +27,8 @@ class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
 
     Masks of attention are traced from functions of a batch's, a query's and a key's place: each place is an `arange`
     along a dimension of its own. So are the places that a model with learned ones looks up. Numbers beyond the tensor's
-    sizes stay, since eager raises there; so does what would be transposed, or be a diagonal.
+    sizes stay, since eager raises there, as do those that `index_select` is not given in one row; so does what would be
+    transposed, or be a diagonal.
 
     Before:  `%i = view (arange 8), [8, 1, 1]; %j = view (arange 64), [1, 1, 64]; %1 = index %x, [%i, %j]`
     After:   `%1 = reshape %x, [8, 1, 64]`
@@ -58,7 +59,7 @@ def _embedding(op: ir.Operation) -> ir.Value | None:
 def _index_select(op: ir.Operation) -> ir.Value | None:
     base, dim, index = op.operands
     place, count = integer(dim), _counted(index)
-    if place is None or count is None or not shape(base) or not shape(index):
+    if place is None or count is None or not shape(base) or len(shape(index)) != 1:
         return None
     place %= len(shape(base))
     if count.size > shape(base)[place]:

@@ -37,3 +37,9 @@ def test_an_index_beyond_raises():
     """Catches an error that went away with the index it came from."""
     with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range)"):
         torch.compile(lambda x: x[torch.arange(4)] + 1, backend="dovetail")(torch.randn(3, 2))
+
+
+def test_an_index_of_two_dimensions_raises():
+    """Catches a view in the place of `index_select` by what eager refuses, though fake tensors don't."""
+    with pytest.raises(IndexError, match="Index is supposed to be a vector"):
+        torch.compile(lambda x: x.index_select(1, torch.arange(2)[None]) + 1, backend="dovetail")(torch.randn(3, 2))
