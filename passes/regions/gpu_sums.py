@@ -198,15 +198,16 @@ def _whole(op: ir.Operation, value: ir.Value, dims: list[int], dtype: ir.Value, 
 
 
 def _added(value: ir.Value, dims: Sequence[int], results: int = 0) -> ir.Value:
-    """The sum over `dims`; in float64 where it gives one number of many, one after the other."""
+    """The sum over `dims`, of the type of `value`; added up in float64 where it gives one number of many."""
     sizes = shape(value)
     left = with_shape(value.type, [size for dim, size in enumerate(sizes) if dim not in dims])
     count = prod(sizes[dim] for dim in dims)
-    is_wide = results == 1 and count > IN_A_ROW and count % _LANES > 0
+    dtype = require_tensor_info(value.type).dtype
+    is_wide = results == 1 and count > IN_A_ROW and count % _LANES > 0 and dtype != "float64"
     operands = [value, integer_list(list(dims)), constant(False)]
     if is_wide:
         wide = with_dtype(left, "float64")
-        return cast(create(_SUM, [*operands, dtype_number("float64")], wide), "float32")
+        return cast(create(_SUM, [*operands, dtype_number("float64")], wide), dtype)
     return create(_SUM, [*operands, constant_none()], left)
 
 

@@ -2,6 +2,7 @@
 //
 // Catches a GPU's sums added up by few threads, in blocks that its tiles do not divide, or in float64 where many threads
 // share them; and in float32 where one thread adds up all of a row or of a column, whose rounding grows with their number.
+// Also a sum of half precision that became one of float32 where one thread adds up the parts: its users take another type.
 
 !all = !torch.vtensor<[1048576],f32>
 !columns = !torch.vtensor<[8,1024,768],f32>
@@ -75,5 +76,26 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     // CHECK: torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[],f32>
     %12 = torch.aten.sum %c, %none : !columns, !torch.none -> !scalar
     return %12, %1, %2, %3, %6, %7, %8, %10, %11 : !scalar, !column, !row, !oddly, !mean, !scalar, !nine, !row, !torch.vtensor<[],si64>
+  }
+
+  // CHECK-LABEL: func.func private @of_half_precision(
+  // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList {{.*}} -> !torch.vtensor<[200],f16>
+  // CHECK: %[[WIDE:.*]] = torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[],f64>
+  // CHECK: %[[SUM:.*]] = torch.aten._to_copy %[[WIDE]], {{.*}} -> !torch.vtensor<[],f16>
+  // CHECK: return %[[SUM]]
+  func.func private @of_half_precision(%x: !torch.vtensor<[3276800],f16>) -> !torch.vtensor<[],f16> attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %0 = torch.aten.sum %x, %none : !torch.vtensor<[3276800],f16>, !torch.none -> !torch.vtensor<[],f16>
+    return %0 : !torch.vtensor<[],f16>
+  }
+
+  // CHECK-LABEL: func.func private @of_double_precision(
+  // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList {{.*}} -> !torch.vtensor<[200],f64>
+  // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[PARTS]], {{.*}} -> !torch.vtensor<[],f64>
+  // CHECK: return %[[SUM]]
+  func.func private @of_double_precision(%x: !torch.vtensor<[3276800],f64>) -> !torch.vtensor<[],f64> attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %0 = torch.aten.sum %x, %none : !torch.vtensor<[3276800],f64>, !torch.none -> !torch.vtensor<[],f64>
+    return %0 : !torch.vtensor<[],f64>
   }
 }
