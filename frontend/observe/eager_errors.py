@@ -22,6 +22,9 @@ _FUNCTIONS = (Kind.REDUCTION, Kind.MOVEMENT, Kind.LIBRARY)
 # What errors about element types say. Of these functions alone a kernel may refuse the stand-ins for their sizes, too.
 _OF_TYPES = re.compile(r"dtype|data type|scalar type|not implemented for '|does(n't| not) support \w+ (dtype|input)")
 
+# Dimensions of a stand-in that have two elements: of forty of them, no memory holds as many.
+_LONG = 8
+
 
 class _Stand(NamedTuple):
     """What decides of a tensor whether a kernel takes it, beside its sizes."""
@@ -33,8 +36,8 @@ class _Stand(NamedTuple):
 def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]) -> str | None:
     """The first line of the error that the CPU's kernel raises for arguments of these types, None if it raises none.
 
-    Kernels are asked by tensors whose sizes are 2, and by known numbers; elementwise ops and fills take any sizes, of
-    other functions only errors about types count.
+    Kernels are asked by small tensors, and by known numbers; elementwise ops and fills take any sizes, of other
+    functions only errors about types count.
     """
     if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":
         return None
@@ -67,10 +70,16 @@ def _is_told_by_types(func: torch._ops.OpOverload, kind: Kind) -> bool:
 @lru_cache(maxsize=4096)
 def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
     with _disable_current_modes(), torch.no_grad():
-        flat = [torch.ones([2] * each.dims, dtype=each.dtype) if kind is _Stand else each for kind, each in typed]
+        flat = [_tensor(each) if kind is _Stand else each for kind, each in typed]
         args, kwargs = tree_unflatten(flat, spec)
         try:
             func(*args, **kwargs)
         except _ERRORS as error:
             return str(error).splitlines()[0]
     return None
+
+
+def _tensor(stand: _Stand) -> torch.Tensor:
+    """Ones, of sizes 2; the first of many sizes are 1."""
+    sizes = [1] * (stand.dims - _LONG) + [2] * min(stand.dims, _LONG)
+    return torch.ones(sizes, dtype=stand.dtype)

@@ -83,3 +83,11 @@ def test_what_eager_computes_stays_compiled(op_by_op):
     after = dovetail.stats()
     assert after.graphs > before.graphs
     assert after.eager == before.eager
+
+
+def test_kernels_are_asked_of_many_dimensions(op_by_op):
+    """Catches memory for two elements along each of forty dimensions: the graph ran eagerly, or the process ended."""
+    x = torch.tensor(3.0).view([1] * 40)
+    before = dovetail.stats()
+    assert torch.compile(lambda x: x * 2, backend="dovetail", fullgraph=True)(x).equal(x * 2)
+    assert dovetail.stats().eager == before.eager
