@@ -54,6 +54,9 @@ def _run(program: str, command: list[str], environment: dict[str, str], streams:
         exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
     except SystemExit as ended:
         status = ended.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+            status = 1
     except BaseException:
         traceback.print_exc()
         status = 1
