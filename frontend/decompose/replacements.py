@@ -48,6 +48,12 @@ def _full(size: list[int], fill_value: float, *, dtype: torch.dtype | None = Non
     return torch.full(size, bool(fill_value), dtype=dtype, **options)
 
 
+def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
+    """PyTorch counts in the narrowest type that does, of uint8 and uint16 too, which IREE and we don't compile."""
+    row, column = (torch.arange(n, device=device) for n in (rows, rows if columns is None else columns))
+    return (row.unsqueeze(-1) == column).to(torch.get_default_dtype() if dtype is None else dtype)
+
+
 def _batch_norm_with_update_functional(value: torch.Tensor, *given) -> tuple[torch.Tensor, ...]:
     """The shape rule of PyTorch's own op gives running statistics another element type than its kernel."""
     weight, bias, mean, variance, momentum, eps = given
@@ -94,4 +100,6 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten._batch_norm_with_update_functional.default: _batch_norm_with_update_functional,
     aten.constant_pad_nd.default: _pad,
     aten.full.default: _full,
+    aten.eye.default: _eye,
+    aten.eye.m: _eye,
 }

@@ -12,7 +12,7 @@ _unwritten = partial(creation, kind=Kind.LIBRARY, kernel=UNWRITTEN, recompute=Re
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
-    creation("arange", refused=(Refused("does not compile", FLOATS),)),
+    creation("arange", refused=(Refused("does not compile", (*FLOATS, "uint8")),)),
     _unwritten("empty"),
     _unwritten("empty_like"),
     _unwritten("empty_permuted"),

@@ -9,6 +9,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
 from dovetail.dialects.torch_facts.rounding import rounded, wrapped
+from dovetail.errors import EagerWarning
 from dovetail.frontend.decompose.table import decompositions
 
 aten = torch.ops.aten
@@ -123,3 +124,17 @@ def test_difference_of_number_and_tensor_without_dimensions():
         return [torch.rsub(x, other, alpha=alpha) for other in (3, 0.5) for alpha in (1, 2)]
 
     assert_compiled_as_eager(subtract, torch.uint8, torch.int8, torch.int64, torch.bfloat16, torch.float32)
+
+
+@pytest.mark.parametrize("sizes", [(8,), (300,), (300, 5)])
+def test_identity_matrices(sizes: tuple[int, ...], recwarn, caplog):
+    """Catches counting in uint8, on which iree-compile dies, and in uint16, for which the whole graph ran eagerly."""
+
+    def identity(x):
+        return torch.eye(*sizes) + x, torch.eye(*sizes, dtype=torch.int32), torch.arange(8, dtype=torch.uint8) * 40
+
+    x = torch.randn(sizes[-1])
+    compiled = torch.compile(identity, backend="dovetail")(x)
+    assert not [str(each.message) for each in recwarn if issubclass(each.category, EagerWarning)]
+    assert "runs through ATen" not in caplog.text
+    torch.testing.assert_close(compiled, identity(x), rtol=0, atol=0)
