@@ -12,7 +12,7 @@ _unwritten = partial(creation, kind=Kind.LIBRARY, kernel=UNWRITTEN, recompute=Re
 _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
-    creation("arange", refused=(Refused("does not compile", (*FLOATS, "uint8")),)),
+    creation("arange", refused=(Refused("does not compile", (*FLOATS, "uint8", "int8")),)),
     _unwritten("empty"),
     _unwritten("empty_like"),
     _unwritten("empty_permuted"),
@@ -30,7 +30,7 @@ CREATION = (
     creation("new_zeros", fills_with=0),
     creation("ones", fills_with=1),
     creation("ones_like", fills_with=1),
-    creation("scalar_tensor", fills_at=0),
+    creation("scalar_tensor", fills_at=0, refused=(_NO_BYTES,)),
     creation("zeros", fills_with=0),
     creation("zeros_like", fills_with=0),
 )

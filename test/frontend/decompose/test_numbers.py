@@ -138,3 +138,16 @@ def test_identity_matrices(sizes: tuple[int, ...], recwarn, caplog):
     assert not [str(each.message) for each in recwarn if issubclass(each.category, EagerWarning)]
     assert "runs through ATen" not in caplog.text
     torch.testing.assert_close(compiled, identity(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_ranges_of_narrow_integers(dtype: torch.dtype, caplog):
+    """Catches ranges that iree-compile dies on, and a number of uint8 that it refuses, in regions given to it."""
+
+    def count(x):
+        return torch.arange(-5 if dtype.is_signed else 0, 9, dtype=dtype), torch.scalar_tensor(3, dtype=dtype), x + 1
+
+    x = torch.randn(30)
+    compiled = torch.compile(count, backend="dovetail")(x)
+    assert "runs through ATen" not in caplog.text
+    torch.testing.assert_close(compiled, count(x), rtol=0, atol=0)
