@@ -121,9 +121,12 @@ class OpenNumbers:
         return _number(_OF_FLOATS[target], *map(_float_of, operands))
 
     def refuse_zero(self, divisor: Any) -> None:
-        """Raises UnsupportedError for a divisor in eager's backward that may be 0: eager divides, Python raises."""
+        """Raises UnsupportedError for a divisor in eager's backward that may be 0: eager divides, Python raises.
+
+        A number that only data tells has no other program, so that it raises where it is 0.
+        """
         number = divisor.meta["val"] if isinstance(divisor, torch.fx.Node) else divisor
-        if not is_open(number):
+        if not is_open(number) or free_unbacked_symbols(number):
             return
         allowed = number.node.shape_env.bound_sympy(number.node.expr)
         if allowed.lower <= 0 <= allowed.upper:

@@ -62,7 +62,7 @@ class _Repeater:
     Attributes:
         nodes: the ops, numbered as in `graph`, then the arguments.
         producers: by value, the node that it is a result of.
-        prices: by node, what computing it once more costs; None where it can't be.
+        prices: by node, what computing it once more costs; None where it can't be, or all its results lie in memory.
         stored: by value, whether it lies in memory whatever is repeated from here on.
         reads: by value, what reading it costs, and writing it for that; None of what is no memory.
     """
@@ -86,6 +86,8 @@ class _Repeater:
         self.prices = [self._price(index) for index in range(len(self.nodes))]
         self.stored = [self._is_stored(*each) for each in zip(values, self.producers, strict=True)]
         self.reads = [self._cost(number, value) for number, value in enumerate(values)]
+        for index in range(len(self.graph)):
+            self._stop_at(index)
 
     def run(self) -> None:
         for level in self.levels:
@@ -107,6 +109,7 @@ class _Repeater:
         for value in read:
             if not self.stored[value]:
                 self.stored[value], self.reads[value] = True, _half(self.reads[value])
+                self._stop_at(self.producers[value])
         self._clone(self._between(set(read), needed), level.region)
 
     def _needed(self, computed: set[int]) -> list[int]:
@@ -167,6 +170,11 @@ class _Repeater:
         info = expected_info(value)
         nbytes = (0 if info is None else info.nbytes) + round(self.costs.argument / self.costs.byte)
         return nbytes if self.stored[number] else 2 * nbytes
+
+    def _stop_at(self, index: int) -> None:
+        """Prices a node no more whose results all lie in memory, else each region would look at all before it."""
+        if not self._is_inside_view(index) and all(self.stored[value] for value in self.nodes[index].results):
+            self.prices[index] = None
 
     def _is_inside_view(self, number: int) -> bool:
         return number < len(self.graph) and self.graph.placement[number] == "view" and self.graph.compiles[number]
