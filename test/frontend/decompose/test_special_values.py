@@ -15,7 +15,8 @@ _MEAN = "eager's mean, taken in one pass, is mostly NaN where an infinity takes 
 _ORDER = "infinite products and differences meet in another order"
 _CANCELS = "numbers cancel to what rounding left of them"
 
-# Replaced for whole numbers, truth values or other types alone, and one that is only met in a graph of PyTorch's own.
+# Replaced for whole numbers, truth values or other types alone, one that is only met in a graph of PyTorch's own, and
+# two that take no tensor.
 _OTHER_NUMBERS = (
     aten._to_copy.default,
     aten.add.Scalar,
@@ -23,6 +24,8 @@ _OTHER_NUMBERS = (
     aten.full.default,
     aten.neg.default,
     aten._batch_norm_with_update_functional.default,
+    aten.eye.default,
+    aten.eye.m,
 )
 
 # Where a decomposition need not agree: by call, the kinds of numbers and why.
