@@ -9,17 +9,13 @@ from typing import Any
 from dovetail.backends import iree_worker
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
-from dovetail.backends.scheduling import PIPELINE
+from dovetail.backends.scheduling import AT_HAL, PIPELINE
 from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
 
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
-
-# Functions record their commands where they run them. What records them when a module is loaded, for buffers in slots,
-# takes the compiler up to a third of its time, and no plan needs it.
-_AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
             return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
         tilings |= tiled
         text, since = edited.decode(), f"--compile-from={phase}"
-    return Lowered(runs.run((*flags, since, *_AT_HAL, "--compile-to=hal"), text, timeout), tilings)
+    return Lowered(runs.run((*flags, since, *AT_HAL, "--compile-to=hal"), text, timeout), tilings)
 
 
 def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, str]:

@@ -75,3 +75,9 @@ _FOR_LAUNCHES = (
 
 PIPELINE = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES))})"
 """For `iree-opt`, of a module at phase `flow`."""
+
+AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
+"""Flags of `iree-compile` for what follows: functions record their commands where they run them.
+
+What records them when a module is loaded, for buffers in slots, takes up to a third of its time, and no plan needs it.
+"""
