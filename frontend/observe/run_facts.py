@@ -8,6 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from dovetail.dialects.subclasses import Convention
+from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts
 from dovetail.frontend.records import ViewStep
@@ -74,6 +75,11 @@ class EagerRun:
     def numbers(self) -> dict[int, int]:
         """The arguments' positions, by identity."""
         return {id(argument): number for number, argument in reversed(list(enumerate(self.arguments)))}
+
+    @cached_property
+    def argument_memories(self) -> set[int]:
+        """The arguments' memory; a run that gives one other memory is refused."""
+        return {memory(each) for each in self.arguments if isinstance(each, torch.Tensor)}
 
     def path(
         self, tensor: torch.Tensor, until: torch.Tensor | None = None

@@ -50,7 +50,7 @@ def note_changed_arguments(step: Step, run: EagerRun) -> None:
     """How often arguments were given other sizes, and when one was last written or given such."""
     for event in step.of(Reshaped):
         run.reshaped.update(number for number, each in enumerate(run.arguments) if each is event.tensor)
-    if any(isinstance(each, torch.Tensor) and memory(each) in step.changed for each in run.arguments):
+    if not run.argument_memories.isdisjoint(step.changed):
         changes = [event for event in step.events if isinstance(event, Wrote | Reshaped)]
         run.last_write = changes[-1].when, step.line
 
