@@ -9,6 +9,7 @@ from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
 from dovetail.dialects.nesting import check_nesting
+from dovetail.dialects.size_facts import broken_facts
 from dovetail.errors import ModuleError
 
 # Where the bindings find the module of dialect `dovetail`. Not finding it, they would look again for every op that they
@@ -46,8 +47,8 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
 
     Raises:
         ir.MLIRError: with line and column.
-        ModuleError: for text that is nested too deep, and where what MLIR says of it is no text: it quotes names, which
-            in bytecode may be any bytes.
+        ModuleError: for text that is nested too deep, where what MLIR says of it is no text (it quotes names, which
+            in bytecode may be any bytes), and for facts about open numbers that can't be.
     """
     if isinstance(text, str):
         check_nesting(text)
@@ -57,6 +58,8 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
             module.operation.verify()
     except RuntimeError as error:
         raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
+    for op, broken in broken_facts(module):
+        raise ModuleError(f"{op.location}: '{op.operation.name}' op {broken}")
     return module
 
 

@@ -14,9 +14,11 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.size_expressions import is_sound
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.types import is_value_type, shaped_info
+from dovetail.errors import ModuleError
 
 Strides = tuple[int, ...]
 
@@ -46,13 +48,13 @@ def stated_strides(op: ir.Operation) -> list[ir.Attribute | None]:
     """What `op` states of each operand, None for what may lie as it likes.
 
     Raises:
-        ValueError: for a statement that does not fit the operands, saying which.
+        ModuleError: for a statement that does not fit the operands, saying which.
     """
     if STRIDES not in op.attributes:
         return [None] * len(op.operands)
     broken = broken_statement(op)
     if broken:
-        raise ValueError(broken)
+        raise ModuleError(broken)
     return [None if isinstance(each, ir.UnitAttr) else each for each in ir.ArrayAttr(op.attributes[STRIDES])]
 
 
@@ -105,7 +107,8 @@ def _fits(entry: ir.Attribute, value: ir.Value) -> bool:
         return entry.value >= 0
     info = shaped_info(value.type)
     if isinstance(entry, ir.AffineMapAttr):
-        return info is not None and len(entry.value.results) == len(info.shape)
+        strides = list(entry.value.results)
+        return info is not None and len(strides) == len(info.shape) and all(map(is_sound, strides))
     is_array = isinstance(entry, ir.DenseI64ArrayAttr)
     return is_array and info is not None and len(entry) == len(info.shape) and all(each >= 0 for each in entry)
 

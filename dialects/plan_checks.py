@@ -17,7 +17,6 @@ _OPS = {
     ir.AffineAddExpr: arith.AddIOp,
     ir.AffineMulExpr: arith.MulIOp,
     ir.AffineFloorDivExpr: arith.DivSIOp,
-    ir.AffineCeilDivExpr: arith.CeilDivSIOp,
 }
 
 

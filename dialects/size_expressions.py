@@ -9,6 +9,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.types import torch_type
+from dovetail.errors import ModuleError
 
 # What each class of expressions is: as an expression again, of numbers, and the op of the torch dialect.
 _EXPRESSIONS: dict[type, Callable] = {
@@ -16,14 +17,12 @@ _EXPRESSIONS: dict[type, Callable] = {
     ir.AffineMulExpr: operator.mul,
     ir.AffineFloorDivExpr: ir.AffineExpr.get_floor_div,
     ir.AffineModExpr: ir.AffineExpr.get_mod,
-    ir.AffineCeilDivExpr: ir.AffineExpr.get_ceil_div,
 }
 _NUMBERS: dict[type, Callable[[int, int], int]] = {
     ir.AffineAddExpr: operator.add,
     ir.AffineMulExpr: operator.mul,
     ir.AffineFloorDivExpr: operator.floordiv,
     ir.AffineModExpr: operator.mod,
-    ir.AffineCeilDivExpr: lambda left, right: -(-left // right),
 }
 _OPS = {
     ir.AffineAddExpr: "torch.aten.add.int",
@@ -32,7 +31,29 @@ _OPS = {
     ir.AffineModExpr: "torch.aten.remainder.int",
 }
 
+_DEEPEST = 200
+"""How deep an expression may be nested: what reads it goes down by recursion."""
+
 T = TypeVar("T")
+
+
+def is_sound(size: ir.AffineExpr) -> bool:
+    """Whether what reads sizes can take `size`, which may be any expression: no dimension and nothing rounded up.
+
+    Where it divides by a number, that is above 0; a symbol by which it divides may come to be 0.
+    """
+    pending = [(size, 1)]
+    while pending:
+        each, depth = pending.pop()
+        if isinstance(each, ir.AffineConstantExpr | ir.AffineSymbolExpr):
+            continue
+        if type(each) not in _EXPRESSIONS or depth > _DEEPEST:
+            return False
+        divides = isinstance(each, ir.AffineFloorDivExpr | ir.AffineModExpr)
+        if divides and isinstance(each.rhs, ir.AffineConstantExpr) and each.rhs.value <= 0:
+            return False
+        pending += [(each.lhs, depth + 1), (each.rhs, depth + 1)]
+    return True
 
 
 def used_symbols_of(size: ir.AffineExpr) -> set[int]:
@@ -51,22 +72,34 @@ def renumbered(size: ir.AffineExpr, places: Mapping[int, int]) -> ir.AffineExpr:
 
 
 def evaluated(size: ir.AffineExpr, known: Mapping[int, int]) -> int:
-    """The number that `size` is, by the numbers that the symbols are; raises KeyError for one that is not `known`."""
+    """The number that `size` is, by the numbers that the symbols are.
+
+    Raises:
+        KeyError: for a symbol that is not `known`.
+        ZeroDivisionError: for a quotient by a symbol that is 0.
+    """
     return _folded(
         size, lambda number: number, known.__getitem__, lambda kind, left, right: _NUMBERS[kind](left, right)
     )
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
-    """Python's text for the number that `size` is, by the names of the symbols; raises KeyError for one without."""
-    return _folded(size, str, names.__getitem__, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
+    """Python's text for the number that `size` is, by the names of the symbols; raises ModuleError for one without."""
+
+    def named(symbol: int) -> str:
+        if symbol not in names:
+            known = ", ".join(f"s{each}" for each in sorted(names)) or "none"
+            raise ModuleError(f"symbol s{symbol} is not known here, known are {known}")
+        return names[symbol]
+
+    return _folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
 
 
 def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     """Builds the number that `size` is, by the values of the symbols.
 
     Raises:
-        KeyError: for a symbol that is not `known`, or a quotient that is rounded up.
+        KeyError: for a symbol that is not `known`.
     """
     return _folded(
         size,

@@ -77,15 +77,15 @@ def elements(value: ir.Value) -> ir.AffineExpr | int | None:
 
 def facts_of(value: ir.Value) -> dict[str, ir.Attribute]:
     """What stands on an argument of another function that takes `value`: which symbol it is, or its sizes."""
-    owner = value.owner
+    owner, found = value.owner, dict[str, ir.Attribute]()
     if isinstance(owner, ir.Block):
-        function_op, number = owner.owner.opview, ir.BlockArgument(value).arg_number
-        stated = {name: argument_fact(function_op, number, name) for name in _FACTS}
-        return {name: fact for name, fact in stated.items() if fact is not None}
+        stated = argument_facts(owner.owner.opview)
+        number = ir.BlockArgument(value).arg_number
+        return {each.name: each.attr for each in stated[number] if each.name in _FACTS} if stated else found
     if SYMBOL in owner.attributes:
         return {name: owner.attributes[name] for name in (SYMBOL, RANGE)}
     sizes = sizes_of(value)
-    return {} if sizes is None else {SIZES: sizes_map(sizes)}
+    return found if sizes is None else {SIZES: sizes_map(sizes)}
 
 
 def used_symbols(stated: ir.Attribute) -> set[int]:
@@ -94,13 +94,6 @@ def used_symbols(stated: ir.Attribute) -> set[int]:
         return {symbol for each in stated for symbol in used_symbols(each)}
     sizes = stated.value.results if isinstance(stated, ir.AffineMapAttr) else ()
     return {symbol for size in sizes for symbol in used_symbols_of(size)}
-
-
-def rounds_up(stated: ir.Attribute) -> bool:
-    """Whether a quotient in an attribute, as `used_symbols` takes it, is rounded up, which no op of torch's does."""
-    if isinstance(stated, ir.ArrayAttr):
-        return any(map(rounds_up, stated))
-    return isinstance(stated, ir.AffineMapAttr) and "ceildiv" in str(stated)
 
 
 def open_numbers(value: ir.Value) -> list[ir.Value]:

@@ -13,6 +13,7 @@ from dovetail.dialects.reading import argument_facts, numbers
 from dovetail.dialects.size_expressions import evaluated
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
+from dovetail.errors import ModuleError
 
 _MOST = 5
 """How far above the smallest value that is allowed a size is drawn: small ones show what large ones do."""
@@ -36,14 +37,29 @@ def given_symbols(entry: func.FuncOp, inputs: Sequence) -> dict[int, int]:
 
 
 def layout(value: ir.Value, symbols: Mapping[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sizes and strides, in elements, of the ref `value`. What nothing is known of is 2; open strides are dense."""
+    """Sizes and strides, in elements, of the ref `value`. What nothing is known of is 2; open strides are dense.
+
+    Raises:
+        NotImplementedError: for sizes of symbols that are no arguments.
+        ModuleError: for sizes that no tensor has.
+    """
     type_, known = RefType(value.type), sizes_of(value)
-    try:
-        sizes = type_.shaped.shape if known is None else [evaluated(size, symbols) for size in known]
-    except KeyError as error:
-        raise NotImplementedError(f"{value.location}: a gradient whose sizes only data tells can't be drawn") from error
+    sizes = type_.shaped.shape if known is None else [_drawn_size(value, size, symbols) for size in known]
     shape = tuple(2 if size is None else size for size in sizes)
     return shape, _dense(shape, type_.strides)
+
+
+def _drawn_size(value: ir.Value, size: ir.AffineExpr, symbols: Mapping[int, int]) -> int:
+    try:
+        found = evaluated(size, symbols)
+    except KeyError as error:
+        raise NotImplementedError(f"{value.location}: a gradient whose sizes only data tells can't be drawn") from error
+    except ZeroDivisionError:
+        found = None
+    if found is None or not 0 <= found < 2**63:
+        drawn = ", ".join(f"s{number} = {each}" for number, each in symbols.items())
+        raise ModuleError(f"{value.location}: no tensor has a size of {size}, where {drawn}")
+    return found
 
 
 def _dense(shape: tuple[int, ...], strides: Sequence[OpenSize]) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ def _expected(value: ir.Value) -> list[int] | None:
         return None
     known = dict(enumerate(ir.DenseI64ArrayAttr(module.attributes[HINTS])))
     try:
-        return [evaluated(size, known) for size in stated]
+        sizes = [evaluated(size, known) for size in stated]
     except (KeyError, ZeroDivisionError):  # of a stranger's module
         return None
+    return sizes if all(each >= 0 for each in sizes) else None

@@ -8,6 +8,7 @@ from torch_mlir import ir
 from dovetail.backends.target import TARGETS
 from dovetail.dialects.attributes import LEVEL, TARGET
 from dovetail.dialects.reading import Module, Role, role
+from dovetail.dialects.size_facts import broken_facts
 from dovetail.dialects.target import DEFAULT, device_of, device_type
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, fail
@@ -81,6 +82,8 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         check_layouts(found, self.name)
         check_devices(module, found, device_of(module), self.name)
         check_backward_facts(found, self.name)
+        for op, broken_fact in broken_facts(module):
+            raise fail(op, self.name, broken_fact)
         check_present(found, next(iter(allowed)), self.level, module.operation, self.name)
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None
         if broken is not None:

@@ -100,12 +100,14 @@ class RecomputeNetwork:
         most = 1 + sum(cost for cost in costs[: len(self.values)] if cost is not None)
         # More than that and all that is done for want of a choice, so that no flow is as large.
         never = most + sum(min(recompute[index] or 0, most) for index in self.nodes if self._is_unsavable(index, save))
-        capacities = numpy.full(len(self.tails), never, dtype=numpy.int64)
-        capacities[: len(costs)] = [never if cost is None else min(cost, most) for cost in costs]
+        # A stranger's module may have sizes that no memory holds, and the network counts in 64 bits.
+        shift = max(0, never.bit_length() - 62)
+        capacities = numpy.full(len(self.tails), never >> shift, dtype=numpy.int64)
+        capacities[: len(costs)] = [(never if cost is None else min(cost, most)) >> shift for cost in costs]
         network = SimpleMaxFlow()
         network.add_arcs_with_capacity(self.tails, self.heads, capacities)
         network.solve(_SOURCE, _SINK)
-        if network.optimal_flow() >= never:
+        if network.optimal_flow() >= never >> shift:
             raise self._lost(save, recompute)
         behind = set(network.get_sink_side_min_cut())
         return [

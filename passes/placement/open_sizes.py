@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import is_open_number, is_open_op, rounds_up, sizes_of, symbols, used_symbols
+from dovetail.dialects.symbols import is_open_number, is_open_op, sizes_of, symbols, used_symbols
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
@@ -46,8 +46,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
 def can_be_sized(op: ir.Operation) -> bool:
     """Whether the host can compute the sizes of the results, by the symbols that its function takes."""
     stated = attribute(op, SIZES)
-    known = symbols(op.parent.opview)
-    return stated is None or (known.keys() >= used_symbols(stated) and not rounds_up(stated))
+    return stated is None or symbols(op.parent.opview).keys() >= used_symbols(stated)
 
 
 def may_move(view: ir.Operation) -> bool:

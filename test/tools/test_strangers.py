@@ -10,6 +10,7 @@ from new_process import run_python
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
+from dovetail.tools.compile import main as compile_
 from dovetail.tools.opt.command import main as opt
 from dovetail.tools.run.command import main as run
 
@@ -315,3 +316,63 @@ def test_function_that_says_too_little_is_named(
     error = capsys.readouterr().err
     assert message in error
     assert re.search(r'module\.mlir":\d+:\d+\): ', error)
+
+
+OPEN = """
+!v = !torch.vtensor<[?,4],f32>
+!r = !dovetail.ref<!v, strided<[4, 1]>>
+#s = affine_map<()[s0] -> (s0, 4)>
+module attributes {dovetail.hints = array<i64: 8>, dovetail.level = "joint"} {
+  func.func @joint(%n: !torch.int {dovetail.range = array<i64: 2, 100>, dovetail.symbol = 0 : i64}, %x: !r {dovetail.sizes = #s}) -> !r attributes {dovetail.role = "joint"} {
+    %0 = "dovetail.read"(%x) {dovetail.sizes = [#s]} : (!r) -> !v
+    %1 = torch.aten.exp %0 {dovetail.sizes = [#s]} : !v -> !v
+    %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}
+"""  # noqa: E501 (a signature stands on one line)
+COMMANDS = {
+    "opt": lambda path: opt([path, "--run-check"]),
+    "run": lambda path: run([path, "--reference"]),
+    "compile": lambda path: compile_([path, "-o", "out"]),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("array<i64: 2, 100>", "array<i64: 2>"), "expects 'dovetail.range' of argument 0 to be the least and the "),
+        (("array<i64: 8>", '"x"'), "expects 'dovetail.hints' to be an array of numbers"),
+        (("(s0, 4)>", "(s0)>"), "expects 'dovetail.sizes' of argument 1 to be a map to 2 sizes, those of "),
+        (("(s0, 4)>", "(s0 floordiv 0, 4)>"), "quotients and remainders by more than 0, rounded down"),
+        (("[s0] -> (s0, 4)>", "[s0, s1] -> (s1, 4)>"), "of argument 1 by symbols that it takes, got s1"),
+        (("exp %0 {dovetail.sizes = [#s]}", "exp %0 {dovetail.sizes = #s}"), "an entry for each of 1 results"),
+    ],
+)
+def test_facts_of_open_sizes_are_checked(
+    written, change: tuple[str, str], message: str, command: str, capsys: pytest.CaptureFixture[str]
+):
+    """Catches tracebacks, and errors of Python's, for facts that have another form than their readers expect."""
+    assert change[0] in OPEN
+    assert COMMANDS[command](written(OPEN.replace(*change))) == 1
+    error = capsys.readouterr().err
+    assert re.match(r'dovetail-\w+: loc\("[^"]*module\.mlir":\d+:\d+\): ', error)
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("size", ["s0 - 50", "s0 * s0 * 9223372036854775807", "s0 floordiv (s0 floordiv 1000)"])
+def test_size_that_no_tensor_has_is_an_error(written, size: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback, or an error of Python's, for sizes whose form is right."""
+    path = written(OPEN.replace("(s0, 4)>", f"({size}, 4)>"))
+    assert opt([path, "--run-check"]) == 1
+    assert re.search(r"no tensor has a size of \S.*, where s0 = \d", capsys.readouterr().err)
+    assert run([path, "--reference", "--input=3", "--input=3x4xf32=1"]) == 1
+    assert "input 1: expected dimension 0 to be " in capsys.readouterr().err
+
+
+def test_work_that_no_memory_holds_has_a_price(written, capsys: pytest.CaptureFixture[str]):
+    """Catches a minimum cut whose costs are no numbers of 64 bits."""
+    text = TRAINED.replace("[2,3]", "[4294967296,1073741824]").replace("strided<[3, 1]>", "strided<[1073741824, 1]>")
+    assert opt([written(text), "--partition"]) == 0, capsys.readouterr().err

@@ -31,6 +31,12 @@ def main(folder: Path) -> None:
     def chosen(x, i):
         return torch.nn.functional.cross_entropy(x, i), torch.nn.functional.dropout(x, 0.5), x.double().cumsum(0)
 
+    def sized(x, w):
+        return (x @ w).exp().sum(0) / x.shape[0], torch.cat([x, x]).reshape(-1, 2, 4)
+
+    def selected(x):
+        return x[x > 0].exp()
+
     for function, arguments in (
         (trained, (x, w)),
         (mutated, (x, torch.ones(4))),
@@ -38,6 +44,8 @@ def main(folder: Path) -> None:
         (chosen, (x, i)),
     ):
         torch.compile(function, backend="dovetail", fullgraph=True)(*arguments)
+    torch.compile(sized, backend="dovetail", fullgraph=True, dynamic=True)(x, w)
+    torch.compile(selected, backend="dovetail", fullgraph=True)(x)
     joint = min(folder.glob("graph_*/00_input.mlir"))
     compile_command.main([str(joint), "-o", str(folder / "artifact")])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.errors import DovetailError
 from dovetail.tools.opt.command_line import SEPARATOR
 
 _LONGEST = 25_000  # characters; a longer module shows no more and takes longer
@@ -40,7 +41,7 @@ def read_corpus(tests: Path, folder: Path) -> Corpus:
 def _is_valid(text: str, context: ir.Context) -> bool:
     try:
         parse_module(text, context)
-    except (ir.MLIRError, ValueError):
+    except (ir.MLIRError, DovetailError, ValueError):
         return False
     return True
 

@@ -18,6 +18,8 @@ _DIMENSIONS = re.compile(r"<\[[0-9,?]*\]")
 _ELEMENT = re.compile(r"\b(?:f64|f32|f16|bf16|si64|si32|si16|si8|ui8|i1|i64|complex<f32>)\b")
 _TYPE = re.compile(r"![\w.]+(?:<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>)?")
 _ATTRIBUTE = re.compile(r"\b(?P<key>[a-z_][\w.]*) = (?P<value>[^,{}]+)")
+_ARRAY = re.compile(r"array<i64(?:: [^<>]*)?>")
+_MAP = re.compile(r"affine_map<(?P<taken>\([^)]*\)(?:\[[^\]]*\])?) -> \((?P<sizes>.*?)\)>")
 _NAMED_OP = re.compile(r"(?<![\w.!@#\"])(?:torch|dovetail|func|builtin)\.[\w.]+")
 _OP_STRING = re.compile(r'"(?:torch|dovetail|aten)\.[\w.]+"')
 _ATTRIBUTES = (
@@ -88,6 +90,31 @@ def change_attribute(text: str, draw: Random) -> str:
         return draw.choice([f"{key} = {other}", f"{draw.choice(_ATTRIBUTES)} = {value}", added, f"{found[0]}, {added}"])
 
     return _replaced(_ATTRIBUTE, text, draw, changed)
+
+
+def change_array(text: str, draw: Random) -> str:
+    """Numbers that stand in order become others, more or fewer."""
+
+    def changed(found: re.Match[str]) -> str:
+        drawn = ", ".join(draw.choice(payloads.WHOLE) for _ in range(draw.randrange(4)))
+        of_others = ("array<i32: 2, 3>", "array<f32: 0.5>", "[2, 3]", "dense<2> : tensor<2xi64>")
+        return draw.choice((f"array<i64: {drawn}>" if drawn else "array<i64>",) * 4 + of_others)
+
+    return _replaced(_ARRAY, text, draw, changed)
+
+
+def change_map(text: str, draw: Random) -> str:
+    """What sizes are by symbols becomes something else, or of another rank, or of other symbols."""
+
+    def changed(found: re.Match[str]) -> str:
+        taken, sizes = draw.choice((found["taken"], found["taken"], "()[s0, s1]")), found["sizes"].split(", ")
+        put, at = payloads.expression(draw), draw.randrange(len(sizes))
+        sizes[at : at + draw.choice((0, 1, 1, 1))] = draw.choice(([put], [put], [put], [put, put], []))
+        names = {"d0": "(d0)[s0, s1]", "s1": "()[s0, s1]", "s0": "()[s0]"}
+        needed = next((names[each] for each in names if any(each in size for size in sizes)), "()")
+        return f"affine_map<{taken if draw.random() < 0.2 else needed} -> ({', '.join(sizes)})>"
+
+    return _replaced(_MAP, text, draw, changed)
 
 
 def change_operator(text: str, draw: Random) -> str:
@@ -191,6 +218,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *(change_element,) * 2,
     *(change_type,) * 2,
     *(change_attribute,) * 4,
+    *(change_array,) * 3,
+    *(change_map,) * 4,
     *(change_operator,) * 3,
     *(call_operator,) * 2,
     change_location,

@@ -60,6 +60,16 @@ _NUMBERS = (
     *"0 1 -1 2 3 7 64 -9223372036854775808 9223372036854775807 18446744073709551615 1000000000000".split(),
     *"4294967296 2147483647 99999999999999999999999999 0x7FC00000 1.0e+308 -1.0e+400 1.0e-320".split(),
 )
+WHOLE = "0 1 2 -1 -5 64 100 4611686018427387904 9223372036854775807 -9223372036854775808".split()
+"""Numbers of 64 bits."""
+
+_EXPRESSIONS = (
+    *("s0 floordiv 0", "s0 mod 0", "s0 ceildiv 0", "s0 floordiv -2", "s0 mod -2", "s0 ceildiv 2", "s0 floordiv 2"),
+    *("s0 floordiv (s0 - s0 mod 1000)", "s0 mod (s0 floordiv 1000)", "s0 floordiv s1", "s1", "d0", "-s0", "s0 - 50"),
+    *("s0 * s0 * 9223372036854775807", "s0 + 9223372036854775807", "s0 * 1000000000000", "s0 * 0", "0", "-1", "2"),
+    " + ".join(f"s0 mod {each}" for each in range(2, 3000)),
+    "(" * 300 + "s0" + " floordiv 2)" * 300,
+)
 _OPERATORS = (
     *"torch.aten.from_file torch.aten.save torch.load_library.x torch.loaded_libraries.add.x torch.aten._print".split(),
     *"torch.__class__.x.y torch.aten.__class__ torch.aten.add.__call__ torch.aten.add.Tensor.junk torch..".split(),
@@ -82,6 +92,11 @@ def text(draw: Random) -> str:
 def number(draw: Random) -> str:
     """Something for a number."""
     return draw.choice(_NUMBERS)
+
+
+def expression(draw: Random) -> str:
+    """Something for a size by symbols."""
+    return draw.choice(_EXPRESSIONS)
 
 
 def operator(draw: Random) -> str:

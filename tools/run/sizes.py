@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.reading import argument_facts, numbers
-from dovetail.dialects.size_expressions import evaluated, said, used_symbols_of
+from dovetail.dialects.size_expressions import evaluated, said
 from dovetail.dialects.symbols import sizes_of
 from dovetail.errors import InputError
 from dovetail.runtime.drawn_sizes import given_symbols
@@ -33,7 +33,12 @@ def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> d
     symbols = given_symbols(entry, values)
     for name, value, argument in zip(names, values, entry.arguments, strict=True):
         for dim, size in enumerate(sizes_of(argument) or ()):
-            if used_symbols_of(size) <= symbols.keys() and value.shape[dim] != evaluated(size, symbols):
-                expected = f"{evaluated(size, symbols)}, which is {said(size, called)}"
-                raise InputError(f"{name}: expected dimension {dim} to be {expected}; it is {value.shape[dim]}")
+            try:
+                expected = evaluated(size, symbols)
+            except ZeroDivisionError as error:
+                message = f"{name}: expected dimension {dim} to be {said(size, called)}, which divides by 0"
+                raise InputError(message) from error
+            if value.shape[dim] != expected:
+                of = f"{expected}, which is {said(size, called)}"
+                raise InputError(f"{name}: expected dimension {dim} to be {of}; it is {value.shape[dim]}")
     return symbols
