@@ -113,6 +113,7 @@ def _folded(
     size: Any, constant: Callable[[int], T], symbol: Callable[[int], T], combined: Callable[[type, T, T], T]
 ) -> T:
     """What an expression comes to, from its constants and symbols up; `combined` takes the class of each part."""
+    size = size.maybe_downcast()  # `s0 * 0` is a constant by its text, and a product by its class in Python
     match size:
         case ir.AffineConstantExpr():
             return constant(size.value)

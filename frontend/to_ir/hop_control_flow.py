@@ -1,6 +1,7 @@
 """`torch.cond` and `while_loop` nodes: their graphs become functions of the module, the node a host call of them."""
 
 from collections.abc import Sequence
+from itertools import filterfalse
 from typing import Any, cast
 
 import torch
@@ -32,7 +33,7 @@ def import_while_loop(importer, loc: ir.Location, node: torch.fx.Node) -> None:
 
 
 def _numbers(operands: Sequence, first: int = 0) -> dict[int, Any]:
-    """The operands that stay the same in all calls, by position: sizes that Dynamo left open, and `fix_sizes` fixed."""
+    """The operands that are known, by position: sizes that Dynamo left open, and `fix_sizes` fixed."""
     return {first + index: each for index, each in enumerate(operands) if not isinstance(each, torch.fx.Node)}
 
 
@@ -45,6 +46,7 @@ def _call(importer, loc, node, name: str, functions: list[str], arguments: list)
     results = [importer._cc.value_info_to_type(value) for value in node.meta["val"]]
     with loc:
         op = control_flow(name, functions, operands, results)
+    importer.open.state(op, node.meta["val"])
     importer.mark_backward(node, op)
     importer.bind_results(node, op.results)
 
@@ -61,8 +63,9 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         types = [importer._cc.node_val_to_type(each) for each in placeholders]
     except NotImplementedError as error:
         raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
-    if any(is_open(size) for each in module.graph.nodes for size in sizes_in(each.meta.get("val"))):
-        raise UnsupportedError(f"{source_line(node)}: {node.target} takes or makes tensors of open sizes")
+    taken = [each.meta["val"] for each in placeholders]
+    if not _sizes(module.graph) <= {each.node.expr for each in taken if is_open(each)}:
+        raise UnsupportedError(f"{source_line(node)}: {node.target} makes tensors of sizes that it does not take")
     symbols = importer.symbols
     name = f"{role}_{symbols[role]}"
     symbols[role] += 1
@@ -70,8 +73,15 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
     with ir.Location.unknown(importer._c), ir.InsertionPoint(body):
         function_op = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
     set_role(function_op, Role.SUBGRAPH)
-    inner = importer.nested(function_op.add_entry_block())
-    inner.import_nodes(each for each in module.graph.nodes if each.op != "output")
+    block = function_op.add_entry_block()
+    inner = importer.nested(block)
+    inner.open = importer.open.inside(zip(taken, block.arguments, strict=True))
+    facts = [inner.open.taken(each) for each in taken]
+    if any(facts):
+        function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+    with ir.InsertionPoint(block):
+        nodes = (each for each in module.graph.nodes if each.op != "output")
+        inner.import_nodes(filterfalse(inner.bind_number, nodes))
     returned = module.graph.output_node().args[0]
     returned = returned if isinstance(returned, list | tuple) else [returned]
     with ir.InsertionPoint(inner._b), ir.Location.unknown(importer._c):
@@ -80,3 +90,9 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
     signature = ir.FunctionType.get(types, [value.type for value in values], importer._c)
     function_op.attributes["function_type"] = ir.TypeAttr.get(signature)
     return name
+
+
+def _sizes(graph: torch.fx.Graph) -> set:
+    """The symbols in the sizes of tensors in `graph`."""
+    sizes = (size for each in graph.nodes for size in sizes_in(each.meta.get("val")))
+    return {symbol for size in sizes if is_open(size) for symbol in size.node.expr.free_symbols}

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
@@ -89,6 +90,21 @@ class OpenNumbers:
         if index not in self._places or argument.symbol is None:
             return {}
         return {SYMBOL: i64(self._places[index]), RANGE: _range(argument.symbol)}
+
+    def inside(self, given: Iterable[tuple[Any, ir.Value]]) -> "OpenNumbers":
+        """Those of a function that takes values, each beside what looks like it; symbols keep their numbers."""
+        inner = copy(self)
+        opened = {each.node.expr: value for each, value in given if is_open(each)}
+        inner._values = {self._symbols[each]: value for each, value in opened.items() if each in self._symbols}
+        inner._floats = {each: value for each, value in opened.items() if each in self._floats}
+        return inner
+
+    def taken(self, value: Any) -> dict[str, ir.Attribute]:
+        """What is known of an argument that looks like `value`: that it is a symbol, or its sizes."""
+        if isinstance(value, torch.SymInt) and value.node.expr in self._symbols:
+            return {SYMBOL: i64(self._symbols[value.node.expr]), RANGE: _range(value)}
+        sizes = self.sizes(value)
+        return {} if sizes is None else {SIZES: sizes}
 
     def hint(self, module: ir.Module) -> None:
         """States the values of now."""

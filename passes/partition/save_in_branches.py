@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import IN_BACKWARD
+from dovetail.dialects.attributes import IN_BACKWARD, SIZES
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
 from dovetail.dialects.reading import Module, body, is_used, referred, terminator
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
 from dovetail.passes.rewriting.cloning import set_signature
@@ -23,8 +24,8 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
 
     PyTorch traces the backward of a branch with the branch's forward inside. What of that both compute alike, and no
     cheap op gives, the forward's branch returns, for the backward's to take; in its place, the other branch returns
-    zeros. Random numbers are drawn again, as eager's backward draws them. Functions that several ops run stay as they
-    are, and so do branches in branches.
+    zeros. Random numbers are drawn again, as eager's backward draws them, and what has open sizes is computed again.
+    Functions that several ops run stay as they are, and so do branches in branches.
 
     Before:  `%1 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g) {then = @b}`, both with `torch.aten.mm %x, %x`
     After:   `%1:2 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g, %1#1) {then = @b}`, `@f` returns its product
@@ -71,7 +72,9 @@ def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict
     first, second = (found[referred(op.opview, part)] for op in (forward, backward))
     given = dict(zip(list(forward.operands)[1:], first.body.blocks[0].arguments, strict=True))
     taken = zip(list(backward.operands)[1:], second.body.blocks[0].arguments, strict=True)
-    return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
+    pairs = worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
+    # In place of what has open sizes, the other branch might not know which zeros to return.
+    return [pair for pair in pairs if tensor_info(pair.forward.type) is not None]
 
 
 def _slots(pairs: Sequence[Sequence[Pair]]) -> list[ir.Type]:
@@ -101,6 +104,9 @@ def _placed(saved: Sequence[Pair], slots: Sequence[ir.Type]) -> list[Pair | None
 def _replaced(op: ir.Operation, operands: list[ir.Value], results: list[ir.Type]) -> ir.Operation:
     """A call like `op` in its place, of which the first results are `op`'s."""
     attributes = {name: op.attributes[name] for name in op.attributes}
+    if SIZES in attributes:
+        more = [ir.UnitAttr.get()] * (len(results) - len(op.results))
+        attributes[SIZES] = ir.ArrayAttr.get([*ir.ArrayAttr(attributes[SIZES]), *more])
     with op.location, ir.InsertionPoint(op):
         made = ir.Operation.create(op.name, results=results, operands=operands, attributes=attributes)
     for old, new in zip(op.results, made.results, strict=False):
@@ -125,6 +131,9 @@ def return_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Se
 def take_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:
     """Gives `branch` arguments of `types` besides, in place of its `values`, and drops what nothing uses any more."""
     block = branch.body.blocks[0]
+    if "arg_attrs" in branch.attributes:
+        stated = [*ir.ArrayAttr(branch.attributes["arg_attrs"]), *[ir.DictAttr.get({})] * len(types)]
+        branch.attributes["arg_attrs"] = ir.ArrayAttr.get(stated)
     for value, type_ in zip(values, types, strict=True):
         argument = block.add_argument(type_, branch.location)
         if value is not None:
