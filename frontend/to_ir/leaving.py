@@ -131,6 +131,7 @@ class Leaving:
         if result.owned is not None:
             return replay(self._nodes, owned[result.owned], result.chain)
         if is_open(result.value):
+            self._nodes.open.check_given(f"result {index}: to return what is told", [result.value])
             return self._nodes.open.value(result.value)
         if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")

@@ -163,6 +163,12 @@ class OpenNumbers:
             return _float_of(materialise(self._of(expression.args[0]), self._values))
         raise UnsupportedError(f"the number {expression} can't be open: it is computed where the graph does not say so")
 
+    def check_given(self, what: str, numbers: Iterable) -> None:
+        """Raises UnsupportedError for open numbers that only data tells: `@forward` has them, and `@call` has not."""
+        given = set(self._places.values())
+        if any(self._symbols.get(each) not in given for number in numbers for each in number.node.expr.free_symbols):
+            raise UnsupportedError(f"{what} by a number that only data tells is not supported yet")
+
     def is_known(self, number) -> bool:
         """Whether an open number is one of the symbols, or was defined."""
         return number.node.expr in self._symbols or number.node.expr in self._floats

@@ -29,7 +29,9 @@ def replay(nodes: NodeImporter, ref: ir.Value, chain: Iterable[ViewStep]) -> ir.
     for step in chain:
         tensor = nodes.types.get_vtensor_type(step.size, step.dtype)
         args = [_attribute(arg) for arg in step.args]
-        numbers = nodes.open.values(each for each in tree_leaves(step.args) if is_open(each))
+        opened = [each for each in tree_leaves(step.args) if is_open(each)]
+        nodes.open.check_given(f"{step.callee}: to return a view", opened)
+        numbers = nodes.open.values(opened)
         type_ = RefType.of(tensor, stated_strides(step.stride), RefType(ref.type).device)
         ref = view(ref, step.callee, args, type_, step.output_index, step.grad_mode, numbers).view
     return ref

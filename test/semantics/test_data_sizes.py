@@ -189,3 +189,22 @@ def test_sizes_marked_as_unbacked(name):
     stats = dovetail.stats()
     assert not stats.eager
     assert stats.graphs == 1
+
+
+LEFT = {
+    "a view of an argument": lambda x, count: x[count.item() :],
+    "a view of a result": lambda x, count: (x * 2)[count.item() :],
+    "a number": lambda x, _: ((x > 0).nonzero().shape[0], x * 2),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_leaves_by_data(op_by_op, name):
+    """A view that is returned, or a number, ends in a KeyError of the pass `partition`, a defect."""
+    function = LEFT[name]
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    x, count = tensor(5, 4), torch.tensor(2)
+    torch.testing.assert_close(compiled(x, count), function(x, count))
+    (reason,) = dovetail.stats().eager
+    assert reason.endswith("by a number that only data tells is not supported yet")
