@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dovetail.backends import elementary
 from dovetail.backends.compiler_runs import CompilerRuns, Run
@@ -15,6 +15,9 @@ from dovetail.backends.cuda.assembler import Assembled
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
 from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
 from dovetail.errors import OptionError
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
 
 
 class Target(Protocol):
@@ -74,6 +77,7 @@ class CpuTarget:
             default, for the same compile time; O3 gave the same code as O2 (docs/iree-region-abi.md).
         distribution: cut loops into pieces for several threads.
         aggressive_fusion: fuse more of a region's loops into one than IREE thinks good.
+        rows_by_twos: cut loops into pieces of two rows, where IREE's own may have an odd number of them.
     """
 
     name: str = "llvm-cpu"
@@ -82,6 +86,7 @@ class CpuTarget:
     opt_level: str = "O2"
     distribution: bool = True
     aggressive_fusion: bool = False
+    rows_by_twos: bool = False
     device = "cpu"
     edits = ()
     why_plain = ""
@@ -111,13 +116,15 @@ class CpuTarget:
             "--iree-llvmcpu-stack-allocation-limit=131072",
             *(() if self.distribution else ("--iree-llvmcpu-disable-distribution",)),
             *(("--iree-dispatch-creation-enable-aggressive-fusion",) if self.aggressive_fusion else ()),
+            # Of a loop over rows, IREE's pieces have half as many at most.
+            *(("--iree-llvmcpu-distribution-size=4",) if self.rows_by_twos else ()),
         )
 
     def prepared(self, text: str) -> str:
         """`text` with our own elementary functions in place of IREE's."""
         from dovetail.backends.elementary.expand import with_own_functions  # needs MLIR, which what only runs has not
 
-        return with_own_functions(text)
+        return with_own_functions(text, self.rows_by_twos)
 
     def plainer(self, failure: str) -> None:
         """There is one way to compile for CPUs."""
@@ -144,12 +151,13 @@ class CpuTarget:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-# The ways to compile a region that tuning compares, as changes of the default target.
+# The ways to compile a region that regions may state, as changes of the default target.
 VARIANTS: dict[str, Mapping[str, Any]] = {
     "default": {},
     "data-tiling": {"data_tiling": True},
     "undistributed": {"distribution": False},
     "aggressive-fusion": {"aggressive_fusion": True},
+    "rows-by-twos": {"rows_by_twos": True},
 }
 
 IREE_DRIVERS = ("local-sync", "local-task")
@@ -169,6 +177,13 @@ Waking the pool costs 10-60 us. On 2 cores the two met at 0.5 MiB for softmax an
 norm; 2 MiB lies between (table in docs/iree-region-abi.md). A caller that knows a region to compute much per byte may
 count its bytes more than once.
 """
+
+
+def is_summed_by_twos(op: "ir.Operation") -> bool:
+    """Whether the variant `rows-by-twos` adds up the rows of `op` where it computes them, and the default does not."""
+    from dovetail.backends.elementary import expand  # needs MLIR, as above
+
+    return expand.is_summed_by_twos(op)
 
 
 def choose_driver(work_bytes: int) -> str:

@@ -15,7 +15,7 @@ from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.errors import ModuleError
 
 CHOICE = (VARIANT, DRIVER, MEASURED)
-"""On a region: how it is compiled, where tuning chose that, what runs it, and the figures that tuning chose by."""
+"""On a region: how it is compiled, if not as by default, what runs it, and the figures that tuning chose by."""
 
 
 def choice(region: func.FuncOp, name: str, otherwise: str | None = None, valid: Collection[str] | None = None) -> str:

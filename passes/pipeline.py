@@ -40,6 +40,7 @@ from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
 from dovetail.passes.regions.keep_scalars import KeepScalarsPass
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
+from dovetail.passes.regions.pair_rows import PairRowsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.running.mlir import MlirPass
@@ -104,6 +105,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         # After it, since it makes regions too.
         LimitRegionsPass(),
         # After whatever makes a region.
+        PairRowsPass(),
         ChooseDriversPass(),
         # After whatever makes a region or a library call: it decides who uses memory, and until when.
         PlanMemoryPass(),

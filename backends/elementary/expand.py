@@ -18,7 +18,7 @@ from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
-def with_own_functions(text: str) -> str:
+def with_own_functions(text: str, rows_by_twos: bool = False) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` and `OF_DOUBLES`.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Terms of a sum and products
@@ -45,8 +45,15 @@ def with_own_functions(text: str) -> str:
             for op in [each for each in ops if is_transposition(each) or is_open_extremum(each)]:
                 fence(op.results[0])
             for op, own in [(each, own) for each in ops if (own := _own_function(each))]:
-                _replace(op, own)
+                _replace(op, own, rows_by_twos)
         return str(module)
+
+
+def is_summed_by_twos(op: ir.Operation) -> bool:
+    """Whether the loop that computes `op` adds up its rows, too, if loops go by two rows, and else not."""
+    if _own_function(op) is None or row_sum(op.results[0]) is not None:
+        return False
+    return row_sum(op.results[0], rows_by_twos=True) is not None
 
 
 def _own_function(op: ir.Operation) -> Callable[[Scalar], Scalar] | None:
@@ -57,10 +64,10 @@ def _own_function(op: ir.Operation) -> Callable[[Scalar], Scalar] | None:
     return functions.get(op.name)
 
 
-def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar]) -> None:
+def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar], rows_by_twos: bool) -> None:
     operand, result = op.operands[0], op.results[0]
     source, target = require_shaped_info(operand.type), require_shaped_info(result.type)
-    total = row_sum(result)
+    total = row_sum(result, rows_by_twos)
     with op.location, ir.InsertionPoint(op):
         computed, *sums = loop(to_builtin(operand), source, element_type(target), function, total)
         value = from_builtin(computed, result.type)

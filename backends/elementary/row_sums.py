@@ -11,6 +11,9 @@ from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info
 _LONGEST_ROW = 12288
 """Elements of a row of which two lie on the stack, of 128 KiB."""
 
+_SHORTEST_PAIRED, _LONGEST_PAIRED = 256, 6144
+"""The same of rows that vectors don't fill, taken by twos."""
+
 _TILE = 64
 """Elements of float32 that IREE computes at once."""
 
@@ -18,16 +21,18 @@ _MOST_ROWS = 32
 """Rows of one tile; of others, their largest divisor below it."""
 
 
-def row_sum(value: ir.Value) -> ir.Value | None:
+def row_sum(value: ir.Value, rows_by_twos: bool = False) -> ir.Value | None:
     """The sum of each row of `value`, of float32, where something else uses `value` too and the code is good.
 
-    The loop over `value` then computes both: IREE would compute each of its elements once for either.
+    The loop over `value` then computes both: IREE would compute each of its elements once for either. Where its pieces
+    are `rows_by_twos`, an even number of rows is good, too.
     """
     info, users = require_shaped_info(value.type), [use.owner.operation for use in value.uses]
     if info.dtype != "float32" or len(info.shape) < 2:
         return None
     sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
-    return sums[0] if keeps_rows_near(info) and len(sums) == 1 < len(users) else None
+    is_near = keeps_rows_near(info) or (rows_by_twos and _gains_by_twos(info))
+    return sums[0] if is_near and len(sums) == 1 < len(users) else None
 
 
 def keeps_rows_near(info: ShapedInfo) -> bool:
@@ -44,6 +49,14 @@ def keeps_rows_near(info: ShapedInfo) -> bool:
         return length % _TILE == 0
     count = prod(known)
     return count % 2 == 1 or count <= _MOST_ROWS or count % _MOST_ROWS == 0
+
+
+def _gains_by_twos(info: ShapedInfo) -> bool:
+    """Whether pairs of rows make good code: what a shorter row needs is computed twice as fast as it is kept."""
+    *rows, length = info.shape
+    known = [size for size in rows if size is not None]
+    is_even = len(known) == len(rows) and prod(known) % 2 == 0
+    return is_even and length is not None and _SHORTEST_PAIRED <= length <= _LONGEST_PAIRED
 
 
 def _adds_rows(op: ir.Operation, info: ShapedInfo) -> bool:

@@ -99,3 +99,17 @@ texts = [
     ),
 ]
 print(with_own_functions("".join(texts)))
+
+# By twos, rows that vectors don't fill are kept, too: not of an odd number, too short or too long.
+# CHECK-LABEL: func.func @even(
+# CHECK-NOT:     torch.aten.sum.dim_IntList
+# CHECK:         return
+# CHECK-LABEL: func.func @short(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @long_pair(
+# CHECK:         torch.aten.sum.dim_IntList
+PAIRS = {"even": (50, 300), "short": (50, 100), "long_pair": (50, 6200)}
+paired = "".join(
+    ROWS.format(name=name, shape=f"[{sizes[0]},{sizes[1]}]", rows=f"[{sizes[0]}]") for name, sizes in PAIRS.items()
+)
+print(with_own_functions(paired, rows_by_twos=True))
