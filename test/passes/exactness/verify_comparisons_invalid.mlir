@@ -1,7 +1,8 @@
 // RUN: dovetail-opt %s --verify-comparisons --verify-diagnostics --split-input-file
 //
 // Catches a partition that saves a maximum and computes again what it is compared with, one that decides once more by
-// other bits, and a region that compares what it has stored with what it computes along the way.
+// other bits, a region that compares what it has stored with what it computes along the way, and one that computes
+// again what another one has.
 
 !v = !torch.vtensor<[2,2],f32>
 !c = !torch.vtensor<[2,1],f32>
@@ -82,6 +83,40 @@ module attributes {dovetail.level = "program"} {
     // expected-error @below {{has it in memory or computes it along the way}}
     %0 = torch.aten.eq.Tensor %x, %max : !v, !c -> !b
     return %0 : !b
+  }
+}
+
+// -----
+
+// COM: What `repeat-in-regions` would do wrong: the later region computes again what the maximum was taken of.
+
+!v = !torch.vtensor<[2,2],f32>
+!c = !torch.vtensor<[2,1],f32>
+!b = !torch.vtensor<[2,2],i1>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+!rb = !dovetail.ref<!b, strided<[2, 1]>>
+
+module attributes {dovetail.level = "program"} {
+  func.func @forward(%x: !r) -> !rb attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %1 = call @forward_region_0(%0) : (!v) -> !c
+    %2 = call @forward_region_1(%0, %1) : (!v, !c) -> !b
+    %o = "dovetail.own"(%2) {requires_grad = false} : (!b) -> !rb
+    return %o : !rb
+  }
+  func.func private @forward_region_0(%x: !v) -> !c attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %true = torch.constant.bool true
+    %dim = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.tanh %x : !v -> !v
+    %1 = torch.aten.amax %0, %dim, %true : !v, !torch.list<int>, !torch.bool -> !c
+    return %1 : !c
+  }
+  func.func private @forward_region_1(%x: !v, %max: !c) -> !b attributes {dovetail.role = "region"} {
+    %0 = torch.aten.tanh %x : !v -> !v
+    // expected-error @below {{'@forward_region_1' and '@forward_region_0' compute it, and the last bit may differ}}
+    %1 = torch.aten.eq.Tensor %0, %max : !v, !c -> !b
+    return %1 : !b
   }
 }
 
