@@ -38,6 +38,9 @@ COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
 
 _ROLES = {each.value: each for each in Role}
 
+Facts = Mapping[str, ir.Attribute]
+"""The attributes of an argument or a result, by name."""
+
 
 class Module:
     """The functions of a module when this was made; what a pass adds or erases later is not seen.
@@ -234,14 +237,14 @@ def is_used(*values: ir.Value) -> bool:
     return any(True for value in values for _ in value.uses)
 
 
-def argument_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
-    """The attributes of each argument, of which there may be none at all."""
-    return _facts(function_op, "arg_attrs")
+def argument_facts(function_op: func.FuncOp) -> list[Facts]:
+    """The attributes of each argument."""
+    return _facts(function_op, "arg_attrs", len(function_op.type.inputs))
 
 
-def result_facts(function_op: func.FuncOp) -> list[ir.DictAttr]:
-    """The attributes of each result, of which there may be none at all."""
-    return _facts(function_op, "res_attrs")
+def result_facts(function_op: func.FuncOp) -> list[Facts]:
+    """The attributes of each result."""
+    return _facts(function_op, "res_attrs", len(function_op.type.results))
 
 
 def argument_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute | None:
@@ -254,14 +257,14 @@ def result_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute
     return _fact(function_op, "res_attrs", index, name)
 
 
-def numbers(attributes: Mapping[str, ir.Attribute] | ir.DictAttr, name: str) -> tuple[int, ...] | None:
+def numbers(attributes: Facts | ir.DictAttr, name: str) -> tuple[int, ...] | None:
     """The array of numbers `name` among `attributes`, None where it is not there."""
     return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
 
 
-def _facts(function_op: func.FuncOp, where: str) -> list[ir.DictAttr]:
-    attributes = function_op.attributes
-    return [ir.DictAttr(each) for each in attributes[where]] if where in attributes else []
+def _facts(function_op: func.FuncOp, where: str, count: int) -> list[Facts]:
+    listed = attribute(function_op, where)
+    return [{}] * count if listed is None else [{each.name: each.attr for each in facts} for facts in listed]
 
 
 def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:

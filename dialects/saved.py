@@ -11,7 +11,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import argument_facts, numbers, result_facts
+from dovetail.dialects.reading import Facts, argument_facts, numbers, result_facts
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SavedValue:
 def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue]:
     """The saved values of a border, in order."""
     stated = [each for each in result_facts(forward) if SAVED in each]
-    taken = argument_facts(backward)[: len(stated)] or [None] * len(stated)
+    taken = argument_facts(backward)[: len(stated)]
     return [
         SavedValue(
             ir.StringAttr(facts[SAVED]).value,
@@ -76,12 +76,12 @@ def tangent_results(backward: func.FuncOp) -> list[int]:
     return [ir.IntegerAttr(each[TANGENT_OF]).value for each in argument_facts(backward) if TANGENT_OF in each]
 
 
-def _number(facts: ir.DictAttr, name: str) -> int | None:
+def _number(facts: Facts, name: str) -> int | None:
     return ir.IntegerAttr(facts[name]).value if name in facts else None
 
 
-def _numbers(facts: ir.DictAttr | None, name: str) -> frozenset[int] | None:
-    stated = None if facts is None else numbers(facts, name)
+def _numbers(facts: Facts, name: str) -> frozenset[int] | None:
+    stated = numbers(facts, name)
     return None if stated is None else frozenset(stated)
 
 

@@ -23,9 +23,8 @@ _FACTS = (SYMBOL, RANGE, SIZES)
 
 def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
     """The function's arguments that are symbols, by the symbol's number."""
-    facts = argument_facts(function_op)
-    taken = arguments(function_op) if facts else []
-    return {ir.IntegerAttr(each[SYMBOL]).value: taken[index] for index, each in enumerate(facts) if SYMBOL in each}
+    taken = zip(arguments(function_op), argument_facts(function_op), strict=True)
+    return {ir.IntegerAttr(facts[SYMBOL]).value: value for value, facts in taken if SYMBOL in facts}
 
 
 def all_symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:

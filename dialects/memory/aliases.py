@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import GROUP
-from dovetail.dialects.reading import argument_facts, body, module_of, of_class, referred
+from dovetail.dialects.reading import Facts, argument_facts, body, module_of, of_class, referred
 
 
 def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.Value]:
@@ -24,7 +24,7 @@ def memory_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
     return list(groups.values())
 
 
-def _guarded(function_op: func.FuncOp) -> Iterator[tuple[ir.Value, ir.DictAttr]]:
+def _guarded(function_op: func.FuncOp) -> Iterator[tuple[ir.Value, Facts]]:
     calls = of_class(body(function_op), func.CallOp)
     module = module_of(function_op) if calls else None
     declared = module.guards if module else {}

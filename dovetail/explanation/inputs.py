@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE, REQUIRES_GRAD, STATIC
 from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Role, argument_facts, arguments, body, made_by, of_class, returned, role
+from dovetail.dialects.reading import Facts, Role, argument_facts, arguments, body, made_by, of_class, returned, role
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
@@ -98,7 +98,7 @@ def _shared(member: Member, other: Member, name: str) -> Sharing:
     return Sharing(name, other.start - member.start, "the same object" if member.same == other.same else relation)
 
 
-def _gradients(origins: Origins, facts: list[ir.DictAttr]) -> list[str]:
+def _gradients(origins: Origins, facts: list[Facts]) -> list[str]:
     call = origins.forward_call()
     if Role.BACKWARD not in origins.module:
         return ["no backward" if REQUIRES_GRAD in each else "not needed" for each in facts]

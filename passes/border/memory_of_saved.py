@@ -87,7 +87,7 @@ class MemoryOfSaved:
     def _watched(self, root: ir.Value) -> frozenset[int]:
         """The results for whose gradients eager needs the memory of `root` unchanged."""
         if isinstance(root.type, RefType):
-            return frozenset((self._facts and numbers(self._facts[ir.BlockArgument(root).arg_number], WATCHED)) or ())
+            return frozenset(numbers(self._facts[ir.BlockArgument(root).arg_number], WATCHED) or ())
         return frozenset(numbers(self.owns[self._roots[root]].attributes, WATCHED) or ())
 
 

@@ -62,7 +62,7 @@ def _check(layouts: func.FuncOp, module: Module, pass_name: str) -> None:
 def _tangents(module: Module) -> list[tuple[int, ir.Type]]:
     """The types of the tangents by the numbers of the owned results."""
     for name, backward in module.of(Role.BACKWARD).items():
-        facts = zip(module.functions[name].type.inputs, argument_facts(backward), strict=False)
+        facts = zip(module.functions[name].type.inputs, argument_facts(backward), strict=True)
         return [(ir.IntegerAttr(each[TANGENT_OF]).value, type_) for type_, each in facts if TANGENT_OF in each]
     ops = [op for name in module.of(Role.JOINT) for op in module.bodies[name]]
     refs = [op.results[0] for op in of_class(ops, OwnOp)]

@@ -32,8 +32,7 @@ class SavedMemory:
 
     def __init__(self, graph: JointGraph):
         self.graph = graph
-        facts = [{fact.name: fact.attr for fact in of} for of in argument_facts(graph.joint)]
-        self.facts = facts or [{} for _ in graph.arguments]
+        self.facts = argument_facts(graph.joint)
 
     def argument_has(self, argument: int, name: str) -> bool:
         """Whether an argument carries the attribute `name`."""

@@ -38,7 +38,7 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
 
 def _lower_region(region: func.FuncOp) -> None:
     end, block = terminator(region), region.body.blocks[0]
-    facts = [*(argument_facts(region) or [{}] * len(block.arguments)), *result_facts(region)]
+    facts = [*argument_facts(region), *result_facts(region)]
     for name in ("arg_attrs", "res_attrs"):
         if name in region.attributes:
             del region.attributes[name]
@@ -49,8 +49,7 @@ def _lower_region(region: func.FuncOp) -> None:
         func.ReturnOp([])
     end.erase()
     set_signature(region, [])
-    stated = [{named.name: named.attr for named in each} for each in facts]
-    state_facts(region, "arg_attrs", dict(enumerate(stated)))
+    state_facts(region, "arg_attrs", dict(enumerate(facts)))
 
 
 def _lower_call(call: func.CallOp) -> None:

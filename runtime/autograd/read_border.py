@@ -1,7 +1,6 @@
 """Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch_mlir import ir
@@ -100,7 +99,7 @@ def _tangent(backward: func.FuncOp, index: int, results: list[ir.Type]) -> Tange
     place, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
     if not isinstance(type_, RefType):
         raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
-    facts: Any = argument_facts(backward)[index] if argument_facts(backward) else {}
+    facts = argument_facts(backward)[index]
     result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.shaped.dtype)
     device, is_same = ref_device(type_, backward.operation.parent), type_ == results[result]
     return Tangent(result, type_.shaped.shape, type_.strides, dtype, FOLLOWED in facts, device, is_same)

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import TANGENT_OF
 from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.layouts import layouts_of
-from dovetail.dialects.reading import Module, argument_facts
+from dovetail.dialects.reading import Facts, Module, argument_facts
 from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.runtime.autograd.layouts import Argument, Layouts
@@ -31,6 +31,6 @@ def read_layouts(module: Module) -> Layouts | None:
     return Layouts(run, tuple(_argument(*each, ref_device(each[0], found.operation.parent)) for each in pairs))
 
 
-def _argument(type_: RefType, facts: ir.DictAttr, device: str) -> Argument:
+def _argument(type_: RefType, facts: Facts, device: str) -> Argument:
     number = ir.IntegerAttr(facts[TANGENT_OF]).value if TANGENT_OF in facts else None
     return Argument(type_.info.shape, static(type_.strides), getattr(torch, type_.info.dtype), number, device)

@@ -141,7 +141,7 @@ def _names(call: func.CallOp) -> list[str]:
     caller = call.operation.parent.opview
     names = {
         value: ir.StringAttr(each[NAME]).value
-        for value, each in zip(arguments(caller), argument_facts(caller), strict=False)
+        for value, each in zip(arguments(caller), argument_facts(caller), strict=True)
         if NAME in each
     }
     return [names.get(memory_root(value), str(index)) for index, value in enumerate(call.operands)]

@@ -9,12 +9,12 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import REQUIRES_GRAD
 from dovetail.dialects.devices import home
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, argument_facts
 from dovetail.errors import InputError
 from dovetail.runtime.drawn_inputs import arranged
 from dovetail.runtime.on_host import is_here
 from dovetail.runtime.program import load_plain_program
-from dovetail.tools.run.inputs import argument_facts, input_names, make_inputs
+from dovetail.tools.run.inputs import input_names, make_inputs
 
 
 @dataclass(frozen=True)

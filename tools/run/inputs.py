@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import NAME
 from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.reading import argument_facts
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import InputError
 from dovetail.runtime.drawn_inputs import arranged, random_inputs
@@ -52,13 +53,6 @@ def input_names(entry: func.FuncOp) -> list[str]:
         name = f" ({ir.StringAttr(facts[NAME]).value})" if NAME in facts else ""
         names.append(f"input {index}{name}")
     return names
-
-
-def argument_facts(entry: func.FuncOp) -> list[Mapping[str, ir.Attribute] | ir.DictAttr]:
-    """The attributes of each argument."""
-    if "arg_attrs" not in entry.attributes:
-        return [{} for _ in entry.type.inputs]
-    return [ir.DictAttr(each) for each in ir.ArrayAttr(entry.attributes["arg_attrs"])]
 
 
 def _kind(type_: ir.Type) -> str:

@@ -23,7 +23,7 @@ def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> d
             numbers; it names the input, the dimension and the bound.
     """
     called = dict[int, str]()
-    for name, value, facts in zip(names, values, argument_facts(entry), strict=False):
+    for name, value, facts in zip(names, values, argument_facts(entry), strict=True):
         if SYMBOL in facts:
             called[ir.IntegerAttr(facts[SYMBOL]).value] = name
             least, most = numbers(facts, RANGE) or (0, _LARGEST)
