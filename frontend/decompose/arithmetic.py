@@ -44,8 +44,12 @@ def _fractional_pow(value: torch.Tensor, exponent: float) -> torch.Tensor:
 
 
 def _power_of_number(base: float, exponent: torch.Tensor) -> torch.Tensor:
-    """In float64, whose rounding float32 does not see; the base is float32 first, as in eager. GPUs are slow at it."""
-    if exponent.dtype is not torch.float32 or exponent.device.type != "cpu" or not isinstance(base, int | float):
+    """In float64, whose rounding float32 does not see; the base is float32 first, as in eager.
+
+    GPUs are slow at it: only a single number, as an optimizer's count of steps, is not left to ATen there.
+    """
+    is_slow = exponent.device.type != "cpu" and exponent.dim() > 0
+    if exponent.dtype is not torch.float32 or is_slow or not isinstance(base, int | float):
         return NotImplemented
     held = rounded(base, "float32")
     # The logarithm is finite, and not 0, which would make NaN of infinite exponents.

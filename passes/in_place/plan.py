@@ -44,14 +44,14 @@ class Plan:
 RegionCalls = Sequence[tuple[ir.Operation, func.FuncOp]]
 
 
-def plan_updates(updates: Sequence[Update], calls: RegionCalls, in_one_loop: bool) -> Plan:
+def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
     """Refuses updates until each of those left has a pointwise cone, and all have an order to run in.
 
-    `calls` are all calls of regions in `@forward`, in order. `in_one_loop` has updates share a stage with those whose
-    new value they read, where one loop can make both.
+    `calls` are all calls of regions in `@forward`, in order. Updates share a stage with those whose new value they
+    read, where one loop can make both.
     """
     refused: dict[Update, str] = {}
-    while (attempt := Attempt([each for each in updates if each not in refused], calls, in_one_loop)).refused:
+    while (attempt := Attempt([each for each in updates if each not in refused], calls)).refused:
         refused |= attempt.refused
     return Plan(attempt.stages, refused, attempt.kept)
 
@@ -65,7 +65,6 @@ class Attempt:
 
     updates: Sequence[Update]
     calls: RegionCalls
-    in_one_loop: bool
 
     @cached_property
     def stored(self) -> dict[str, set[ir.Value]]:
@@ -121,7 +120,7 @@ class Attempt:
         read = {update: set(cone.updated.values()) for update, cone in self.cones.items()}
         before = {update: read[update] | readers[update] for update in self.cones}
         joined = {
-            update: {other for other in read[update] - readers[update] if self.in_one_loop and _is_exact(update, other)}
+            update: {other for other in read[update] - readers[update] if _is_exact(update, other)}
             for update in self.cones
         }
         return [

@@ -11,7 +11,6 @@ from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, body, is_used, of_class, terminator, users
-from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
@@ -42,7 +41,7 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
         answers = [candidates.find(write) for write in writes]
         calls = [(op, found.callee(op)) for op in candidates.region_calls]
         updates = [answer for answer in answers if isinstance(answer, Update)]
-        plan = plan_updates(updates, calls, in_one_loop=device_type(module) == "cpu")
+        plan = plan_updates(updates, calls)
         for write, answer in zip(writes, answers, strict=True):
             reason = plan.refused.get(answer) if isinstance(answer, Update) else answer
             if reason is not None:

@@ -97,6 +97,31 @@ def test_a_number_that_stands_for_nothing_known_is_told():
         iree_worker.worker.ask({"task": "finish"}, text.encode(), 60)
 
 
+UPDATES = """module {
+  func.func @main(%g: !X, %m: !M, %p: !M) {
+    %half = torch.constant.float 0.5
+    %one = torch.constant.int 1
+    %0 = torch.copy.to_vtensor %m : !X
+    %1 = torch.copy.to_vtensor %p : !X
+    %2 = torch.aten.mul.Scalar %0, %half : !X, !torch.float -> !X
+    %3 = torch.aten.add.Tensor %2, %g, %one : !X, !X, !torch.int -> !X
+    %4 = torch.aten.sub.Tensor %1, %3, %one : !X, !X, !torch.int -> !X
+    torch.overwrite.tensor.contents %3 overwrites %m : !X, !M
+    torch.overwrite.tensor.contents %4 overwrites %p : !X, !M
+    return
+  }
+}""".replace("!X", "!torch.vtensor<[512,512],f32>").replace("!M", "!torch.tensor<[512,512],f32>")
+
+
+def test_a_moment_and_its_parameter_are_read_before_either_is_written():
+    """Would catch a thread that takes a moment from memory that is overwritten by then, or two launches of one loop."""
+    ptx, launch = kernel(UPDATES)
+    assert launch["tiling"] == "pointwise"
+    body = ptx.partition(".entry")[2]
+    assert [kind[1] for kind in re.finditer(r"(ld|st)\.global", body)] == ["ld"] * 3 + ["st"] * 2
+    assert "$L__BB" not in body  # each thread goes through once
+
+
 def test_columns_are_summed_in_one_launch():
     """Would catch IREE's own tiles for columns: one thread a column, a tenth of the speed."""
     ptx, launch = kernel(region("2048,1024", "f32", COLUMNS, result="1024"))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch_mlir import ir
 
+import dovetail
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
@@ -208,3 +209,49 @@ def test_transpositions_are_right(dtype: torch.dtype, shape: tuple[int, int]):
     """Catches a transposition through shared memory that is another one where its tiles do not divide the sizes."""
     x, y = torch.randn(shape, device="cuda", dtype=dtype), torch.randn(shape[::-1], device="cuda", dtype=dtype)
     assert torch.equal(torch.compile(lambda x, y: (x.t() + y).exp(), backend="dovetail")(x, y), (x.t() + y).exp())
+
+
+@pytest.mark.parametrize("shape", [(512, 1024), (7,), (1003,), (33, 65)], ids=str)
+def test_moments_and_parameters_in_one_loop(shape: tuple[int, ...]):
+    """Catches a thread that reads a moment which another one has overwritten, and powers of a count left to ATen."""
+
+    def optimizer() -> torch.optim.AdamW:
+        torch.manual_seed(0)
+        given = [torch.nn.Parameter(torch.randn(shape, device="cuda")) for _ in range(3)]
+        for each in given:
+            each.grad = torch.randn_like(each)
+        return torch.optim.AdamW(given, capturable=True)
+
+    expected, found = optimizer(), optimizer()
+    compiled = torch.compile(found.step, backend="dovetail")
+    dovetail.stats(reset=True)
+    for _ in range(4):
+        expected.step()
+        compiled()
+    assert dovetail.stats().ops["fallback"] == 0
+    for eager, ours in zip(expected.param_groups[0]["params"], found.param_groups[0]["params"], strict=True):
+        torch.testing.assert_close(ours, eager)
+        for name, value in expected.state[eager].items():
+            torch.testing.assert_close(found.state[ours][name], value)
+
+
+@pytest.mark.parametrize("shape", [(4096, 512), (8192, 64), (1000, 33)], ids=str)
+def test_columns_of_what_others_take(shape: tuple[int, int]):
+    """Catches one kernel for a gradient and the sum of its columns: 19 KiB a thread, assembled for minutes."""
+    x, bias = torch.randn(shape, device="cuda"), torch.randn(shape[1], device="cuda")
+
+    def gradients(function: Callable, dtype: torch.dtype) -> list[torch.Tensor]:
+        leaves = [each.to(dtype).requires_grad_() for each in (x, bias)]
+        return list(torch.autograd.grad(function(*leaves).sin().sum(), leaves))
+
+    def compute(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(x + bias)
+
+    exact, eager = gradients(compute, torch.float64), gradients(compute, torch.float32)
+    for ours, theirs, true in zip(gradients(_compiled(compute), torch.float32), eager, exact, strict=True):
+        floor = torch.finfo(torch.float32).eps * true.norm()
+        assert (ours - true).norm() <= 3 * (theirs - true).norm() + floor
+
+
+def _compiled(function: Callable) -> Callable:
+    return torch.compile(function, backend="dovetail")

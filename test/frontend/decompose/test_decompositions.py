@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from dovetail.frontend.decompose.table import decompositions
@@ -127,6 +128,14 @@ def test_powers_of_a_number_in_other_types():
     for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int32):
         _, targets = decomposed(lambda each: 0.9**each, torch.arange(5).to(dtype))
         assert "aten.pow.Scalar" in targets
+
+
+@pytest.mark.parametrize(("shape", "is_left"), [((), False), ((1,), True), ((5,), True)])
+def test_powers_of_a_number_on_gpus(shape: tuple[int, ...], is_left: bool):
+    """Catches float64 for many numbers, which GPUs are slow at, and a count of steps left to a launch of ATen's."""
+    with FakeTensorMode():
+        _, targets = decomposed(lambda each: 0.9**each, torch.empty(shape, device="cuda"))
+    assert ("aten.pow.Scalar" in targets) == is_left
 
 
 @pytest.mark.parametrize("pad", [[-1, -2], [2, -1, -1, 3]])
