@@ -54,13 +54,19 @@ def halves(region: func.FuncOp) -> tuple[Part, Part] | None:
 
 
 def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Part, Part]:
-    """The parts of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest."""
+    """The parts of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest.
+
+    What the first part stores, the second takes from there.
+    """
     first, second = set(early), {op for op in ops if is_work(op)} - early
     for store in (op for op in ops if op.name == STORE):
         (second if _computed_by(store) & second else first).add(store)
+    stored = dict(tuple(op.operands) for op in ops if op in first and op.name == STORE)
     second_part = _part(ops, second)
-    crossing = [value for value in second_part.inputs if producer(value)]
-    return _part(ops, first, tuple(crossing)), second_part
+    shared = [value for value in second_part.inputs if producer(value)]
+    crossing = tuple(value for value in shared if value not in stored)
+    updated = tuple((value, stored[value]) for value in shared if value in stored)
+    return replace(_part(ops, first, crossing), updated=updated), second_part
 
 
 def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -> tuple[Part, Part] | None:

@@ -6,12 +6,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reading import Module, body, operand_ops
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
+from dovetail.passes.regions.shared_terms import before_columns
 from dovetail.passes.regions.split_region import replace_region
 
 _OVERLAP = 1.25
@@ -26,7 +28,9 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
 
     IREE computes what a reduction reads once more for what uses both, so its compile time doubles with each reduction
     of what an earlier one gave. Such a chain is cut. What makes very many results is halved, if the halves have little
-    in common. Single numbers get regions of their own, if they are many: IREE computes them in one dispatch.
+    in common. Single numbers get regions of their own, if they are many: IREE computes them in one dispatch. On a GPU,
+    what a sum of columns adds up and something else takes is computed before it: of both, IREE makes one kernel, of
+    which no thread's share fits its registers.
 
     Before:  `call @region(%a, %d)`, in which 12 reductions depend on each other
     After:   `call @region_0(%a, %m)` with the first 6, and `call @region_1(%v, %d)` with the others
@@ -37,15 +41,17 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
         pending = list(Module(module).regions.items())
         while pending:
             name, region = pending.pop()
-            parts = _parts(region, costs.reduction_depth, costs.results)
+            parts = _parts(region, costs.reduction_depth, costs.results, device_type(module) == "cuda")
             if parts is not None:
                 replace_region(module, name, parts)
                 made = Module(module).regions
                 pending += [(part, made[part]) for part in (f"{name}_0", f"{name}_1")]
 
 
-def _parts(region: func.FuncOp, reduction_depth: int, results: int) -> tuple[Part, Part] | None:
+def _parts(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: bool) -> tuple[Part, Part] | None:
     ops = body(region)
+    if is_gpu and (terms := before_columns(ops)):
+        return divided(ops, terms)
     depths = _reduction_depths(ops)
     if max(depths.values(), default=0) > reduction_depth:
         return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
