@@ -76,15 +76,15 @@ def elements(value: ir.Value) -> ir.AffineExpr | int | None:
 
 def facts_of(value: ir.Value) -> dict[str, ir.Attribute]:
     """What stands on an argument of another function that takes `value`: which symbol it is, or its sizes."""
-    owner, found = value.owner, dict[str, ir.Attribute]()
+    owner = value.owner
     if isinstance(owner, ir.Block):
-        stated = argument_facts(owner.owner.opview)
-        number = ir.BlockArgument(value).arg_number
-        return {each.name: each.attr for each in stated[number] if each.name in _FACTS} if stated else found
+        function_op, number = owner.owner.opview, ir.BlockArgument(value).arg_number
+        stated = {name: argument_fact(function_op, number, name) for name in _FACTS}
+        return {name: fact for name, fact in stated.items() if fact is not None}
     if SYMBOL in owner.attributes:
         return {name: owner.attributes[name] for name in (SYMBOL, RANGE)}
     sizes = sizes_of(value)
-    return found if sizes is None else {SIZES: sizes_map(sizes)}
+    return {} if sizes is None else {SIZES: sizes_map(sizes)}
 
 
 def used_symbols(stated: ir.Attribute) -> set[int]:
