@@ -108,7 +108,7 @@ class Halves:
 
     def symbols(self, saved: Sequence[int]) -> list[int]:
         """The numbers, arguments or read from data, that `@backward` computes with or sizes results by, in order."""
-        graph, found, seen = self.graph, set[int](), set[int]()
+        graph, found, seen, kept = self.graph, set[int](), set[int](), set(saved)
         nodes = [graph.nodes[index] for index in self.recomputed(saved)]
         pending = [value for node in nodes for value in node.operands]
         said = [each for node in nodes for name in (SIZES, STRIDES) if (each := attribute(node.op, name))]
@@ -122,7 +122,7 @@ class Halves:
             seen.add(value)
             if producer is not None and graph.nodes[producer].is_constant:
                 pending.extend(graph.nodes[producer].operands)
-            elif producer not in self.backward and value not in saved and is_number(graph.values[value].type):
+            elif producer not in self.backward and value not in kept and is_number(graph.values[value].type):
                 found.add(value)
         return sorted(found)
 

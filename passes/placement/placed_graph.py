@@ -29,7 +29,7 @@ class PlacedGraph:
         placement: "region", "host" (a library call), "view", "constant", "read", "own" or "end".
         is_pinned: whether its result is computed once, for all to read.
         is_effect: whether it is a library call from the start, which keeps its order.
-        compiles: whether a view can move into a region.
+        enters: whether it is a view that can move into a region.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
         made_by: for a value, the number of the op that computes it.
@@ -40,7 +40,7 @@ class PlacedGraph:
     placement: list[str] = field(default_factory=list)
     is_pinned: list[bool] = field(default_factory=list)
     is_effect: list[bool] = field(default_factory=list)
-    compiles: list[bool] = field(default_factory=list)
+    enters: list[bool] = field(default_factory=list)
     producers: list[list[int]] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
     operands: list[list[ir.Value]] = field(default_factory=list)
@@ -58,16 +58,11 @@ class PlacedGraph:
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
             graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
-            graph.compiles.append(
-                op.name != "torch.operator"
-                and not _is_refused(op, device)
-                and not is_scattered(op, device)
-                and (not is_open_op(op) or may_move(op))
-            )
+            # A list that a library call returns is unpacked on the host.
+            is_unpacked = op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host"
+            graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
             graph.operands.append(operands)
             graph.results.append(results)
-            if op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host":
-                graph.compiles[-1] = False  # what a library call returns as a list
             graph.producers.append(list(dict.fromkeys(made_by[each] for each in operands if each in made_by)))
             graph.users.append([])
             for producer in graph.producers[-1]:
@@ -86,8 +81,10 @@ class PlacedGraph:
         return len(self.ops)
 
 
-def _is_refused(op: ir.Operation, device: str) -> bool:
-    return any(device in refused.devices for refused in row(op).refused)
+def _may_enter(view: ir.Operation, device: str) -> bool:
+    if view.name == "torch.operator" or any(device in refused.devices for refused in row(view).refused):
+        return False
+    return not is_scattered(view, device) and (not is_open_op(view) or may_move(view))
 
 
 def _placement(op: ir.Operation, pass_name: str) -> str:

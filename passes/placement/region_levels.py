@@ -70,7 +70,7 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
     found: list[bool] = []
     for number, placement in enumerate(graph.placement):
         waits = placement == "view" and (
-            not graph.compiles[number] or any(found[each] for each in graph.producers[number])
+            not graph.enters[number] or any(found[each] for each in graph.producers[number])
         )
         found.append(placement == "host" or graph.is_pinned[number] or waits)
     return found

@@ -12,7 +12,7 @@ def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
     """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot."""
 
     def views(number: int) -> Iterator[int]:
-        return (each for each in graph.producers[number] if graph.placement[each] == "view" and graph.compiles[each])
+        return (each for each in graph.producers[number] if graph.enters[each])
 
     return sorted(reachable(computed, views))
 
@@ -38,7 +38,7 @@ def needed_on_host(graph: PlacedGraph) -> list[bool]:
             continue
         for user in graph.users[number]:
             placement = graph.placement[user]
-            stays = not graph.compiles[number] or placement not in ("region", "view")
+            stays = not graph.enters[number] or placement not in ("region", "view")
             found[number] |= stays or (placement == "view" and found[user])
     return found
 
@@ -47,7 +47,7 @@ def _leaves(graph: PlacedGraph, value: ir.Value, computed: set[int]) -> bool:
     for user in graph.consumers.get(value, ()):
         if user in computed:
             continue
-        if graph.placement[user] != "view" or not graph.compiles[user]:
+        if not graph.enters[user]:
             return True
         if any(_leaves(graph, result, computed) for result in graph.results[user]):
             return True

@@ -177,7 +177,7 @@ class _Repeater:
             self.prices[index] = None
 
     def _is_inside_view(self, number: int) -> bool:
-        return number < len(self.graph) and self.graph.placement[number] == "view" and self.graph.compiles[number]
+        return number < len(self.graph) and self.graph.enters[number]
 
     def _price(self, index: int) -> Cost:
         if self._is_inside_view(index):

@@ -118,10 +118,11 @@ judged again in the next.
 
 ## Kind dynamic
 
-Each seed is a program drawn as those of kind compute are, and two to four calls of it, each but the first with other
-sizes: as many of the sizes of its arguments change as eager takes, since a line may have a size in its text. Sizes that
-are equal in the first call are equal in each. Seven of ten programs are compiled with `dynamic=True`, the others in
-the default way: the second call opens the sizes that changed. Numbers are judged as those of kind compute.
+Each seed is a program drawn as those of kind compute are, in one of its forms, and two to four calls of it, each but
+the first with other sizes: as many of the sizes of its arguments change as eager takes, since a line may have a size in
+its text. Sizes that are equal in the first call are equal in each. Seven of ten programs are compiled with
+`dynamic=True`, the others in the default way: the second call opens the sizes that changed. Numbers are judged as those
+of kind compute.
 
 ## Kind derivatives
 

@@ -26,7 +26,7 @@ _IN_ONE_FORM = {"alias": generate.generate, "derivatives": generate_derivatives,
 
 
 def programs(kind: str, seed: int) -> tuple[Program, ...]:
-    """The program of this seed, in each of its forms, the plain one first."""
+    """The program of this seed, in each of its forms; of kind `dynamic`, whose calls compile anew, in one of them."""
     if kind in _IN_ONE_FORM:
         return (_IN_ONE_FORM[kind](seed),)
     draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
@@ -34,6 +34,7 @@ def programs(kind: str, seed: int) -> tuple[Program, ...]:
     drawn = generator.program()
     if kind == "dynamic":
         drawn = sizes.with_drawn_sizes(draw, drawn, generator.kind, generator.large)
+        return (draw.choice(forms(drawn, draw)),)
     return forms(drawn, draw)
 
 
