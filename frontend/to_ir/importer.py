@@ -146,14 +146,18 @@ class _Joint:
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
             if argument.gradient is not None:
-                gradient(self._of_size(self.nodes.resolve_node_value(argument.gradient), RefType(ref.type)), ref)
+                gradient(self._of_size(self.nodes.resolve_node_value(argument.gradient), argument, ref), ref)
 
-    def _of_size(self, value: ir.Value, wanted: RefType) -> ir.Value:
-        """`value` as a tensor of sizes that are known, though those that it was made with are not: it checks them."""
-        if not wanted.shaped.is_static or require_shaped_info(value.type).is_static:
+    def _of_size(self, value: ir.Value, argument: Input, ref: ir.Value) -> ir.Value:
+        """`value` as a tensor of the sizes that are known of `argument`, though it was made with others: it checks."""
+        wanted = RefType(ref.type).shaped.shape
+        if require_shaped_info(value.type).shape == wanted:
             return value
-        numbers = [self.nodes._import_argument(ir.Location.unknown(), size) for size in wanted.info.shape]
+        of_argument = argument.node.meta["val"]
+        numbers = [self.nodes._import_argument(ir.Location.unknown(), size) for size in of_argument.size()]
         listed = torch_type("list<int>")
         sizes = ir.Operation.create("torch.prim.ListConstruct", results=[listed], operands=numbers).result
-        type_ = with_shape(value.type, wanted.info.shape)
-        return ir.Operation.create("torch.aten.view", results=[type_], operands=[value, sizes]).result
+        type_ = with_shape(value.type, wanted)
+        op = ir.Operation.create("torch.aten.view", results=[type_], operands=[value, sizes])
+        self.open.state(op, of_argument)
+        return op.result

@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import body, producer, symbol
+from dovetail.dialects.symbols import open_numbers
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
@@ -46,12 +47,12 @@ def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
     held = {value: known[memory] for value, memory in stores}
     new = [value for value in dict.fromkeys(source.wanted) if value not in known and value not in held]
     with call.location, ir.InsertionPoint(call):
-        into = [alloc(memory_type(value.type)).memory for value in new]
+        into = [alloc(memory_type(value.type), open_numbers(value)).memory for value in new]
     held |= zip(new, into, strict=True)
     ops, inputs = _needed(region, stores, new)
     if held:
         with region.location, ir.InsertionPoint(region):
-            rest = RegionBuilder(symbol(region), inputs, [memory.type for memory in into])
+            rest = RegionBuilder(symbol(region), inputs, new)
             rest.compute(ops)
             for value, memory in stores:
                 rest.store(rest.values[value], rest.values[memory])

@@ -8,7 +8,6 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import Module
-from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.regions.halves import Part, halves
 from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
@@ -53,7 +52,7 @@ def replace_region(module: ir.Module, name: str, parts: tuple[Part, Part]) -> No
 
 def _make_part(region: func.FuncOp, name: str, part: Part) -> None:
     with region.location, ir.InsertionPoint(region):
-        made = RegionBuilder(name, part.inputs, [memory_type(value.type) for value in part.crossing])
+        made = RegionBuilder(name, part.inputs, part.crossing)
         made.compute(part.ops)
         for value, memory in zip(part.crossing, made.memory, strict=True):
             made.store(made.values[value], memory)

@@ -17,8 +17,8 @@ def reduced_dims(op: ir.Operation) -> list[int] | None:
         return None
     rank = len(info.shape)
     given = op.operands[place] if place < len(op.operands) else None
-    # Of two operands, a number is the type of the result.
-    if given is None or is_none(given) or (len(op.operands) == 2 and integer(given) is not None):
+    # Of two operands, a number is the type of the result; a dimension of a tensor without any is none.
+    if not rank or given is None or is_none(given) or (len(op.operands) == 2 and integer(given) is not None):
         return list(range(rank))
     single = integer(given)
     named = integers(given) if single is None else (single,)

@@ -20,7 +20,7 @@ class RegionBuilder:
     Args:
         name: its symbol.
         inputs: what it takes, as known to the code that its ops are cloned from: values, and memory.
-        memory: the types of further memory that it takes.
+        stored: the values, of this code too, for which it takes further memory.
 
     Attributes:
         function: the region.
@@ -28,11 +28,11 @@ class RegionBuilder:
         memory: the arguments for the further memory.
     """
 
-    def __init__(self, name: str, inputs: Sequence[ir.Value], memory: Sequence[ir.Type] = ()):
-        types = [*(value.type for value in inputs), *memory]
+    def __init__(self, name: str, inputs: Sequence[ir.Value], stored: Sequence[ir.Value] = ()):
+        types = [*(value.type for value in inputs), *(memory_type(value.type) for value in stored)]
         self.function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
         set_role(self.function, Role.REGION)
-        state_facts(self.function, "arg_attrs", {place: facts_of(value) for place, value in enumerate(inputs)})
+        state_facts(self.function, "arg_attrs", dict(enumerate(map(facts_of, [*inputs, *stored]))))
         arguments = list(self.function.add_entry_block().arguments)
         self.values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
         self.memory = arguments[len(inputs) :]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.types import with_shape
+from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.rewriting.constants import constant, integer, is_none
 from dovetail.passes.rewriting.rules import create, shape
 
@@ -42,9 +42,9 @@ class Slice:
 
 
 def slice_of(value: ir.Value) -> Slice | None:
-    """What the op that computes `value` slices; None for another op and for bounds that are no constants."""
+    """What the op that computes `value` slices; None for another op, open sizes, and bounds that are no constants."""
     op = made_by(value, SLICE)
-    if op is None:
+    if op is None or tensor_info(op.operands[0].type) is None:
         return None
     base, *operands = op.operands
     dim, start, stop, step = map(integer, operands)

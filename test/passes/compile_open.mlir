@@ -6,6 +6,8 @@
 // RUN: FileCheck %s --check-prefix=REGIONS < %t.regions
 // RUN: dovetail-opt %t.regions --pass-pipeline='choose-variant{regions=forward_region_0 variant=data-tiling driver=local-sync measured="1 us"}' | FileCheck %s --check-prefix=VARIANT
 // RUN: dovetail-opt %t.regions --pass-pipeline='inline-regions{regions=forward_region_0},verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=INLINED
+// RUN: dovetail-opt %t.regions --pass-pipeline='split-region{region=forward_region_2},choose-drivers,plan-memory,verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=PARTS
+// RUN: dovetail-opt %t.regions --pass-pipeline='split-region{region=forward_region_2}' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline=compile --run-check --seed=5 -o %t
 //
 // Catches a pass that drops a size's value or what is known of it, or takes it for a number: rows of any number are
@@ -55,6 +57,15 @@
 // REGIONS-SAME: !torch.tensor<[?,64],f32> {dovetail.sizes = #{{.*}}}) attributes {dovetail.driver = "local-sync"
 
 // VARIANT: func.func private @forward_region_0({{.*}}dovetail.measured = "1 us"{{.*}}dovetail.variant = "data-tiling"
+
+// PARTS-LABEL: func.func @forward(
+// PARTS-SAME: %[[N:[^:]*]]: !torch.int {dovetail.range
+// PARTS: "dovetail.alloc"(%[[N]]) : (!torch.int) -> !torch.tensor<[?,1],f32>
+// PARTS: %[[M:.*]] = "dovetail.alloc"(%[[N]]) : (!torch.int) -> !torch.tensor<[?,1],f32>
+// PARTS-NEXT: call @forward_region_2_0({{.*}}, %[[M]])
+// PARTS: func.func private @forward_region_2_0(
+// COM: Whoever launches the part asks its arguments for their sizes.
+// PARTS-SAME: !torch.tensor<[?,64],f32> {dovetail.sizes = #[[S:.*]]}, %{{.*}}: !torch.tensor<[?,1],f32> {dovetail.sizes = #{{.*}}})
 
 // INLINED-LABEL: func.func @forward(
 // INLINED: torch.operator "torch.aten.sum.dim_IntList"(%{{.*}}dovetail.reason = "IREE did not compile the region"

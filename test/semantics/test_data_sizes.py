@@ -90,6 +90,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "item as a size": (number_of_elements, lambda n: [torch.tensor(n)]),
     "item of a result": (lambda x: x * (x > 0).sum().item(), lambda n: [tensor(n, 4)]),
     "tolist": (parts, lambda n: [tensor(n, 4), torch.tensor([n - 2, 2])]),
+    "tolist of one row": (parts, lambda n: [tensor(1, n), torch.tensor([0, 1, 0])]),
     "cut": (cut, lambda n: [tensor(n, 4), torch.tensor(n - 1)]),
     "repeat_interleave": (
         lambda x, r: x.repeat_interleave(r, 0) * 2,

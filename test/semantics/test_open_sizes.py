@@ -115,6 +115,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "transposed argument": (lambda x: x * 2 + x.sum(0), lambda n: [tensor(4, n).detach().t().requires_grad_()]),
     "two sizes": (lambda x, y: x[:, None] * y, lambda n: [tensor(n), tensor(2 * n)]),
     "number of a size": (lambda x: (x * x.numel(), x.shape[0] * 3), lambda n: [tensor(n, 4)]),
+    "row of a part": (lambda x: torch.stack([each * 2 for each in x.t()[:1]]), lambda n: [tensor(n, 4)]),
     "branches": (branches, lambda n: [tensor(n, 4), tensor(4, 4)]),
     "branch by a size": (branch_by_size, lambda n: [tensor(n, 4)]),
     "loop": (loop, lambda n: [tensor(n, 4)]),
