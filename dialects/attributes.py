@@ -88,6 +88,10 @@ WATCHED = "dovetail.watched"
 """Arguments of `@joint` and `@apply`, and `own`: the owned results for whose gradients eager needs
 that memory unchanged."""
 
+REREAD = "dovetail.reread"
+"""Arguments of `@joint` and `@apply`, and `own`: the owned results for whose gradients eager recomputes a
+checkpointed region from that memory, as it is then."""
+
 REACHED = "dovetail.reached"
 """Arguments of `@joint` and `@apply`: the owned results whose gradients flow to it; all, if it is not there."""
 

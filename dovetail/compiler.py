@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import torch
 from torch._guards import TracingContext
@@ -19,13 +20,14 @@ from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.target import device_type
-from dovetail.eager_path import eager_variant, flat, warned_of_defect
-from dovetail.errors import AliasMismatch, DovetailError, OptionError, UnsupportedError
+from dovetail.eager_path import eager_variant, flat, note_eager, warned_of_defect
+from dovetail.errors import AliasMismatch, DovetailError, OptionError, RereadError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
 from dovetail.frontend.dynamo.default_device import state_default_device
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
+from dovetail.frontend.dynamo.graph_breaks import may_break
 from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_open_numbers
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.records import Capture
@@ -85,6 +87,9 @@ def compile_graph(
                 raise
             if watch is not None:
                 watch(error)
+            if isinstance(error, RereadError) and may_break():
+                note_eager(error)
+                raise GraphBreak(cast(Any, str(error))) from error
             return eager_variant(eager, arguments, error)
         # After its compilation Dynamo takes no guards: what was compiled then holds for arguments of these sizes.
         if is_open and TracingContext.try_get() is None:
@@ -143,7 +148,7 @@ def _compile(
         return _compiled(gm, inputs, None, options, watch, after)
     try:
         return _compiled(gm, inputs, env, options, watch, after)
-    except (OptionError, GraphBreak):
+    except (OptionError, GraphBreak, RereadError):
         raise
     except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
         if not takes_open_numbers(gm):

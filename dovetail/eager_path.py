@@ -22,10 +22,7 @@ _EXPECTED = (UnsupportedError, StartError, OSError, MemoryError)
 
 def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> Callable:
     """`function` as a variant for calls whose arguments share memory as `arguments` do, needed because of `error`."""
-    reason = eager_reason(error)
-    current().eager[reason] += 1
-    if not warned_of_defect(error, "runs a graph eagerly"):
-        warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=2)
+    note_eager(error)
     seen = _seen(arguments)
 
     def run(given: list) -> list:
@@ -34,6 +31,14 @@ def eager_variant(function: Callable, arguments: Sequence, error: Exception) -> 
         return function(*given)
 
     return run
+
+
+def note_eager(error: Exception) -> None:
+    """Counts a graph that runs eagerly because of `error`, and warns of it."""
+    reason = eager_reason(error)
+    current().eager[reason] += 1
+    if not warned_of_defect(error, "runs a graph eagerly"):
+        warnings.warn(f"dovetail runs a graph eagerly: {reason}", EagerWarning, stacklevel=3)
 
 
 def warned_of_defect(error: Exception, what: str) -> bool:

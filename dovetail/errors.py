@@ -9,6 +9,10 @@ class UnsupportedError(DovetailError):
     """The graph asks for something that can't be honoured; raised before anything ran."""
 
 
+class RereadError(UnsupportedError):
+    """A checkpointed region reads what the call changes afterwards; raised before anything ran."""
+
+
 class AliasMismatch(DovetailError):
     """A call's arguments share memory in another way than the program was compiled for; raised before anything ran."""
 

@@ -82,6 +82,7 @@ def describe(
             each.requires_grad,
             ends.tangents.get(index),
             seen.backward.watched_owned[index],
+            seen.backward.reread_owned[index],
             each.base,
         )
         for index, each in enumerate(seen.owned)
@@ -129,5 +130,6 @@ def _input(index: int, name: str, value, is_static: bool, seen: Observations, en
         number=None if is_tensor or is_open(value) else known(value),
         symbol=value if is_open(value) else None,
         watched=seen.backward.watched_arguments[index],
+        reread=seen.backward.reread_arguments[index],
         reached=seen.backward.reached[index],
     )

@@ -84,6 +84,7 @@ class Input:
         number: set where it is no tensor: the graph holds for that one only.
         symbol: set where it is a number that Dynamo leaves open.
         watched: for the gradients of which of the tensors that leave the call eager needs it unchanged, by number.
+        reread: for the gradients of which of them eager recomputes a checkpointed region from it.
         reached: from which of them a gradient flows to it, None where it is not known.
     """
 
@@ -101,6 +102,7 @@ class Input:
     number: int | float | bool | None = None
     symbol: torch.SymInt | None = None
     watched: tuple[int, ...] = ()
+    reread: tuple[int, ...] = ()
     reached: tuple[int, ...] | None = None
 
     @property
@@ -112,8 +114,8 @@ class Input:
 class Owned:
     """Memory that the call makes and hands out, by itself or through views.
 
-    `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `watched` is as an
-    argument's; `base` are the sizes of what a custom autograd function has made it a view of.
+    `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `watched` and
+    `reread` are as an argument's; `base` are the sizes of what a custom autograd function has made it a view of.
     """
 
     node: torch.fx.Node
@@ -121,6 +123,7 @@ class Owned:
     requires_grad: bool
     tangent: torch.fx.Node | None
     watched: tuple[int, ...] = ()
+    reread: tuple[int, ...] = ()
     base: tuple[int, ...] | None = None
 
 

@@ -182,7 +182,7 @@ def _unsupported() -> list[str]:
     """What the frontend raises `UnsupportedError` for, without repetition and without messages that say nothing."""
     trees = [ast.parse(path.read_text("utf-8")) for path in Path(dovetail.frontend.__file__).parent.rglob("*.py")]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    found = {_message(call.args[0]) for call in calls if ast.unparse(call.func) == "UnsupportedError"}
+    found = {_message(call.args[0]) for call in calls if ast.unparse(call.func) in ("UnsupportedError", "RereadError")}
     found |= {f"…: {reason}" for refusal in (*REFUSALS, refuse_repeated_writes) for reason in _reasons(refusal)}
     return sorted(message for message in found if re.search(r"\w", message))
 

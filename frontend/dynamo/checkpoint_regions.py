@@ -23,11 +23,12 @@ _REGION = "dovetail_region"
 class Region:
     """A checkpointed region: equal numbers are parts of one outermost call of `checkpoint`.
 
+    `calls` are the numbers of that call and of those inside of it that the region is a part of.
     `contexts` is the user's `context_fn`, whose first context says what of the region is saved; None recomputes all.
     `draws_alike` is the user's `preserve_rng_state`: whether its recomputation draws the random numbers of the forward.
     """
 
-    number: int
+    calls: tuple[int, ...]
     contexts: Callable[[], tuple] | None
     draws_alike: bool
 
@@ -35,7 +36,12 @@ class Region:
         """This region inside of `outer`: one call saves and recomputes all of it, the innermost policy holds."""
         if outer is None:
             return self
-        return Region(outer.number, self.contexts or outer.contexts, self.draws_alike and outer.draws_alike)
+        return Region(outer.calls + self.calls, self.contexts or outer.contexts, self.draws_alike and outer.draws_alike)
+
+    @property
+    def number(self) -> int:
+        """That of the outermost call."""
+        return self.calls[0]
 
     def tagging(self) -> AbstractContextManager:
         """Where the region's ops are traced: tags them with the policy."""

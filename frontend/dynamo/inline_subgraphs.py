@@ -44,7 +44,7 @@ def _inline(module: torch.fx.GraphModule, call: torch.fx.Node, numbers: Iterator
     if call.target is _CHECKPOINTED:
         check_reentrant(call, operands)
         draws_alike = bool(call.kwargs.get("preserve_rng_state", True))
-        region = Region(next(numbers), inner.meta.get("_checkpoint_context_fn"), draws_alike).within(region)
+        region = Region((next(numbers),), inner.meta.get("_checkpoint_context_fn"), draws_alike).within(region)
     placeholders = inner.graph.find_nodes(op="placeholder")
     values = dict(zip(placeholders, operands, strict=True))
     with module.graph.inserting_before(call):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dovetail.frontend.observe.alias_groups import AliasGroup
+from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
 from dovetail.frontend.observe.run_facts import EagerRun
@@ -21,6 +21,7 @@ class BackwardFacts:
     Attributes:
         watched_arguments, watched_owned: on the way of which of them autograd saved each argument's memory, and that of
             each tensor that the call makes.
+        reread_arguments, reread_owned: on the way of which of them a checkpointed region is recomputed that reads it.
         reached: from which of them a gradient flows to each argument, None where it is not known.
         frees: the groups of saved values that a backward from each frees, by number; equal numbers are freed together.
         written_last: the source line that writes an argument after autograd saved the last value, None where none does.
@@ -28,6 +29,8 @@ class BackwardFacts:
 
     watched_arguments: tuple[tuple[int, ...], ...]
     watched_owned: tuple[tuple[int, ...], ...]
+    reread_arguments: tuple[tuple[int, ...], ...]
+    reread_owned: tuple[tuple[int, ...], ...]
     reached: tuple[tuple[int, ...] | None, ...]
     frees: tuple[tuple[int, ...], ...]
     written_last: str | None
@@ -60,9 +63,12 @@ def backward_facts(
     saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
     owned = [each.tensor for each in leaving if isinstance(each, OwnedTensor)]
     places = sharing([*arguments, *owned], saved)
+    reread = _reread(run, nodes, [*arguments, *owned])
     return BackwardFacts(
         tuple(places[: len(arguments)]),
         tuple(places[len(arguments) :]),
+        tuple(reread[: len(arguments)]),
+        tuple(reread[len(arguments) :]),
         tuple(reached),
         tuple(freed.get(place, ()) for place in range(len(leaving))),
         written_last,
@@ -94,6 +100,21 @@ def _written_last(run: EagerRun, nodes: set[Node]) -> str | None:
     last_save = max((node._sequence_nr() for node in nodes if frees(node)), default=-1)
     when, place = run.last_write
     return place if nodes and when > last_save else None
+
+
+def _reread(
+    run: EagerRun, nodes: dict[int, list[Node]], tensors: Sequence[torch.Tensor | None]
+) -> list[tuple[int, ...]]:
+    """For each of `tensors`, the places that a checkpointed region is on the way of which reads its memory."""
+    read: dict[int, set[int]] = {}
+    for place, found in nodes.items():
+        numbers = {node._sequence_nr() for node in found}
+        recomputed = (each for each in run.rereads if any(number in each.nodes for number in numbers))
+        read[place] = {each for reread in recomputed for each in reread.memories}
+    return [
+        () if each is None else tuple(sorted(place for place, memories in read.items() if memory(each) in memories))
+        for each in tensors
+    ]
 
 
 def _reached(

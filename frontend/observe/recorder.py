@@ -1,5 +1,6 @@
 """The interpreter that runs a graph eagerly, and notes node by node what becomes of the tensors."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
@@ -9,11 +10,11 @@ from torch._ops import HigherOrderOperator
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
+from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.observe.alias_groups import memory, root
-from dovetail.frontend.observe.dispatch_log import DispatchLog, Drew
-from dovetail.frontend.observe.recomputation import Recomputation
+from dovetail.frontend.observe.dispatch_log import DispatchLog
+from dovetail.frontend.observe.recomputation import Recomputation, packing
 from dovetail.frontend.observe.run_facts import EagerRun, version
 from dovetail.frontend.observe.slice_updates import saved_by_update
 from dovetail.frontend.observe.step import Step, given_tensors
@@ -35,11 +36,13 @@ class Recorder(torch.fx.Interpreter):
         super().__init__(gm, garbage_collect_values=False)
         self.facts, self.log, self.ambient = run, log, ambient
         self.shape_env = run.mode.shape_env
-        self.recomputed: Recomputation | None = None
+        # The calls of `checkpoint` that the run is in, outermost first, and those that are over.
+        self.inside: list[Recomputation] = []
+        self.over: list[Recomputation] = []
 
     def run_node(self, node: torch.fx.Node):
-        if region_of(node) != (self.recomputed and self.recomputed.region):
-            self._enter(region_of(node))
+        region = region_of(node)
+        self._enter(() if region is None else region.calls)
         if node.op in ("placeholder", "output"):
             return super().run_node(node)
         args, kwargs = self.fetch_args_kwargs_from_env(node)
@@ -48,7 +51,7 @@ class Recorder(torch.fx.Interpreter):
         self.log.begin(node, unseen.results)
         self.log.addresses_storage |= unseen.addresses_storage
         self.facts.operands.add(unseen.operands)
-        with nullcontext() if self.recomputed is None else self.recomputed.hooks():
+        with packing(self.inside) if self.inside else nullcontext():
             result = super().run_node(node)
         rebind(self.shape_env, node, result)
         self.facts.kept.append(result)
@@ -57,27 +60,29 @@ class Recorder(torch.fx.Interpreter):
         self._note(Step(node, args, kwargs, given, returned, events, grad_mode, self.ambient))
         return result
 
-    def _enter(self, region: Region | None) -> None:
-        """Follows the run into a checkpointed region, or out of one."""
-        if self.recomputed is not None:
-            self.recomputed.check()
-        run = self.facts
-        arguments = (memory(each) for each in run.arguments if isinstance(each, torch.Tensor))
-        outside = (*arguments, *chain.from_iterable(run.memories_of.values()))
-        self.recomputed = None if region is None else Recomputation(region, outside)
+    def _enter(self, calls: Sequence[int]) -> None:
+        """Follows the run out of calls of `checkpoint` and into others, to be inside of `calls`, by their numbers."""
+        while [each.number for each in self.inside] != [*calls[: len(self.inside)]]:
+            self.facts.rereads.append(self.inside[-1].close())
+            self.over.append(self.inside.pop())
+        for number in calls[len(self.inside) :]:
+            arguments = (memory(each) for each in self.facts.arguments if isinstance(each, torch.Tensor))
+            outside = (*arguments, *chain.from_iterable(self.facts.memories_of.values()))
+            self.inside.append(Recomputation(number, outside))
 
     def _note(self, step: Step) -> None:
         reason = refuse_repeated_writes(step)
         if reason is not None:
             raise UnsupportedError(f"{step.line}: {reason}")
         _move_forgotten_counters(step)
-        if self.recomputed is not None and step.written:
-            self.recomputed.note_writes(step.line, step.written)
-        if self.recomputed is not None and step.of(Drew):
-            self.recomputed.note_draws(step.line)
+        region = region_of(step.node)
+        for call in self.inside:
+            call.note(step, region is None or region.draws_alike)
+        for call in self.over if step.changed else ():
+            call.check_later(step)
         for note in NOTES:
             note(step, self.facts)
-        for target in step.targets if step.grad_mode and self.recomputed is None else ():
+        for target in step.targets if step.grad_mode and not self.inside else ():
             self._note_slice(step, target)
 
     def _note_slice(self, step: Step, written: torch.Tensor) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -21,6 +22,16 @@ class Origin:
     node: str
     index: int
     is_base: bool
+
+
+class Reread(NamedTuple):
+    """What eager's backward reads again to recompute a call of `checkpoint`.
+
+    `nodes` are those of autograd's graph that need it, by their sequence numbers; it lies in `memories`.
+    """
+
+    nodes: range
+    memories: frozenset[int]
 
 
 @dataclass
@@ -42,6 +53,7 @@ class EagerRun:
         edges: where gradients of each argument went before, and of what it is a view of.
         operands: for calls of opaque ops, the strides of the operands.
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
+        rereads: what calls of `checkpoint` read.
         last_write: when an argument was last written, by autograd's count of nodes, and by which source line.
         fixes_offsets: whether memory is addressed by its place in the storage, which Dynamo does not guard.
     """
@@ -67,6 +79,7 @@ class EagerRun:
     history: set[torch.autograd.graph.Node] = field(default_factory=set)
     edges: list[set[Edge]] = field(default_factory=list)
     slices: dict[torch.autograd.graph.Node | None, list[torch.Tensor]] = field(default_factory=dict)
+    rereads: list[Reread] = field(default_factory=list)
     last_write: tuple[int, str] = (-1, "")
     fixes_offsets: bool = False
     operands: OperandLayouts = field(default_factory=OperandLayouts)

@@ -6,6 +6,7 @@ from dovetail.dialects.attributes import (
     NAME,
     REACHED,
     REQUIRES_GRAD,
+    REREAD,
     STATIC,
     WATCHED,
 )
@@ -23,9 +24,12 @@ def stated(argument: Input) -> dict[str, ir.Attribute]:
 
 
 def watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    """The owned results, by place in `numbers`, for which eager needs its memory unchanged."""
-    found = sorted(numbers[place] for place in each.watched if place in numbers)
-    return {WATCHED: ir.DenseI64ArrayAttr.get(found)} if found else {}
+    """The owned results, by place in `numbers`, for which eager needs its memory unchanged, or reads it again."""
+    found = {
+        name: sorted(numbers[place] for place in places if place in numbers)
+        for name, places in ((WATCHED, each.watched), (REREAD, each.reread))
+    }
+    return {name: ir.DenseI64ArrayAttr.get(places) for name, places in found.items() if places}
 
 
 def reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:

@@ -50,7 +50,7 @@ def _facts(argument: Input, capture: Capture) -> ir.DictAttr:
 
 
 def _counts_versions(argument: Input, capture: Capture) -> bool:
-    """Whether it may share a version counter only with those of now: autograd saved some, and some are written."""
-    is_concerned = bool(argument.watched) or argument.mutation is not None
-    is_watched = any(each.watched for each in capture.inputs)
+    """Whether it may share a version counter only with those of now: autograd needs some, and some are written."""
+    is_concerned = bool(argument.watched or argument.reread) or argument.mutation is not None
+    is_watched = any(each.watched or each.reread for each in capture.inputs)
     return is_concerned and is_watched and not is_empty(argument.node.meta["val"])

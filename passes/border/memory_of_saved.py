@@ -6,7 +6,7 @@ from dataclasses import replace
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import BACKWARD, FORWARD, WATCHED
+from dovetail.dialects.attributes import BACKWARD, FORWARD, REREAD, WATCHED
 from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dovetail import OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
@@ -85,10 +85,12 @@ class MemoryOfSaved:
         return saved_uses(backward, tangent_results(backward), self._module)
 
     def _watched(self, root: ir.Value) -> frozenset[int]:
-        """The results for whose gradients eager needs the memory of `root` unchanged."""
-        if isinstance(root.type, RefType):
-            return frozenset(numbers(self._facts[ir.BlockArgument(root).arg_number], WATCHED) or ())
-        return frozenset(numbers(self.owns[self._roots[root]].attributes, WATCHED) or ())
+        """The results for whose gradients eager needs the memory of `root` unchanged, or reads it again."""
+        is_argument = isinstance(root.type, RefType)
+        facts = (
+            self._facts[ir.BlockArgument(root).arg_number] if is_argument else self.owns[self._roots[root]].attributes
+        )
+        return frozenset((*(numbers(facts, WATCHED) or ()), *(numbers(facts, REREAD) or ())))
 
 
 def _written(border: func.FuncOp, module: Module) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import FORWARD, FREES, REACHED, WATCHED
+from dovetail.dialects.attributes import FORWARD, FREES, REACHED, REREAD, WATCHED
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.reading import Module, Role, argument_facts, of_class, referred
 from dovetail.passes.base import fail
@@ -22,7 +22,7 @@ def check_backward_facts(module: Module, pass_name: str) -> None:
 def _check(function_op: func.FuncOp, owns: list[ir.Operation], count: int, pass_name: str) -> None:
     stated = [(function_op.operation, each) for each in argument_facts(function_op)]
     for op, facts in [*stated, *((op, op.attributes) for op in owns)]:
-        for name in (WATCHED, REACHED):
+        for name in (WATCHED, REREAD, REACHED):
             numbers = facts[name] if name in facts else ir.DenseI64ArrayAttr.get([])
             if not isinstance(numbers, ir.DenseI64ArrayAttr) or any(not 0 <= each < count for each in numbers):
                 raise fail(op, pass_name, f"expects '{name}' to number some of {count} owned results, got {numbers}")

@@ -1,10 +1,11 @@
 """What may happen to the memory of a saved value between forward and backward."""
 
 from collections import Counter
+from collections.abc import Container
 from enum import Enum
 from functools import cached_property
 
-from dovetail.dialects.attributes import ARGUMENTS, STATIC, WATCHED
+from dovetail.dialects.attributes import ARGUMENTS, REREAD, STATIC, WATCHED
 from dovetail.dialects.dovetail import OwnOp, ReadOp, RefType, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.reading import argument_facts
@@ -64,17 +65,11 @@ class SavedMemory:
         return Fate.CHECKED if self._is_watched(root) or self.is_static(value) else Fate.COPY
 
     def _is_watched(self, root: int) -> bool:
-        """Whether eager's backward raises if the memory of `root` has changed.
+        """Whether eager's backward raises if the memory of `root` has changed, or reads it again: here, that raises.
 
-        Where checkpointing keeps eager from saving anything, eager's reads the memory again: here, a change raises. So
-        does one beside wrapper subclasses, of which the graph does not say what eager saves.
+        So does a change beside wrapper subclasses, of which the graph does not say what eager saves.
         """
-        is_unknown = self._is_checkpointed or ARGUMENTS in self.graph.joint.attributes
-        return root in self._watched or (is_unknown and not self._watched)
-
-    @cached_property
-    def _is_checkpointed(self) -> bool:
-        return any(node.policy is not None for node in self.graph.nodes)
+        return root in self._watched or (ARGUMENTS in self.graph.joint.attributes and not self._watched)
 
     @cached_property
     def _handed_out(self) -> set[int]:
@@ -82,12 +77,12 @@ class SavedMemory:
 
     @cached_property
     def _watched(self) -> set[int]:
-        """The memory, by its root, that eager's autograd saves."""
+        """The memory, by its root, that eager's autograd saves, or that a checkpointed region reads again."""
         nodes = (self.graph.nodes[index] for index in self.graph.of(OwnOp))
-        owned = {self.graph.roots[node.operands[0]] for node in nodes if WATCHED in node.op.attributes}
+        owned = {self.graph.roots[node.operands[0]] for node in nodes if _is_needed(node.op.attributes)}
         # A result that is an argument's value is handed out as a copy.
         owned -= set(range(len(self.facts)))
-        return owned | {argument for argument in range(len(self.facts)) if self.argument_has(argument, WATCHED)}
+        return owned | {argument for argument, each in enumerate(self.facts) if _is_needed(each)}
 
     @cached_property
     def _written(self) -> set[int]:
@@ -105,3 +100,7 @@ class SavedMemory:
             if isinstance(node.view, WriteOp | TouchOp | SetMetadataOp):
                 found[self.graph.roots[self.graph.numbers[node.view.ref]]] += node.view.version_count
         return found
+
+
+def _is_needed(facts: Container[str]) -> bool:
+    return WATCHED in facts or REREAD in facts

@@ -60,14 +60,15 @@ class Border:
 
     `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
     `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
-    with but is not. `watches` is what eager would have saved besides. `moves` says how far the call itself moves the
-    version counters of its arguments, by number, after the forward. `once` is why the gradient can't be differentiated,
-    None where nothing is known against it. `written_last` is where an argument is written after eager's autograd has
-    saved the last value, None where none is. `donated` are the saved values that the backward overwrites. `reached` are
-    arguments with the owned results whose gradients flow to them, where that are not all; `frees` has for those with
-    gradients the groups of what eager saved that their backward frees. `bases` are the sizes of what owned results show
-    themselves as views of. Where several results have gradients, `checks` tells for each checked saved value, then for
-    the `watched` results, for which of them it must be unchanged; None where the memory is not known.
+    with but is not. `watches` is what eager would have saved or read again besides, `rereads` all that it reads
+    again. `moves` says how far the call itself moves the version counters of its arguments, by number, after the
+    forward. `once` is why the gradient can't be differentiated, None where nothing is known against it.
+    `written_last` is where an argument is written after eager's autograd has saved the last value, None where none
+    is. `donated` are the saved values that the backward overwrites. `reached` are arguments with the owned results
+    whose gradients flow to them, where that are not all; `frees` has for those with gradients the groups of what
+    eager saved that their backward frees. `bases` are the sizes of what owned results show themselves as views of.
+    Where several results have gradients, `checks` tells for each checked saved value, then for the `watched` results,
+    for which of them it must be unchanged; None where the memory is not known.
     `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks
     like, None for a number.
     `layouts` tells how operands in the backward lie that lie as tangents do, None where none do.
@@ -79,6 +80,7 @@ class Border:
     places: tuple[int, ...]
     watched: tuple[int, ...]
     watches: tuple[Watch, ...]
+    rereads: tuple[Watch, ...]
     moves: Mapping[int, int]
     tangents: tuple[Tangent, ...]
     once: str | None

@@ -21,6 +21,12 @@ def has_hooks() -> bool:
     return _default_hooks(True) is not None
 
 
+def _are_checkpoints() -> bool:
+    """Whether these hooks are those of `checkpoint`, which runs the call again."""
+    pack, _ = _default_hooks(True)
+    return getattr(pack, "__module__", None) == torch.utils.checkpoint.__name__
+
+
 def keep(ctx, slots: Slots, results: Sequence, arguments: Sequence) -> "Kept":
     """Keeps what a call leaves. Its node, `ctx`, gets what autograd checks itself, or the user's hooks are to see."""
     if has_hooks():
@@ -138,17 +144,20 @@ class KeptForSeveral(Kept):
 class KeptByHooks(Kept):
     """What a call leaves whose caller has hooks for saved tensors: they see all of it, and may give back other types.
 
-    Eager saves no masks, so they may take all for floats; and it checks no version of what they have packed.
+    Eager saves no masks, so they may take all for floats; and it checks no version of what they have packed. What it
+    reads again it does not pack. Where the hooks are those of `checkpoint`, it reads all again, and so does the call.
     """
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         self._types = [each.dtype if isinstance(each, torch.Tensor) else None for each in left]
         ctx.save_for_backward(*(each for each in left if isinstance(each, torch.Tensor)))
         self._plain = [each for each in left if not isinstance(each, torch.Tensor)]
+        self._rereads = () if _are_checkpoints() else self._slots.border.rereads
+        self._counters = counters(self._rereads, Moved(self._slots.border.moves, arguments), arguments, results)
         return []
 
     def _modified(self, gradients: Sequence) -> str | None:
-        return None
+        return changed(self._rereads, self._counters, gradients, self._slots.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
         saved, plain = iter(ctx.saved_tensors if self._types else ()), iter(self._plain)

@@ -110,7 +110,11 @@ def make_border(
         # By create_graph=True: somebody may differentiate the gradient.
         reason = refusal or ctx.kept.argument_changes(left)
         if reason is None:
-            return border.flowing(gradients, replayed(ctx, left, tangents, told, border.absent(gradients)))
+            results: Sequence = replayed(ctx, left, tangents, told, border.absent(gradients))
+            if border.rereads:
+                known = [*left[: slots.checked], *left[len(slots.results) :]]
+                results = _Unchanged.apply([(each, each._version) for each in known if _counts(each)], *results)
+            return border.flowing(gradients, results)
         roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
         left.clear()
         del tangents
@@ -142,6 +146,32 @@ def _is_finite(gradient) -> bool:
 
 def _requires_grad(value) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
+
+
+def _counts(value) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_inference()
+
+
+class _Unchanged(torch.autograd.Function):
+    """Hands gradients on, and raises when they are differentiated if one of the `known` tensors has changed.
+
+    Eager then recomputes checkpointed regions once more, from what these are.
+    """
+
+    @staticmethod
+    def forward(ctx, known, *gradients):
+        ctx.known = known
+        ctx.mark_non_differentiable(*[each for each in gradients if each is not None and not each.requires_grad])
+        return gradients
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        if any(tensor._version != version for tensor, version in ctx.known):
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a"
+                " checkpointed region of a compiled function reads it, which eager recomputes from what it is now"
+            )
+        return None, *gradients
 
 
 class _Once(torch.autograd.Function):

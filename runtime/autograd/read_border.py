@@ -1,6 +1,7 @@
 """Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 from torch_mlir import ir
@@ -12,6 +13,7 @@ from dovetail.dialects.attributes import (
     FREES,
     ONCE,
     REACHED,
+    REREAD,
     TANGENT_OF,
     VERSIONS,
     WATCHED,
@@ -40,7 +42,8 @@ def read_border(
     inputs = list(backward.type.inputs)
     results = list(border.type.results)
     tangents = tuple(_tangent(backward, index, results) for index in range(len(saved), len(inputs)))
-    stated = _watches(border, owns)
+    saved_by_eager, rereads = (_watches(border, owns, each) for each in (WATCHED, REREAD))
+    stated = [*saved_by_eager, *(each for each in rereads if replace(each, is_reread=False) not in saved_by_eager)]
     checks = [_check(each) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(results)) for index, results in watched.items()]
     known = tuple(each for each in checks if each is not None)
@@ -52,6 +55,7 @@ def read_border(
         places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
         watched=tuple(watched),
         watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
+        rereads=tuple(rereads),
         moves=_moves(border),
         tangents=tangents,
         once=_words(border, ONCE),
@@ -105,12 +109,12 @@ def _tangent(backward: func.FuncOp, index: int, results: list[ir.Type]) -> Tange
     return Tangent(result, type_.shaped.shape, type_.strides, dtype, FOLLOWED in facts, device, is_same)
 
 
-def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp]) -> list[Watch]:
-    """What the IR says: `dovetail.watched` on the border's arguments and on the owned results, by number."""
-    facts = enumerate(argument_facts(border))
-    arguments = [Watch(True, index, numbers(each, WATCHED) or ()) for index, each in facts]
-    results = [Watch(False, index, numbers(op.attributes, WATCHED) or ()) for index, op in owns.items()]
-    return [each for each in [*arguments, *results] if each.results]
+def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[Watch]:
+    """What the IR says by the attribute `name` on the border's arguments and on the owned results, by number."""
+    facts = [(True, index, each) for index, each in enumerate(argument_facts(border))]
+    facts += [(False, index, op.attributes) for index, op in owns.items()]
+    found = (Watch(is_argument, index, numbers(each, name) or (), name == REREAD) for is_argument, index, each in facts)
+    return [each for each in found if each.results]
 
 
 def _moves(border: func.FuncOp) -> dict[int, int]:

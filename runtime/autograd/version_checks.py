@@ -7,16 +7,21 @@ import torch
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.
 Counter = tuple[torch.Tensor, tuple[int, ...]]
+_REREAD = "; a checkpointed region reads it, which eager recomputes from what it is now: run the function uncompiled"
 _NO_MEMORY = torch.empty(0, device="cpu")
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient."""
+    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient.
+
+    Where it `is_reread`, eager recomputes a checkpointed region from it, and raises or not by how the region has it.
+    """
 
     is_argument: bool
     place: int
     results: tuple[int, ...]
+    is_reread: bool = False
 
 
 class Moved:
@@ -76,7 +81,7 @@ def changed(
             return (
                 "one of the variables needed for gradient computation has been modified by an inplace operation:"
                 f" {what} of a compiled function is at version {counter[0]._version}; expected version {counter[1][-1]}"
-                " instead"
+                f" instead{_REREAD if watch.is_reread else ''}"
             )
     return None
 

@@ -58,6 +58,13 @@ def calls_counted_in_checkpoint(function) -> Facts:
     return {"calls": calls.item()}
 
 
+def square_of_what_is_written(x):
+    doubled = x * 2
+    square = checkpoint(lambda x: (x + doubled).square(), x, use_reentrant=False)
+    doubled.zero_()
+    return square
+
+
 CASES = [
     Case(
         "storage_offset_in_checkpoint",
@@ -84,5 +91,11 @@ CASES = [
         "`y = x.sin(); calls.add_(1); return y`, inside of `checkpoint`, which recomputes up to the last save",
         wave_then_count,
         (calls_counted_in_checkpoint,),
+    ),
+    Case(
+        "written_after_checkpoint",
+        "`y = x * 2; z = checkpoint(lambda x: (x + y).square(), x); y.zero_(); return z`, which is recomputed from `y`",
+        square_of_what_is_written,
+        (gradient_of_ones,),
     ),
 ]

@@ -21,9 +21,9 @@ module attributes {dovetail.level = "split"} {
 
   // CHECK-LABEL: func.func @forward(
   // COM: Result 0 is a saved value itself; result 1 holds one in its memory; result 2 is a copy of one.
-  // CHECK-SAME: strided<[2, 1]>>, {{[^,]*,[^,]*,[^,]*}}, strided<[2, 1]>> {dovetail.checked_for = array<i64: 1>}, !dovetail.ref
+  // CHECK-SAME: strided<[2, 1]>>, {{[^,]*,[^,]*,[^,]*}}, strided<[2, 1]>> {dovetail.checked_for = array<i64: 0, 1>}, !dovetail.ref
   // CHECK-SAME: {dovetail.checked_for = array<i64: 0>, dovetail.result = 0 : i64, dovetail.saved = "checked"}
-  // CHECK-SAME: {dovetail.checked_for = array<i64: 1>, dovetail.in_result = 1 : i64, dovetail.saved = "checked"}
+  // CHECK-SAME: {dovetail.checked_for = array<i64: 0, 1>, dovetail.in_result = 1 : i64, dovetail.saved = "checked"}
   // CHECK-SAME: {dovetail.checked_for = array<i64: 0, 1>, dovetail.in_argument = 0 : i64, dovetail.saved = "checked"}
   // CHECK-SAME: {dovetail.saved = "private"}
   // COM: Only %y gets the memory of this one.
@@ -40,7 +40,8 @@ module attributes {dovetail.level = "split"} {
     %5 = "dovetail.copy"(%4) : (!m) -> !m
     %6 = torch.aten.neg %0 : !m -> !m
     %o = "dovetail.own"(%1) {requires_grad = true} : (!m) -> !r
-    %p = "dovetail.own"(%2) {requires_grad = true} : (!m) -> !r
+    // COM: Eager's backward of result 0 reads this one again.
+    %p = "dovetail.own"(%2) {dovetail.reread = array<i64: 0>, requires_grad = true} : (!m) -> !r
     %q = "dovetail.own"(%5) {requires_grad = false} : (!m) -> !r
     %w = "dovetail.own"(%6) {requires_grad = false} : (!m) -> !r
     return %o, %p, %q, %w, %1, %3, %0, %4, %6 : !r, !r, !r, !r, !m, !m, !m, !m, !m

@@ -31,6 +31,19 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op expects 'dovetail.reread' to number some of 1 owned results, got array<i64: 1>}}
+  func.func @joint(%x: !r {dovetail.reread = array<i64: 1>}) -> !r attributes {dovetail.role = "joint"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
+    return %o : !r
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
   // expected-error @below {{'func.func' op expects 'dovetail.reached' to number some of 1 owned results, got array<i64: 0, 1>}}
   func.func @joint(%x: !r {dovetail.reached = array<i64: 0, 1>}) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v

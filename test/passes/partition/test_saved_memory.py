@@ -11,7 +11,8 @@ _TEXT = """
 !v = !torch.vtensor<[8],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 func.func @joint(%written: !r, %watched: !r {{dovetail.watched = array<i64: 0>}}, %static: !r {{dovetail.static}},
-                 %changeable: !r) -> !r attributes {{dovetail.role = "joint"}} {{
+                 %reread: !r {{dovetail.reread = array<i64: 0>}}, %changeable: !r) -> !r
+                 attributes {{dovetail.role = "joint"}} {{
   %0 = "dovetail.read"(%{name}) : (!r) -> !v
   %1 = torch.aten.relu %0 : !v -> !v
   %2 = "dovetail.own"(%1) {{requires_grad = true}} : (!v) -> !r
@@ -27,6 +28,7 @@ func.func @joint(%written: !r, %watched: !r {{dovetail.watched = array<i64: 0>}}
         ("written", Fate.COPY),
         ("watched", Fate.CHECKED),
         ("static", Fate.CHECKED),
+        ("reread", Fate.CHECKED),
         ("changeable", Fate.COPY),
     ],
 )

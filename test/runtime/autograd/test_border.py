@@ -7,6 +7,7 @@ from dovetail.dialects.reading import symbol
 from dovetail.passes.border.state_border import StateBorderPass
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.read_border import read_border
+from dovetail.runtime.autograd.version_checks import Watch
 
 TEXT = Path(__file__).parents[2] / "passes" / "border" / "state_border.mlir"
 
@@ -29,9 +30,10 @@ def test_stated_facts():
     assert border.watched == (1,)
     assert border.used == tuple(map(frozenset, [(0,), (1,), (1,), (0, 1), ()]))
     checks = [(each.is_argument, each.place, each.results) for each in border.checks]
-    assert checks == [(False, 0, (0,)), (False, 1, (1,)), (True, 0, (0, 1)), (False, 1, (1,))]
-    # The argument that eager watches is checked as a saved value.
+    assert checks == [(False, 0, (0,)), (False, 1, (0, 1)), (True, 0, (0, 1)), (False, 1, (0, 1))]
+    # What eager watches or reads again is checked as a saved value; hooks of the user's keep that from what is read.
     assert border.watches == ()
+    assert border.rereads == (Watch(False, 1, (0,), is_reread=True),)
 
 
 def test_unstated_facts():
@@ -40,4 +42,4 @@ def test_unstated_facts():
     assert border.places == (4, 5, 6, 7, 8)
     assert border.used == (frozenset((0, 1)),) * 5
     assert border.checks is None
-    assert [(each.is_argument, each.place, each.results) for each in border.watches] == [(True, 0, (0,))]
+    assert border.watches == (Watch(True, 0, (0,)), Watch(False, 1, (0,), is_reread=True))
