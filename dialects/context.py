@@ -48,7 +48,8 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
     Raises:
         ir.MLIRError: with line and column.
         ModuleError: for text that is nested too deep, where what MLIR says of it is no text (it quotes names, which
-            in bytecode may be any bytes), and for facts about open numbers that can't be.
+            in bytecode may be any bytes), and for facts about open numbers that can't be;
+            for functions whose names are no text.
     """
     if isinstance(text, str):
         check_nesting(text)
@@ -58,9 +59,18 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
             module.operation.verify()
     except RuntimeError as error:
         raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
-    for op, broken in broken_facts(module):
-        raise ModuleError(f"{op.location}: '{op.operation.name}' op {broken}")
+    _check_facts(module)
     return module
+
+
+def _check_facts(module: ir.Module) -> None:
+    try:
+        found = next(broken_facts(module), None)
+    except RuntimeError as error:
+        raise ModuleError(f"the module has a name that is no UTF-8 text: {error}") from error
+    if found is not None:
+        op, broken = found
+        raise ModuleError(f"{op.location}: '{op.operation.name}' op {broken}")
 
 
 def parse_file(path: Path, context: ir.Context) -> ir.Module:

@@ -18,6 +18,7 @@ from dovetail.backends.python import aten
 from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
+from dovetail.backends.python.numbers import quotient
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import (
@@ -86,7 +87,7 @@ class Emitter:
     has_layouts: bool = False
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
-    namespace: dict[str, Any] = field(default_factory=lambda: {"math": math})
+    namespace: dict[str, Any] = field(default_factory=lambda: {"math": math, "quotient": quotient})
     aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
     prepared: dict[ir.Value, str] | None = None
     starts: list[int] = field(default_factory=list)

@@ -21,6 +21,7 @@ from dovetail.dialects.dovetail.ops.open_subspan import OpenSubspanOp
 from dovetail.dialects.dovetail.ops.open_transient import OpenTransientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.pow import PowOp
+from dovetail.dialects.dovetail.ops.quotient import QuotientOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
 from dovetail.dialects.dovetail.ops.reuse import ReuseOp
 from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
@@ -56,6 +57,7 @@ __all__ = [
     "OpenTransientOp",
     "OwnOp",
     "PowOp",
+    "QuotientOp",
     "ReadOp",
     "RefType",
     "ReuseOp",

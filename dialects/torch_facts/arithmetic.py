@@ -16,6 +16,7 @@ ARITHMETIC = {
     "torch.aten.mul.float": "({} * {})",
     "torch.aten.div.float": "({} / {})",
     "dovetail.pow": "math.pow({}, {})",
+    "dovetail.quotient": "quotient({}, {})",
     "dovetail.sqrt": "math.sqrt({})",
 }
 """By op, what it is in Python, by the texts of its operands."""

@@ -104,9 +104,11 @@ class NodeImporter(GraphNodeImporter):
             return True
         if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
             operands = [self._import_argument(loc, each) for each in node.args]
+            # What the user's own Python computes has no such tag in a custom function's backward either.
             if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
-                self.open.refuse_zero(node.args[1])
-            value = self.open.computed(number, node.target, operands)
+                value = self.open.quotient(*operands)
+            else:
+                value = self.open.computed(number, node.target, operands)
         else:
             is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or self.open.is_new(number))
             if is_item and not self.open.is_known(number):

@@ -16,6 +16,7 @@ from torch_mlir.extras.fx_importer import ContextCache
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.pow import pow_
+from dovetail.dialects.dovetail.ops.quotient import quotient
 from dovetail.dialects.dovetail.ops.sqrt import sqrt
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.size_expressions import materialise
@@ -136,17 +137,9 @@ class OpenNumbers:
             raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
         return _number(_OF_FLOATS[target], *map(_float_of, operands))
 
-    def refuse_zero(self, divisor: Any) -> None:
-        """Raises UnsupportedError for a divisor in eager's backward that may be 0: eager divides, Python raises.
-
-        A number that only data tells has no other program, so that it raises where it is 0.
-        """
-        number = divisor.meta["val"] if isinstance(divisor, torch.fx.Node) else divisor
-        if not is_open(number) or free_unbacked_symbols(number):
-            return
-        allowed = number.node.shape_env.bound_sympy(number.node.expr)
-        if allowed.lower <= 0 <= allowed.upper:
-            raise UnsupportedError(f"the number {number} can't be open: a gradient is divided by it, and it may be 0")
+    def quotient(self, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+        """The value that eager's own backward computes, which divides by 0: Python raises."""
+        return quotient(_float_of(dividend), _float_of(divisor)).quotient
 
     def compared(self, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
         """The truth value that Python's operator `target` makes of two whole numbers."""

@@ -209,3 +209,51 @@ def test_what_leaves_by_data(op_by_op, name):
     torch.testing.assert_close(compiled(x, count), function(x, count))
     (reason,) = dovetail.stats().eager
     assert reason.endswith("by a number that only data tells is not supported yet")
+
+
+class Halved(torch.autograd.Function):
+    """Its backward divides, as Python does."""
+
+    @staticmethod
+    def forward(ctx, x, count):
+        ctx.count = count
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * (1.0 / ctx.count), None
+
+
+MEANS = {
+    "mean": lambda x: x.mean(),
+    "loss": lambda x: F.mse_loss(x, torch.zeros_like(x)),
+    "robust loss": lambda x: F.huber_loss(x, torch.zeros_like(x)),
+    "variance": lambda x: x.var(0, correction=0),
+    "variance of numbers": lambda x: x.var(),
+    "deviation": lambda x: x.std(0),
+    "softmax": lambda x: x.softmax(0),
+    "largest": lambda x: x.amax(1),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_statistics_of_nothing(op_by_op, name):
+    """The mean loss of no rows raises ZeroDivisionError in the backward: Python divides by their number."""
+    function = lambda x, mask: MEANS[name](x[mask])  # noqa: E731
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    x = torch.randn(5, 4)
+    for mask in ([True] * 5, [False] * 5, [True] + [False] * 4):
+        one, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+        expected, result = function(one, torch.tensor(mask)), compiled(other, torch.tensor(mask))
+        torch.testing.assert_close(result, expected, equal_nan=True)
+        expected.sum().backward()
+        result.sum().backward()
+        torch.testing.assert_close(other.grad, one.grad, equal_nan=True)
+
+
+def test_backward_in_python_divides_as_python(op_by_op):
+    """A custom function's backward gives infinities where Python, which eager runs there, raises."""
+    compiled = torch.compile(lambda x: Halved.apply(x, x[x > 0].shape[0]), backend="dovetail", fullgraph=True)
+    compiled(torch.ones(3, requires_grad=True)).sum().backward()
+    with pytest.raises(ZeroDivisionError):
+        compiled(-torch.ones(3, requires_grad=True)).sum().backward()

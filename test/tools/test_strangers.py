@@ -170,6 +170,14 @@ def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "dovetail-opt: MLIR can't read the module, and its message is no UTF-8 text" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("change", [("@joint", r'@"\FF\FE"'), ('role = "joint"', r'role = "\FF\FE"')])
+def test_names_that_are_no_text(written, change: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback of the bindings' for a name that Python can't read, before any pass runs."""
+    assert change[0] in TRAINED
+    assert opt([written(TRAINED.replace(*change)), "--run-check"]) == 1
+    assert "dovetail-opt: the module has a name that is no UTF-8 text: " in capsys.readouterr().err
+
+
 def _write(folder: Path, text: str) -> str:
     (folder / "module.mlir").write_text(text)
     return str(folder / "module.mlir")

@@ -24,7 +24,7 @@ def watch(report: Callable[[str], None]) -> None:
     """
     starts = [sys.executable, "-I", "-S", bounded.__file__]  # of the compiler's command line
     reader = [sys.executable, "-P", str(SCRIPT)]  # which asks the compiler's bindings
-    compilers = (str(compiler_executable()), assembler())
+    compilers = (*(str(compiler_executable().with_name(each)) for each in ("iree-compile", "iree-opt")), assembler())
     writable = (os.environ["TMPDIR"], os.environ["DOVETAIL_CACHE_DIR"], os.devnull)
 
     def is_ours(command: list) -> bool:

@@ -1,0 +1,18 @@
+// Would catch a quotient of what is no number of floating point, or one that is none.
+// RUN: dovetail-opt %s --split-input-file --verify-diagnostics | dovetail-opt --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @f
+// CHECK-SAME: (%[[B:.*]]: !torch.float, %[[E:.*]]: !torch.float)
+func.func @f(%b: !torch.float, %e: !torch.float) -> !torch.float {
+  // CHECK: "dovetail.quotient"(%[[B]], %[[E]]) : (!torch.float, !torch.float) -> !torch.float
+  %0 = "dovetail.quotient"(%b, %e) : (!torch.float, !torch.float) -> !torch.float
+  return %0 : !torch.float
+}
+
+// -----
+
+func.func @f(%b: !torch.float, %n: !torch.int) -> !torch.float {
+  // expected-error @below {{'dovetail.quotient' op expects a '!torch.float', got '!torch.int'}}
+  %0 = "dovetail.quotient"(%b, %n) : (!torch.float, !torch.int) -> !torch.float
+  return %0 : !torch.float
+}
