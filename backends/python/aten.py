@@ -52,7 +52,13 @@ def _as_strided_scatter(value, source, size, stride, storage_offset=None):
     return rows
 
 
+def _bernoulli(value, p, generator=None):
+    """`bernoulli` in the order in which `value` lies, as `bernoulli_` draws; ATen's own goes row by row."""
+    return torch.empty_like(value).bernoulli_(p, generator=generator).contiguous()
+
+
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.bernoulli.p: _bernoulli,
     torch.ops.aten.view.default: torch.reshape,
     torch.ops.aten._unsafe_view.default: torch.reshape,
     torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.reshape(value, size),

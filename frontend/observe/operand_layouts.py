@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import torch
+from torch._prims_common import make_contiguous_strides_for
 
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
@@ -44,6 +45,10 @@ def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[S
     """The name of the op `func`, and the strides of its arguments `given` by name; None if it can't tell them."""
     if not isinstance(func, torch._ops.OpOverload) or not row_of_name(op_name(func)).sees_strides:
         return None
+    if func is torch.ops.aten.bernoulli.p and isinstance(value := given.get("self"), torch.Tensor):
+        # Row by row, however the operand lies; tracing makes it of `bernoulli_` too, which goes along memory.
+        rows = tuple(map(known, make_contiguous_strides_for(value.shape)))
+        return op_name(func), (rows, *(None for _ in func._schema.arguments[1:]))
     return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
 
 

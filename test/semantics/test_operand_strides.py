@@ -315,6 +315,21 @@ def test_group_norm_of_channels_last():
     assert_same(lambda x: torch.nn.functional.group_norm(conv(x) * 2, 4), images, calls=1)
 
 
+@pytest.mark.usefixtures("op_by_op")
+def test_truth_values_drawn_along_memory():
+    """Catches those of a transposed tensor drawn row by row, as their functional op has them, on other elements."""
+
+    def fn(x):
+        draws = torch.nn.functional.alpha_dropout(x * 2, 0.3, training=True), (x * 3).bernoulli_(0.3)
+        return *draws, torch.bernoulli(x * 2, 0.3)
+
+    x = torch.rand(3, 7, 5, 9).movedim(-1, 0)
+    torch.manual_seed(0)
+    expected = fn(x)
+    torch.manual_seed(0)
+    torch.testing.assert_close(torch.compile(fn, backend="dovetail")(x), expected)
+
+
 DRAWS = {
     "dropout": lambda y: torch.nn.functional.dropout(y, 0.3),
     "alpha_dropout": lambda y: torch.nn.functional.alpha_dropout(y, 0.3, training=True),
