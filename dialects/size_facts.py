@@ -8,7 +8,7 @@ from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.reading import Module, Role, argument_facts, attribute, result_facts, role
 from dovetail.dialects.size_expressions import is_sound
-from dovetail.dialects.symbols import symbols, used_symbols
+from dovetail.dialects.symbols import used_symbols
 from dovetail.dialects.torch_facts.types import is_torch_type, shaped_info
 
 Broken = tuple[ir.OpView | ir.Operation, str]
@@ -38,7 +38,7 @@ def _broken_signature(function_op) -> Iterator[Broken]:
                 return
     if role(function_op) not in (Role.JOINT, Role.CALL):
         return
-    known = symbols(function_op).keys()
+    known = {each[SYMBOL].value for each in arguments if SYMBOL in each}
     for number, facts in enumerate(arguments):
         unknown = used_symbols(facts[SIZES]) - known if SIZES in facts else ()
         for each in sorted(unknown):

@@ -98,3 +98,8 @@ func.func @f(%x: !v, %zero: !torch.int) {
   %0 = torch.operator "torch.aten.sym_size.int"(%x, %zero) {dovetail.range = array<i32: 0, 6>, dovetail.symbol = 0 : i64} : (!v, !torch.int) -> !torch.int
   return
 }
+
+// -----
+
+// COM: Only declared, so that there is no argument to look at.
+func.func private @f(!torch.int {dovetail.symbol = 0 : i64}) attributes {dovetail.role = "joint"}
