@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.regions.gpu_sums import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, row_form
+from dovetail.passes.regions.gpu_shares import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, row_form
 from dovetail.passes.rewriting.reductions import reduced_dims
 
 MOST_BY_FEW = 16_384

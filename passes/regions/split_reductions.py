@@ -1,6 +1,5 @@
 """Pass `split-reductions`: long sums become sums of partial sums."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,18 +13,16 @@ from dovetail.dialects.torch_facts.types import (
     require_shaped_info,
     require_tensor_info,
     with_dtype,
-    with_shape,
 )
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
-from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
+from dovetail.passes.rewriting.constants import cast, constant, dtype_number, is_none
 from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
+from dovetail.passes.rewriting.sums import SUM, quotient, sum_over, with_sizes, zero_less
 
-_SUM = "torch.aten.sum.dim_IntList"
 _MEAN = "torch.aten.mean.dim"
 _NEG = "torch.aten.neg"
 
@@ -54,7 +51,7 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
         add, average = (_sum, _mean) if is_cpu else (gpu_sum, gpu_mean)
         if not is_cpu:
             apply_rules(module, {"torch.aten._to_copy": mean_in_single})
-        rules = {_SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average}
+        rules = {SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average}
         apply_rules(module, rules, takes_open=is_cpu)
 
 
@@ -62,7 +59,7 @@ def _sum(op: ir.Operation) -> ir.Value | None:
     if is_open(op.operands[0].type):
         return _open_sum(op)
     dims = _long(op)
-    return None if dims is None else _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
+    return None if dims is None else with_sizes(_summed(op.operands[0], dims), shape(op.results[0]))
 
 
 def _mean(op: ir.Operation) -> ir.Value | None:
@@ -71,9 +68,8 @@ def _mean(op: ir.Operation) -> ir.Value | None:
     dims = _long(op)
     if dims is None:
         return None
-    total = _with_shape(_summed(op.operands[0], dims), shape(op.results[0]))
-    count = prod(shape(op.operands[0])[dim] for dim in dims)
-    return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
+    total = with_sizes(_summed(op.operands[0], dims), shape(op.results[0]))
+    return quotient(total, prod(shape(op.operands[0])[dim] for dim in dims))
 
 
 def _open_sum(op: ir.Operation) -> ir.Value | None:
@@ -104,19 +100,17 @@ def _summed(value: ir.Value, dims: list[int]) -> ir.Value:
     """`value` without its dimensions `dims`, which are added up."""
     negation = made_by(value, _NEG)
     if negation is not None:
-        total = _summed(negation.operands[0], dims)
-        # 0 less the sum: of zeros it is 0, as the sum of negated ones.
-        return create("torch.aten.rsub.Scalar", [total, constant(0), constant(1)], total.type)
+        return zero_less(_summed(negation.operands[0], dims))
     info = require_tensor_info(value.type)
     if prod(info.shape[dim] for dim in dims) <= most_of(value, dims):
-        return _added(value, dims)
+        return sum_over(value, dims)
     if info.dtype == "float32" and keeps_several(info, dims) and innermost(info) in dims:
         return _wide(value, dims)
     return _in_blocks(value, dims)
 
 
 def _wide(value: ir.Value, dims: list[int]) -> ir.Value:
-    return cast(_added(value, dims, "float64"), "float32")
+    return cast(sum_over(value, dims, "float64"), "float32")
 
 
 def _in_blocks(value: ir.Value, dims: list[int]) -> ir.Value:
@@ -130,10 +124,10 @@ def _in_blocks(value: ir.Value, dims: list[int]) -> ir.Value:
         numbers *= info.shape[whole[0]]
     rest = dims[: len(dims) - len(whole)]
     if not rest:
-        return _added(value, whole)
+        return sum_over(value, whole)
     longest = most // 2 // numbers
     if longest < 2:
-        return _in_blocks(_added(value, whole), rest)
+        return _in_blocks(sum_over(value, whole), rest)
     block = _divisor(info.shape[rest[-1]], longest, 1 if whole else lanes)
     if info.dtype == "float32" and (block is None or (lanes == 1 and innermost(info) in dims)):
         return _wide(value, dims)
@@ -145,8 +139,8 @@ def _split(value: ir.Value, rest: list[int], whole: list[int], block: int) -> ir
     sizes, dim = shape(value), rest[-1]
     count, left = divmod(sizes[dim], block)
     blocks = Slice(value, dim, 0, count * block, 1).build()
-    blocks = _with_shape(blocks, [*sizes[:dim], count, block, *sizes[dim + 1 :]])
-    total = _in_blocks(_added(blocks, [dim + 1, *(axis + 1 for axis in whole)]), rest)
+    blocks = with_sizes(blocks, [*sizes[:dim], count, block, *sizes[dim + 1 :]])
+    total = _in_blocks(sum_over(blocks, [dim + 1, *(axis + 1 for axis in whole)]), rest)
     if not left:
         return total
     last = _in_blocks(Slice(value, dim, count * block, left, 1).build(), [*rest, *whole])
@@ -157,18 +151,3 @@ def _divisor(size: int, longest: int, step: int) -> int | None:
     """The largest multiple of `step` up to `longest` that divides `size`; None where it would be much smaller."""
     start = longest - longest % step
     return next((block for block in range(start, max(longest // 8, 1), -step) if size % block == 0), None)
-
-
-def _added(value: ir.Value, dims: Sequence[int], dtype: str = "") -> ir.Value:
-    """The sum over `dims`, in element type `dtype` if one is given."""
-    sizes = [size for dim, size in enumerate(shape(value)) if dim not in dims]
-    result = with_shape(value.type, sizes)
-    number = dtype_number(dtype) if dtype else constant_none()
-    operands = [value, integer_list(dims), constant(False), number]
-    return create(_SUM, operands, with_dtype(result, dtype) if dtype else result)
-
-
-def _with_shape(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    if shape(value) == tuple(sizes):
-        return value
-    return create("torch.aten.reshape", [value, integer_list(sizes)], with_shape(value.type, sizes))

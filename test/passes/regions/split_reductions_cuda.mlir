@@ -2,7 +2,8 @@
 //
 // Catches a GPU's sums added up by few threads, in blocks that its tiles do not divide, or in float64 where many threads
 // share them; and in float32 where one thread adds up all of a row or of a column, whose rounding grows with their number.
-// Also a sum of half precision that became one of float32 where one thread adds up the parts: its users take another type.
+// Also a sum of half precision that became one of float32 where one thread adds up the parts, since its users take
+// another type; and a sum beside its parts, which nobody uses.
 
 !all = !torch.vtensor<[1048576],f32>
 !columns = !torch.vtensor<[8,1024,768],f32>
@@ -65,8 +66,9 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %9 = torch.aten.neg %r : !rows -> !rows
     %10 = torch.aten.sum.dim_IntList %9, %last, %false, %none : !rows, !torch.list<int>, !torch.bool, !torch.none -> !row
     // CHECK: %[[ONES:.*]] = torch.aten._to_copy %[[M]], {{.*}} -> !torch.vtensor<[64,512],f32>
-    // CHECK: %[[COUNT:.*]] = torch.aten.sum %[[ONES]], {{.*}} -> !torch.vtensor<[],f32>
-    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList
+    // CHECK-NOT: torch.aten.sum
+    // CHECK: %[[BLOCKS:[a-z0-9]+]] = torch.aten.reshape %[[ONES]], {{.*}} -> !torch.vtensor<[8,8,512],f32>
+    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]]
     // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[PARTS]]
     // CHECK: torch.aten._to_copy %[[SUM]], {{.*}} -> !torch.vtensor<[],si64>
     %11 = torch.aten.sum %m, %none : !mask, !torch.none -> !torch.vtensor<[],si64>
