@@ -1,7 +1,6 @@
 """`python -m dovetail.tools.fuzz`: runs seeded random programs eagerly and compiled, and reports what differs."""
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from dovetail.tools.fuzz.record import Record
 from dovetail.tools.fuzz.report import Tally, report
 from dovetail.tools.fuzz.seeds import KINDS, THROUGH_IREE
 from dovetail.tools.fuzz.workers import Job, Workers
+from dovetail.tools.options import add_seconds, seed_range
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,13 +87,6 @@ def _until(end: float, jobs: list[Job]) -> Iterator[Job]:
         yield job
 
 
-def _seeds(text: str) -> tuple[int, int]:
-    first, _, end = text.partition(":")
-    if not first.isdigit() or not (end or "0").isdigit() or int(end or int(first) + 1) <= int(first):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a range of seeds, expected 0:100, or 7 for one")
-    return int(first), int(end) if end else int(first) + 1
-
-
 def _kinds(text: str) -> tuple[str, ...]:
     kinds = tuple(text.split(","))
     if not set(kinds) <= set(KINDS):
@@ -101,13 +94,9 @@ def _kinds(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def _end(text: str) -> float:
-    return time.monotonic() + float(text)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.fuzz", description=__doc__)
-    parser.add_argument("--seeds", type=_seeds, default=(0, 100), metavar="FIRST:END", help="default 0:100")
+    parser.add_argument("--seeds", type=seed_range, default=(0, 100), metavar="FIRST:END", help="default 0:100")
     parser.add_argument(
         "--kinds",
         type=_kinds,
@@ -124,14 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what to compare with eager; eager-check runs Dynamo's graphs as they are, run-check is dovetail, which "
         "then runs each module before and after each pass and compares",
     )
-    parser.add_argument(
-        "--seconds",
-        dest="end",
-        type=_end,
-        default=math.inf,
-        metavar="N",
-        help="start no program after so many seconds; with --record, the same command goes on from there",
-    )
+    add_seconds(parser, "start no program after so many seconds; with --record, the same command goes on from there")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default 2)")
     parser.add_argument("--device", default="cpu", help="where programs make their tensors: cpu (default) or cuda")
     parser.add_argument(
@@ -150,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         help="print minimal programs of so many seeds a kind (default 2)",
     )
     parser.add_argument(
-        "--inductor", type=_seeds, metavar="FIRST:END", help="run these seeds through inductor too, for the report"
+        "--inductor", type=seed_range, metavar="FIRST:END", help="run these seeds through inductor too, for the report"
     )
     parser.add_argument(
         "--record",

@@ -13,6 +13,7 @@ from dovetail.tools.fuzz_texts.mutant import Mutant, mutant
 from dovetail.tools.fuzz_texts.record import Record
 from dovetail.tools.fuzz_texts.report import Tally, report
 from dovetail.tools.fuzz_texts.trial import try_out, warm_up
+from dovetail.tools.options import seed_range
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,7 +56,7 @@ def _keep(made: Mutant, folder: Path) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail.tools.fuzz_texts", description=__doc__.partition(": ")[2])
-    parser.add_argument("--seeds", type=_range, default=(0, 5000), metavar="FIRST:LAST", help="default: 0:5000")
+    parser.add_argument("--seeds", type=seed_range, default=(0, 5000), metavar="FIRST:LAST", help="default: 0:5000")
     parser.add_argument("--tests", type=Path, default=Path("test"), metavar="FOLDER", help="modules in .mlir files")
     parser.add_argument(
         "--findings", type=Path, default=Path("build/fuzz-texts"), metavar="FOLDER", help="keeps inputs of findings"
@@ -65,11 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-o", dest="output", type=Path, metavar="FILE", help="where to write the report")
     return parser
-
-
-def _range(text: str) -> tuple[int, int]:
-    first, _, last = text.partition(":")
-    return int(first), int(last)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """`python -m dovetail.tools.op_db [OP ...]`: compiles PyTorch's own samples of operators and compares with eager."""
 
 import argparse
-import math
 import multiprocessing
 import os
 import sys
@@ -17,6 +16,7 @@ from dovetail.tools.op_db.cases import DTYPES, Case, all_cases
 from dovetail.tools.op_db.check import NO_SAMPLE, NOT_RUN, WRONG, Outcome, check
 from dovetail.tools.op_db.record import Record
 from dovetail.tools.op_db.report import report, summary
+from dovetail.tools.options import add_seconds
 
 _SECONDS = 300  # for one sample
 _SAMPLES_OF_ONE_PROCESS = 300  # Dynamo does not give all memory back
@@ -31,14 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=3, help="of each op and element type (default 3)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--device", default="cpu", help="where samples lie: cpu (default) or cuda")
-    parser.add_argument(
-        "--seconds",
-        dest="end",
-        type=lambda text: time.monotonic() + float(text),
-        default=math.inf,
-        metavar="N",
-        help="run no sample after so many seconds; with --record, the same command goes on from there",
-    )
+    add_seconds(parser, "run no sample after so many seconds; with --record, the same command goes on from there")
     parser.add_argument(
         "--record",
         type=Path,

@@ -1,7 +1,6 @@
 """`python -m dovetail.tools.wrongs [CASE ...]`: runs the table of wrongs; `make wrongs` writes the documents."""
 
 import argparse
-import math
 import os
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from dovetail.errors import DovetailError
+from dovetail.tools.options import add_seconds
 from dovetail.tools.regenerate_docs import documents, found_sections, rewritten
 from dovetail.tools.wrongs.case import Case
 from dovetail.tools.wrongs.cases import CASES, case
@@ -68,14 +68,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("case", nargs="*", metavar="CASE", help="names of cases, e.g. identity; default all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time, default one for each core")
     parser.add_argument("--device", default="cpu", help="where cases make their tensors: cpu (default) or cuda")
-    parser.add_argument(
-        "--seconds",
-        dest="end",
-        type=lambda text: time.monotonic() + float(text),
-        default=math.inf,
-        metavar="N",
-        help="start no case after so many seconds, and name those left",
-    )
+    add_seconds(parser, "start no case after so many seconds, and name those left")
     parser.add_argument(
         "--markdown",
         action="store_true",
