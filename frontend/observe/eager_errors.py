@@ -6,6 +6,7 @@ where the result is not used.
 
 import re
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +25,8 @@ _OF_TYPES = re.compile(r"dtype|data type|scalar type|not implemented for '|does(
 
 # Dimensions of a stand-in that have two elements: of forty of them, no memory holds as many.
 _LONG = 8
+# Elements that a result may have for which a kernel is asked: some tens of megabytes.
+_MOST = 1 << 24
 
 
 class _Stand(NamedTuple):
@@ -37,7 +40,7 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
     """The first line of the error that the CPU's kernel raises for arguments of these types, None if it raises none.
 
     Kernels are asked by small tensors, and by known numbers; elementwise ops and fills take any sizes, of other
-    functions only errors about types count.
+    functions only errors about types count. A function whose numbers may ask for a large result is not asked.
     """
     if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":
         return None
@@ -52,6 +55,8 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
         return None
     if any(isinstance(each, torch.SymInt | torch.SymFloat | torch.SymBool) for each in flat):
         return None
+    if not takes_any_sizes and _largest_result(flat) > _MOST:
+        return None
     stands = (_Stand(each.dtype, each.dim()) if isinstance(each, torch.Tensor) else each for each in flat)
     # 1, 1.0 and True are equal keys.
     error = _asked(func, tuple((type(each), each) for each in stands), spec)
@@ -65,6 +70,12 @@ def _is_told_by_types(func: torch._ops.OpOverload, kind: Kind) -> bool:
     """
     is_replaced = kind in _FUNCTIONS or (kind is Kind.UNKNOWN and func in decompositions())
     return is_replaced and torch.Tag.nondeterministic_seeded not in func.tags and not func._opname.endswith("_backward")
+
+
+def _largest_result(flat: list) -> int:
+    """How many elements the result of stand-ins may have: whole numbers may be its sizes."""
+    stand_in = 2 ** min(max((each.dim() for each in flat if isinstance(each, torch.Tensor)), default=0), _LONG)
+    return stand_in * prod(max(abs(each), 1) for each in flat if isinstance(each, int))
 
 
 @lru_cache(maxsize=4096)

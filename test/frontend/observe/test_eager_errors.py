@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import dovetail
+from dovetail.frontend.observe import eager_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::dovetail.errors.EagerWarning")
 
@@ -91,3 +92,14 @@ def test_kernels_are_asked_of_many_dimensions(op_by_op):
     before = dovetail.stats()
     assert torch.compile(lambda x: x * 2, backend="dovetail", fullgraph=True)(x).equal(x * 2)
     assert dovetail.stats().eager == before.eager
+
+
+def test_no_kernel_is_asked_for_a_large_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches gigabytes that are filled at compile time, to learn what a kernel says of an element type."""
+
+    def ask(*_: object) -> None:
+        raise AssertionError("a kernel was asked")
+
+    monkeypatch.setattr(eager_errors, "_asked", ask)
+    for sizes in ([1 << 24], [1 << 12, 1 << 12]):
+        assert eager_errors.eager_error(torch.ops.aten.repeat.default, (torch.ones(2), sizes), {}) is None
