@@ -6,6 +6,7 @@ Importing PyTorch anew takes longer than most of these programs.
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,15 +16,26 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+SECONDS = 600
+"""After which a program is ended: far more than the slowest one takes on a busy machine."""
 
-def run_python(program: str, *arguments: Any) -> CompletedProcess[str]:
-    """What `python -c program arguments` ends with and writes, in this process's environment."""
+
+def run_python(program: str, *arguments: Any, seconds: int = SECONDS) -> CompletedProcess[str]:
+    """What `python -c program arguments` ends with and writes, in this process's environment.
+
+    Raises:
+        TimeoutError: if it does not end in so many `seconds`, with what it wrote.
+    """
     server, command = _server(), ["-c", *map(str, arguments)]
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("stdout", "stderr")]
-        print(json.dumps([program, command, dict(os.environ), list(map(str, streams))]), file=server.stdin, flush=True)
+        asked = [program, command, dict(os.environ), list(map(str, streams)), seconds]
+        print(json.dumps(asked), file=server.stdin, flush=True)
         status = int(server.stdout.readline())
-        return CompletedProcess(command, status, *(each.read_text() for each in streams))
+        written = [each.read_text() for each in streams]
+    if status == -signal.SIGALRM:
+        raise TimeoutError("\n".join([f"the program did not end in {seconds} s:", program, *written]))
+    return CompletedProcess(command, status, *written)
 
 
 @functools.cache
@@ -42,8 +54,9 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def _run(program: str, command: list[str], environment: dict[str, str], streams: list[str]) -> None:
+def _run(program: str, command: list[str], environment: dict[str, str], streams: list[str], seconds: int) -> None:
     """Ends the process at once: to tear down what PyTorch has made takes a second."""
+    signal.alarm(seconds)
     for number, path in enumerate((os.devnull, *streams)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
     os.environ.clear()
