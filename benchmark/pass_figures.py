@@ -1,7 +1,9 @@
 """What each pass costs on one module."""
 
+import gc
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -41,9 +43,19 @@ class Figures:
         return next(iter(self.ops.values()))
 
 
-def figures(layers: int, text: str, repeats: int) -> Figures:
-    """Runs the passes `repeats` times on the module `text`, each time in a context of its own."""
-    runs = [_run(text) for _ in range(repeats)]
+def figures(texts: Mapping[int, str], repeats: int) -> list[Figures]:
+    """Runs the passes `repeats` times on each of `texts`, by layers, each time in a context of its own.
+
+    The depths take turns, since other work on the machine comes and goes. What lived before, most of it PyTorch's and
+    the captures', is no longer looked through for garbage: how often that happens is a matter of luck.
+    """
+    gc.collect()
+    gc.freeze()
+    rounds = [{layers: _run(text) for layers, text in texts.items()} for _ in range(repeats)]
+    return [_least(layers, [each[layers] for each in rounds]) for layers in texts]
+
+
+def _least(layers: int, runs: Sequence[Run]) -> Figures:
     seconds = {name: min(run.seconds[name] for run in runs) for name in runs[0].ops}
     return Figures(layers, runs[0].ops, seconds, min(run.total for run in runs))
 

@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.repeats < 1:
         parser.error(f"--repeats {options.repeats}: expected 1 or more")
     console = Console(width=None if sys.stdout.isatty() else 120)
-    measured = track(depths, "measuring", console=console)
-    results = [figures(layers, gpt2_joint_graph(layers), options.repeats) for layers in measured]
+    texts = {layers: gpt2_joint_graph(layers) for layers in track(depths, "capturing", console=console)}
+    results = figures(texts, options.repeats)
     console.print(Markdown(page(results, options.repeats)))
     if options.output:
         options.output.write_text(page(results, options.repeats), encoding="utf-8")
