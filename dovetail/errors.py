@@ -26,7 +26,7 @@ class EagerWarning(UserWarning):
 
 
 class DefectWarning(UserWarning):
-    """As `EagerWarning`, or for one call's sizes, by a defect of the compiler's own, to be reported. It says where."""
+    """A graph, or a call of one, runs uncompiled since the compiler has a defect; please report the message."""
 
 
 class StartError(DovetailError):
