@@ -33,6 +33,7 @@ from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.records import Capture
 from dovetail.frontend.to_ir.importer import import_capture
 from dovetail.frontend.unseen import unseen
+from dovetail.held_tensors import HeldTensors
 from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
@@ -96,14 +97,10 @@ def compile_graph(
             program = _of_these_sizes(program, inputs)
         if not lifted:
             return program
-        layouts = _layouts(lifted)
+        held = HeldTensors(lifted)
 
         def variant(given: list):
-            # Dynamo guards that these are the same tensors, not what their `.data` is.
-            if _layouts(lifted) != layouts:
-                raise AliasMismatch(
-                    "a tensor that the graph holds has another size, layout, type or device than before"
-                )
+            held.check()
             return program([*lifted, *given])
 
         return variant
@@ -128,10 +125,6 @@ def _described(values: Sequence) -> list:
         (each.shape, each.stride(), each.storage_offset()) if isinstance(each, torch.Tensor) else each
         for each in values
     ]
-
-
-def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
-    return [(each.shape, each.stride(), each.dtype, each.device) for each in tensors]
 
 
 @unseen()

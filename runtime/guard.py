@@ -1,8 +1,8 @@
 """The check before a call: the arguments lie in memory as the program assumes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 
 import torch
@@ -10,6 +10,8 @@ import torch
 from dovetail.errors import AliasMismatch
 
 _data_ptr = torch.Tensor.data_ptr
+_REMEMBERED = 8
+"""Ways in which arguments of known sizes lie apart that a guard remembers."""
 
 
 def extent(sizes: Sequence[int], strides: Sequence[int], itemsize: int) -> int:
@@ -114,10 +116,18 @@ class Guard:
                     raise self._mismatch(last.index, first.index)
 
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
-        spans, starts = self._spans, list(map(_data_ptr, tensors))
         if None in self.extents:
-            spans = self._spans_of(tensors)
+            self._sweep(self._spans_of(tensors), tuple(map(_data_ptr, tensors)))
+        else:
+            self._check_starts(tuple(map(_data_ptr, tensors)))
+
+    @cached_property
+    def _check_starts(self) -> Callable[[tuple[int, ...]], None]:
+        """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""
+        return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans))
+
+    def _sweep(self, spans: Mapping[int, tuple[int, bool]], starts: Sequence[int]) -> None:
+        """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
         end, last, written_end, last_written = 0, -1, 0, -1
         for index in sorted(spans, key=starts.__getitem__):
             start, (nbytes, is_written) = starts[index], spans[index]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
-from dovetail.runtime.launch import Executable, prepare, ready
+from dovetail.runtime.launch import Executable, are_importable, prepare, ready
 from dovetail.runtime.stats import count_copy
 
 
@@ -45,6 +45,10 @@ def _destination(argument: torch.Tensor) -> torch.Tensor:
     if prepared is not argument:
         count_copy("mutated input that is not aligned")
     return prepared
+
+
+def _all_ready(*tensors: torch.Tensor) -> Sequence[torch.Tensor]:
+    return tensors if are_importable(tensors) else tuple(map(ready, tensors))
 
 
 def _copy(value: torch.Tensor) -> torch.Tensor:
@@ -105,4 +109,4 @@ HELPERS: Mapping[str, Callable] = {
     "in_rows": _in_rows,
     **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
 }
-HOST_HELPERS: Mapping[str, Callable] = {"ready": ready, **HELPERS}
+HOST_HELPERS: Mapping[str, Callable] = {"ready": _all_ready, "are_importable": are_importable, **HELPERS}

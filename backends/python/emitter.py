@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from torch_mlir import ir
@@ -20,6 +21,7 @@ from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_f
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.numbers import quotient
 from dovetail.backends.python.refs import REFS
+from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.devices import CPU, home
 from dovetail.dialects.dovetail import (
     AllocOp,
@@ -78,7 +80,8 @@ class Emitter:
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
     in for those of `backends.python.aten`, and "ready", where it is there, is what the inputs of updates in place go
     through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
-    returns, which operands in the backward lie as. `starts` counts the lines before each op's.
+    returns, which operands in the backward lie as. `starts` counts the lines before each op's. `run` are the op that is
+    emitted and those beside it which Python asks one question for.
     """
 
     function: func.FuncOp
@@ -91,6 +94,7 @@ class Emitter:
     aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
     prepared: dict[ir.Value, str] | None = None
     starts: list[int] = field(default_factory=list)
+    run: list[ir.Operation] = field(default_factory=list)
 
     def emit(self) -> Source:
         """Returns the function's source.
@@ -117,9 +121,11 @@ class Emitter:
             self.line(f"gradients = [None] * {len(parameters)}")
         if role(self.function) is Role.REGION:
             spoil_results(self)
-        for op in self._operations():
-            self.starts.append(len(self.lines))
-            self._statement(op)
+        for _, run in groupby(self._operations(), _question):
+            self.run = list(run)
+            for op in self.run:
+                self.starts.append(len(self.lines))
+                self._statement(op)
         return Source(name, "\n".join(self.lines) + "\n", self.namespace)
 
     def line(self, text: str) -> None:
@@ -229,6 +235,16 @@ class Emitter:
             emit(self, op.opview)
         else:
             emit_torch(self, op)
+
+
+def _question(op: ir.Operation) -> tuple | None:
+    """What must be known before `op` runs; what is known of many at once costs little each."""
+    match op.opview:
+        case DestinationOp() as destination:
+            return DestinationOp, destination.proof_name == "none"
+        case WriteOp() as write if IN_PLACE in op.attributes:
+            return WriteOp, write.mode_name, write.version_count
+    return None
 
 
 def check_body(function: func.FuncOp) -> None:

@@ -108,7 +108,21 @@ def emit_destination(emitter: Emitter, op: DestinationOp) -> None:
     if is_proved and "ready" in emitter.helpers and emitter.prepared is None:
         emitter.prepared = _prepare_updates(emitter, op.operation.block)
     make = emitter.bound("destination", torch.detach) if is_proved else emitter.bound("copied", torch.Tensor.clone)
-    emitter.line(f"{emitter.name(op.memory)} = {make}({emitter.name(op.ref)})")
+    is_one_of_many = is_proved and len(emitter.run) > 1 and "are_importable" in emitter.helpers
+    if is_one_of_many and op == emitter.run[0].opview:
+        _hand_over(emitter)
+    indent = "    " if is_one_of_many else ""
+    emitter.line(f"{indent}{emitter.name(op.memory)} = {make}({emitter.name(op.ref)})")
+
+
+def _hand_over(emitter: Emitter) -> None:
+    """Arguments that regions update are their own destinations, if all of them can be."""
+    ops = [each.opview for each in emitter.run]
+    refs = ", ".join(emitter.name(op.ref) for op in ops)
+    memory = ", ".join(emitter.name(op.memory) for op in ops)
+    emitter.line(f"if {emitter.bind('are_importable', emitter.helpers['are_importable'])}(({refs})):")
+    emitter.line(f"    {memory} = {refs}")
+    emitter.line("else:")
 
 
 def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
@@ -118,9 +132,10 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
         passed = list(op.operands) if isinstance(op, func.CallOp) else []
         for value in passed if any(made_by(each, DestinationOp.OPERATION_NAME) for each in passed) else ():
             if value not in prepared and not is_allocated(value):
-                name = f"ready_{len(prepared)}"
-                emitter.line(f"{name} = {emitter.bind('ready', emitter.helpers['ready'])}({emitter.name(value)})")
-                prepared[value] = name
+                prepared[value] = f"ready_{len(prepared)}"
+    if prepared:
+        ready, given = emitter.bind("ready", emitter.helpers["ready"]), map(emitter.name, prepared)
+        emitter.line(f"{', '.join(prepared.values())}, = {ready}({', '.join(given)})")
     return prepared
 
 

@@ -49,18 +49,32 @@ def _read(emitter: Emitter, op: ReadOp) -> None:
 def _write(emitter: Emitter, op: WriteOp) -> None:
     """A value in place already is written only where its region could not take the memory itself."""
     write = emitter.bound(f"write_{op.mode_name}", tensors.WRITES[op.mode_name])
-    move = emitter.bind("increment_version", tensors.increment_version)
+    move = emitter.bind("increment_versions", tensors.increment_versions)
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
-    is_in_place = IN_PLACE in op.attributes
+    is_in_place, indent = IN_PLACE in op.attributes, ""
+    if is_in_place and len(emitter.run) > 1:
+        if op == emitter.run[0].opview:
+            _move_all(emitter, move)
+        indent = "    "
     if is_in_place:
         # Mostly it is the argument itself, which costs less to ask.
-        emitter.line(f"if {value} is {ref} or {ref}.data_ptr() == {value}.data_ptr():")
-        emitter.line(f"    {move}({ref}, {count})")
-        emitter.line("else:")
-    indent = "    " if is_in_place else ""
+        emitter.line(f"{indent}if {value} is {ref} or {ref}.data_ptr() == {value}.data_ptr():")
+        emitter.line(f"{indent}    {move}(({ref},), {count})")
+        emitter.line(f"{indent}else:")
+        indent += "    "
     emitter.line(f"{indent}{write}({ref}, {value})")
     if count > 1:
-        emitter.line(f"{indent}{move}({ref}, {count - 1})")
+        emitter.line(f"{indent}{move}(({ref},), {count - 1})")
+
+
+def _move_all(emitter: Emitter, move: str) -> None:
+    """All that a run of writes does where every value is in place already."""
+    ops = [each.opview for each in emitter.run]
+    are_the_same = " and ".join(f"{emitter.name(op.value)} is {emitter.name(op.ref)}" for op in ops)
+    refs = ", ".join(emitter.name(op.ref) for op in ops)
+    emitter.line(f"if {are_the_same}:")
+    emitter.line(f"    {move}(({refs}), {ops[0].version_count})")
+    emitter.line("else:")
 
 
 def _copy(emitter: Emitter, op: CopyOp) -> None:
@@ -106,13 +120,13 @@ def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
     size, stride = ", ".join(stated[:rank]), ", ".join(stated[rank:-1])
     emitter.line(f"{ref}.as_strided_([{size}], [{stride}], {ref}.storage_offset() + {stated[-1]})")
     if op.version_count > 1:
-        move = emitter.bind("increment_version", tensors.increment_version)
-        emitter.line(f"{move}({ref}, {op.version_count - 1})")
+        move = emitter.bind("increment_versions", tensors.increment_versions)
+        emitter.line(f"{move}(({ref},), {op.version_count - 1})")
 
 
 def _touch(emitter: Emitter, op: TouchOp) -> None:
-    move = emitter.bind("increment_version", tensors.increment_version)
-    emitter.line(f"{move}({emitter.name(op.ref)}, {op.version_count})")
+    move = emitter.bind("increment_versions", tensors.increment_versions)
+    emitter.line(f"{move}(({emitter.name(op.ref)},), {op.version_count})")
 
 
 def _set_grad_mode(emitter: Emitter, op: SetGradModeOp) -> None:

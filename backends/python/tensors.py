@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 
 
-def increment_version(tensor: torch.Tensor, count: int) -> None:
-    """Moves a version counter on, as `count` more in-place ops would."""
-    torch._C._increment_version((tensor,) * count)
+def increment_versions(tensors: tuple[torch.Tensor, ...], count: int) -> None:
+    """Moves version counters on, as `count` more in-place ops each would."""
+    torch._C._increment_version(tensors * count)
 
 
 def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """Updates of arguments in place: eager's values and version counters, and no copies where none are needed."""
 
 import copy
+import sys
 
 import pytest
 import torch
@@ -18,6 +19,17 @@ def copies_of(fn, *args, **options) -> dict[str, int]:
     dovetail.stats(reset=True)
     assert_same(fn, *args, **options)
     return dict(dovetail.stats().copies)
+
+
+def calls_in(run) -> int:
+    """How often `run` calls a function from Python, be it Python's or C's."""
+    events = []
+    sys.setprofile(lambda _frame, event, _function: events.append(event))
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return events.count("call") + events.count("c_call")
 
 
 def _double(*given):
@@ -232,6 +244,31 @@ def test_aligned_at_first_and_not_later():
         assert torch.equal(x, expected)
     assert dovetail.stats().graphs == 1
     assert dovetail.stats().copies == {MISALIGNED: 1, WRITTEN: 1}
+
+
+def test_one_of_many_is_misaligned():
+    """Asked of all at once whether regions can take them, the one that none can take would be written behind its back,
+    or the others be copied."""
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    tensors = [torch.randn(64), torch.randn(65)[1:], torch.randn(64)]
+    expected = [each * 2 for each in tensors]
+    torch.compile(_double, backend="dovetail")(*tensors)
+    assert all(map(torch.equal, tensors, expected))
+    assert [each._version for each in tensors] == [1, 1, 1]
+    assert dovetail.stats().copies == {MISALIGNED: 1, WRITTEN: 1}
+
+
+def test_many_updates_take_no_more_calls():
+    """AdamW of 300 tensors took 2.4 times inductor's time: each of 1,200 tensors was asked by itself what must hold."""
+    counts = []
+    for count in (2, 8):
+        torch._dynamo.reset()
+        tensors = [torch.randn(64) for _ in range(count)]
+        compiled = torch.compile(_double, backend="dovetail")
+        compiled(*tensors)
+        counts.append(calls_in(lambda run=compiled, given=tensors: run(*given)))
+    assert counts[0] == counts[1]
 
 
 def test_failure_before_the_first_update_leaves_arguments_alone():
