@@ -12,6 +12,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
+from dovetail.dialects.products import Product, products, row_major_products
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
@@ -71,9 +72,22 @@ def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
         strides = require_tensor_info(op.memory.type).contiguous_strides
         emitter.line(f"{memory} = {empty}({info.shape}, {strides}, {dtype})")
     else:
-        empty = emitter.bind("allocate_rows", allocate_rows)
-        shape = ", ".join(filled(emitter, info.shape, op.numbers))
-        emitter.line(f"{memory} = {empty}([{shape}], {dtype})")
+        _emit_open_alloc(emitter, op, dtype)
+
+
+def _emit_open_alloc(emitter: Emitter, op: AllocOp, dtype: str) -> None:
+    stated = require_shaped_info(op.memory.type).shape
+    shape, memory = filled(emitter, stated, op.numbers), emitter.name(op.memory)
+    strides = row_major_products(stated, op.numbers)
+    if strides is None:
+        emitter.line(f"{memory} = {emitter.bind('allocate_rows', allocate_rows)}([{', '.join(shape)}], {dtype})")
+        return
+    layout = [f"({each}{',' * (len(stated) == 1)})" for each in map(", ".join, (shape, _texts(emitter, strides)))]
+    emitter.line(f"{memory} = {emitter.bind('allocate', allocate)}({', '.join(layout)}, {dtype})")
+
+
+def _texts(emitter: Emitter, numbers: Iterable[Product]) -> list[str]:
+    return [each.text(emitter.name) for each in numbers]
 
 
 def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
@@ -152,12 +166,19 @@ def is_allocated(value: ir.Value) -> bool:
 def lies_as_stated(op: OwnOp) -> bool:
     """Whether an owned result lies in memory of a region's, which surely has its strides: made for it, or updated."""
     load, type_ = made_by(op.value, LOAD), RefType(op.ref.type)
-    if load is None or not type_.is_row_major:
+    if load is None:
         return False
     memory = load.operands[0]
     if updated := made_by(memory, DestinationOp.OPERATION_NAME):
-        return RefType(updated.operands[0].type).strides == type_.strides
-    return made_by(memory, AllocOp.OPERATION_NAME) is not None
+        return type_.is_row_major and RefType(updated.operands[0].type).strides == type_.strides
+    made = made_by(memory, AllocOp.OPERATION_NAME)
+    return made is not None and (type_.is_row_major or _is_row_major(op, made.opview))
+
+
+def _is_row_major(op: OwnOp, memory: AllocOp) -> bool:
+    """Whether the open strides of an owned result are surely those of `memory`, where its value lies."""
+    wanted = row_major_products(require_shaped_info(memory.memory.type).shape, memory.numbers)
+    return wanted is not None and products(RefType(op.ref.type).strides, op.numbers) == wanted
 
 
 def spoil_results(emitter: Emitter) -> None:

@@ -24,3 +24,32 @@ def test_memory_is_made_where_the_ir_says(attributes: str, said: str):
     assert said in source.text
     (made,) = source.load()([])
     assert made.device.type == ("meta" if attributes else "cpu")
+
+
+OPEN = """
+!v = !torch.vtensor<[?,2,?],f32>
+!r = !dovetail.ref<!v, strided<[?, ?, 1]>>
+func.func @forward(%%n: !torch.int {dovetail.range = array<i64: %s, 9>, dovetail.symbol = 0 : i64}) -> !r
+    attributes {dovetail.role = "forward"} {
+  %%2 = torch.constant.int 2
+  %%twice = torch.aten.mul.int %%n, %%2 : !torch.int, !torch.int -> !torch.int
+  %%d = "dovetail.alloc"(%%twice, %%n) : (!torch.int, !torch.int) -> !torch.tensor<[?,2,?],f32>
+  %%0 = torch.copy.to_vtensor %%d : !v
+  %%o = "dovetail.own"(%%0, %s) {requires_grad = false} : (!v, !torch.int, !torch.int) -> !r
+  return %%o : !r
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("least", "strides", "is_plain"),
+    [(1, "%twice, %n", True), (0, "%twice, %n", False), (1, "%n, %n", False)],
+)
+def test_strides_that_are_surely_those_of_rows(least: int, strides: str, is_plain: bool):
+    """Catches strides that are computed and compared at each call, or are taken for others: by order, or of nothing."""
+    module = parse_module(OPEN % (least, strides), make_context())
+    source = Emitter(module.body.operations[0], {}).emit()
+    assert ("allocate_rows" not in source.text and "with_strides" not in source.text) == is_plain
+    (made,) = source.load()([3])
+    assert made.size() == (6, 2, 3)
+    assert made.stride() == ((6, 3, 1) if strides == "%twice, %n" else (3, 3, 1))

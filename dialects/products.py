@@ -1,0 +1,71 @@
+"""Products of sizes, which the strides of what lies row by row are."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import RANGE
+from dovetail.dialects.reading import argument_fact, producer, role
+from dovetail.dialects.torch_facts.sizes import OpenSize
+
+_MUL = "torch.aten.mul.int"
+
+
+@dataclass(frozen=True)
+class Product:
+    """`number` times open numbers, each with how often it is a factor; equal for what is surely equal."""
+
+    number: int
+    factors: frozenset[tuple[ir.Value, int]]
+
+    def text(self, name: Callable[[ir.Value], str]) -> str:
+        """What it is in Python, by the names of values."""
+        factors = sorted(text for value, count in self.factors for text in [name(value)] * count)
+        return " * ".join([*factors, *([str(self.number)] if self.number != 1 or not factors else [])])
+
+
+def row_major_products(shape: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Product] | None:
+    """The strides of what has these sizes and lies row by row; `numbers` are the open ones, in order.
+
+    None where one may be 0: a step over it is as one over 1.
+    """
+    found = products(shape, numbers)
+    return None if found is None else [_product(found[dim + 1 :]) for dim in range(len(found))]
+
+
+def products(stated: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Product] | None:
+    """Sizes or strides, of which `numbers` are the open ones, in order; None where an open one may be 0."""
+    given = iter(numbers)
+    found = [_known(max(each, 1)) if each is not None else _open(next(given)) for each in stated]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def _open(value: ir.Value) -> Product | None:
+    owner = producer(value)
+    if owner is None:
+        return Product(1, frozenset({(value, 1)})) if _is_positive(value) else None
+    if owner.name == "torch.constant.int":
+        number = ir.IntegerAttr(owner.attributes["value"]).value
+        return _known(number) if number > 0 else None
+    parts = [_open(each) for each in owner.operands] if owner.name == _MUL else [None]
+    return None if None in parts else _product(each for each in parts if each is not None)
+
+
+def _is_positive(argument: ir.Value) -> bool:
+    function_op, number = argument.owner.owner.opview, ir.BlockArgument(argument).arg_number
+    stated = argument_fact(function_op, number, RANGE) if role(function_op) is not None else None
+    return isinstance(stated, ir.DenseI64ArrayAttr) and next(iter(stated)) > 0
+
+
+def _known(number: int) -> Product:
+    return Product(number, frozenset())
+
+
+def _product(each: Iterable[Product]) -> Product:
+    taken, factors = list(each), Counter[ir.Value]()
+    for one in taken:
+        factors.update(dict(one.factors))
+    return Product(prod(one.number for one in taken), frozenset(factors.items()))
