@@ -1,10 +1,15 @@
 """The report of a GPU, on a machine without one: its cases compute, and its tables say what was measured."""
 
+import sys
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 import torch
 
 from dovetail.tools.gpu import __main__ as command
 from dovetail.tools.gpu.cases import CASES, Case, Make
+from dovetail.tools.gpu.checks import CHECKS, Check, run_checks
 from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured, prepare
 from dovetail.tools.gpu.report import TestRun, figures, outcome, speed
 
@@ -37,6 +42,36 @@ def test_failed_tests_are_named() -> None:
     """Catches a report that says how many failed, and not which."""
     said = outcome(TestRun("some tests", "1 failed, 2 passed", ("test.runtime::test_x",), 3.0))
     assert said == "Some tests: 1 failed, 2 passed; 3 s with their processes.\n\n- failed: `test.runtime::test_x`"
+
+
+def test_a_check_says_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a tool whose failures pass for none, one that can't be started, and tests lost with their time."""
+    monkeypatch.setattr(Check, "command", lambda check, *_: [sys.executable, "-c", *check.words])
+    says = "print('| programs | 3 |'); print('op f32: differs'); raise SystemExit(1)"
+    found, broken, late = run_checks(
+        tmp_path,
+        [
+            Check("found", (says,), 1, shows=r"\| programs", fails="op "),
+            Check("broken", ("import nowhere.at.all",), 1, shows="x"),
+            Check("late", ("import time; print('begun', flush=True); time.sleep(60)",), 1, shows="begun"),
+        ],
+        seconds=3,
+    )
+    assert (found.summary, found.failures) == ("| programs | 3 |", ("op f32: differs",))
+    assert (broken.summary, broken.failures) == ("ModuleNotFoundError: No module named 'nowhere'", ("status 1",))
+    assert (late.summary, late.failures) == ("begun, stopped after 3 s", ())
+
+
+def test_each_check_is_a_command_that_is_there(capsys: pytest.CaptureFixture, repository: Path) -> None:
+    """Catches a renamed option or file, found where device time is dear."""
+    for check in CHECKS:
+        assert all((repository / word).exists() for word in check.words if word.startswith("test"))
+        if check.shows:
+            with pytest.raises(SystemExit):
+                import_module(f"{check.words[0]}.__main__").main(["--help"])
+            helped = capsys.readouterr().out
+            options = {word for word in check.command(60, Path("junit.xml")) if word.startswith("--")}
+            assert all(option in helped for option in options)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")

@@ -1,0 +1,120 @@
+"""What a GPU is checked by, all of it at the same time: tests of pytest's, and the tools that compare with eager."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from dovetail.tools.gpu.report import TestRun
+
+GRACE = 20.0
+"""Seconds that a command has to say what it found, after its time is over."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A command of `python -m`, in the root of the source tree.
+
+    Attributes:
+        name: what the report calls it.
+        words: module and arguments.
+        processes: how many it uses.
+        shows: a pattern of the lines, of what a tool prints, that the report repeats; "" for pytest.
+        fails: a pattern of those that name what failed.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    processes: int
+    shows: str = ""
+    fails: str = ""
+
+    def command(self, seconds: float, junit: Path) -> list[str]:
+        """What is run; a tool ends by itself in time."""
+        command = [sys.executable, "-m", *self.words]
+        if self.shows:
+            return [*command, "--jobs", str(self.processes), "--seconds", str(max(seconds - GRACE, 1.0))]
+        command += ["-q", "-p", "no:cacheprovider", "--tb=line", f"--junitxml={junit}"]
+        return [*command, *(["-n", str(self.processes)] if find_spec("xdist") else [])]
+
+
+_ON_GPU = ("--device", "cuda")
+_LAYOUTS = "test/dialects/torch_facts/test_kernel_layouts.py"
+_FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--kinds", "alias,compute", "--seeds", "0:1000", "--minimise", "0")
+_OP_DB = ("dovetail.tools.op_db", *_ON_GPU, "--dtypes", "float32", "bfloat16", "--samples", "1")
+_WRONGS = ("dovetail.tools.wrongs", *_ON_GPU)
+
+CHECKS = (
+    Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 3),
+    Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics"), 4),
+    Check("layouts of its kernels", ("pytest", *_ON_GPU, _LAYOUTS), 1),
+    Check("random programs", _FUZZ, 4, shows=r"\| (programs|without|different|no further|refused)"),
+    Check("PyTorch's samples", _OP_DB, 3, shows=r"\d+ samples: ", fails=r"\S+ \S+ .*: "),
+    Check(
+        "the table of wrongs", ("dovetail.tools.wrongs", *_ON_GPU), 2, shows="not measured", fails=".* Dovetail WRONG"
+    ),
+)
+
+
+def run_checks(root: Path, checks: Sequence[Check], seconds: float) -> list[TestRun]:
+    """Runs `checks` side by side, each for so many seconds at most and then some to say what it found."""
+    with ThreadPoolExecutor(len(checks)) as pool:
+        return list(pool.map(partial(_run, root, seconds), checks))
+
+
+def _run(root: Path, seconds: float, check: Check) -> TestRun:
+    begin = perf_counter()
+    with TemporaryDirectory() as folder:
+        junit = Path(folder, "junit.xml")
+        command = check.command(seconds, junit)
+        process = subprocess.Popen(
+            command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        said, is_late = _output(process, seconds)
+        failures = _failed_tests(junit) if junit.exists() else _lines(said, check.fails)
+    print(f"{check.name}:\n{said[-8000:]}", flush=True)
+    summary = "; ".join(_lines(said, check.shows)) or (said.strip().splitlines() or ["no output"])[-1].strip("= ")
+    late = f", stopped after {seconds:.0f} s" if is_late else ""
+    is_silent = process.returncode and not is_late and not failures
+    return TestRun(
+        check.name,
+        summary + late,
+        (f"status {process.returncode}",) if is_silent else tuple(failures),
+        perf_counter() - begin,
+    )
+
+
+def _output(process: subprocess.Popen, seconds: float) -> tuple[str, bool]:
+    """What a command prints, and whether it had to be interrupted."""
+    try:
+        return process.communicate(timeout=seconds)[0], False
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=GRACE)[0], True
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()[0], True
+
+
+def _lines(said: str, pattern: str) -> list[str]:
+    return [line.strip() for line in said.splitlines() if pattern and re.match(pattern, line)]
+
+
+def _failed_tests(junit: Path) -> list[str]:
+    cases = xml.etree.ElementTree.parse(junit).getroot().iter("testcase")
+    return [
+        f"{each.get('classname')}::{each.get('name')}"
+        for each in cases
+        if each.find("failure") is not None or each.find("error") is not None
+    ]
