@@ -1,6 +1,6 @@
 """What is measured: a registry of steps of work, each of which can be prepared for any compiler."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,7 +43,7 @@ def prepare_inference(build: Build, backend: str | None, smoke: bool) -> Step:
     compute, tensors = _seeded(build, smoke)
     if isinstance(compute, nn.Module):
         compute.eval()
-    compiled = _compiled(compute, backend)
+    compiled = _compiled(compute, backend, tensors)
 
     def step() -> list[torch.Tensor]:
         with torch.no_grad():
@@ -58,7 +58,7 @@ def prepare_training(build: Build, backend: str | None, smoke: bool) -> Step:
     leaves = [tensor.requires_grad_() for tensor in tensors if tensor.is_floating_point()]
     leaves += compute.parameters() if isinstance(compute, nn.Module) else ()
     tangent = torch.randn_like(compute(*tensors))  # ones would make the gradients of softmax and layer norm vanish
-    compiled = _compiled(compute, backend)
+    compiled = _compiled(compute, backend, tensors)
 
     def step() -> list[torch.Tensor]:
         for leaf in leaves:
@@ -112,12 +112,20 @@ def _seeded(build: Build, smoke: bool) -> Work:
     return build(smoke)
 
 
-def _compiled(compute: Callable[..., Any], backend: str | None) -> Callable[..., Any]:
+def _compiled(
+    compute: Callable[..., Any], backend: str | None, tensors: Sequence[torch.Tensor] = ()
+) -> Callable[..., Any]:
+    """What is compiled for open sizes is so for those of `tensors`.
+
+    They are marked, since a call with any `dynamic=` changes Dynamo's settings, which takes 3 µs whatever the backend.
+    """
     if backend is None:
         return compute
-    if backend == DYNAMIC:
-        return torch.compile(compute, backend="dovetail", dynamic=True)
-    return torch.compile(compute, backend=backend)
+    if backend != DYNAMIC:
+        return torch.compile(compute, backend=backend)
+    for tensor in tensors:
+        torch._dynamo.maybe_mark_dynamic(tensor, [dim for dim, size in enumerate(tensor.shape) if size > 1])
+    return torch.compile(compute, backend="dovetail")
 
 
 _KERNELS: dict[str, Build] = {
