@@ -8,7 +8,7 @@ import torch
 from dovetail.tools.op_db import __main__ as op_db
 from dovetail.tools.op_db import check as check_module
 from dovetail.tools.op_db import record as record_module
-from dovetail.tools.op_db.check import EAGER, NO_SAMPLE, RIGHT, WRONG, Outcome, check
+from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, RIGHT, WRONG, Outcome, check
 from dovetail.tools.op_db.judge import Bounds, difference
 from dovetail.tools.op_db.run import Seen
 
@@ -105,9 +105,10 @@ def test_gradients_handed_in_are_nudged_too():
 
 
 def test_kinds_of_outcome():
-    """A sample that is never compiled, or not there, counts as right."""
+    """A sample that is never compiled, or not there, counts as right; one that Dynamo can't trace counts as wrong."""
     assert check(Case("add", "float32", 0)).kind == RIGHT
     assert check(Case("add", "float32", 10_000)).kind == NO_SAMPLE
+    assert check(Case("max_pool2d_with_indices_backward", "float32", 0, dynamic=True)).kind == NO_GRAPH
 
 
 def test_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch):

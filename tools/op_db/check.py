@@ -65,8 +65,9 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     stats(reset=True)
     try:
         compiled = run(given, torch.compile(given.function, backend="dovetail", dynamic=case.dynamic))
-    except Exception as error:  # whatever a user would meet is a finding
-        return Outcome(WRONG, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    except Exception as error:  # whatever a user would meet is a finding, but what every backend's users meet
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return Outcome(NO_GRAPH if _is_dynamos(error, case, given) else WRONG, said)
     counted = stats()
     found = difference(eager, compiled, Bounds(), has_values)
     if found and has_values:
@@ -76,6 +77,16 @@ def _compiled(case: Case, given: Program, eager: Seen, has_values: bool) -> Outc
     if counted.eager:
         return Outcome(EAGER, next(iter(counted.eager)))
     return Outcome(RIGHT if counted.graphs else NO_GRAPH, next(iter(counted.specialised), ""))
+
+
+def _is_dynamos(error: Exception, case: Case, given: Program) -> bool:
+    """Whether the same is raised where Dynamo's graph runs as it is."""
+    torch._dynamo.reset()
+    try:
+        run(given, torch.compile(given.function, backend="eager", dynamic=case.dynamic))
+    except Exception as other:
+        return str(other) == str(error)
+    return False
 
 
 def _bounds(case: Case) -> Bounds:
