@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from dovetail.runtime.autograd.slots import Slots
-from dovetail.runtime.autograd.version_checks import Moved, changed, counters, expected
+from dovetail.runtime.autograd.version_checks import REREAD, Moved, changed, counters, expected
 
 _default_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _keeps_graph = torch._C._autograd._get_current_graph_task_keep_graph
@@ -78,11 +78,22 @@ class Kept:
             RuntimeError: in eager's words, where something that one needs was modified, or is freed.
         """
         if self.held is not None:
-            return [*(ctx.saved_tensors if self._slots.checked else ()), *self.held]
+            return [*self._saved(ctx), *self.held]
         given = {index for index, each in enumerate(gradients) if each is not None}
         needed = any(not given.isdisjoint(each) for each in self._slots.border.used)
         _refuse(_FREED if needed or torch.is_grad_enabled() else None)
         return self._slots.zeros(self._numbers)
+
+    def _saved(self, ctx) -> Sequence[torch.Tensor]:
+        """What autograd holds, and has checked."""
+        if not self._slots.checked:
+            return ()
+        try:
+            return ctx.saved_tensors
+        except RuntimeError as error:
+            if not self._slots.border.rereads or "modified by an inplace operation" not in str(error):
+                raise
+            raise RuntimeError(f"{str(error).split('. Hint:')[0]}{REREAD}") from error
 
     def is_last(self) -> bool:
         """Whether nobody needs what was left after the present backward."""
@@ -130,7 +141,7 @@ class KeptForSeveral(Kept):
             return super().take(ctx, gradients)
         if not torch.is_grad_enabled():
             return list(self.held)
-        return [*(ctx.saved_tensors if self._slots.checked else ()), *self.held[self._slots.checked :]]
+        return [*self._saved(ctx), *self.held[self._slots.checked :]]
 
     def is_last(self) -> bool:
         is_done = not any(groups and self._freed.isdisjoint(groups) for _, groups in self._slots.frees)

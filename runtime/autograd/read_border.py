@@ -46,7 +46,10 @@ def read_border(
     stated = [*saved_by_eager, *(each for each in rereads if replace(each, is_reread=False) not in saved_by_eager)]
     checks = [_check(each) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(results)) for index, results in watched.items()]
-    known = tuple(each for each in checks if each is not None)
+    reread = {(each.is_argument, each.place) for each in rereads}
+    known = tuple(
+        replace(each, is_reread=(each.is_argument, each.place) in reread) for each in checks if each is not None
+    )
     covered = {(each.is_argument, each.place) for each in known}
     return Border(
         owned=owned,

@@ -7,7 +7,7 @@ import torch
 
 # A tensor that shares another one's version counter, and what that may be while nothing is changed.
 Counter = tuple[torch.Tensor, tuple[int, ...]]
-_REREAD = "; a checkpointed region reads it, which eager recomputes from what it is now: run the function uncompiled"
+REREAD = "; a checkpointed region reads it, which eager recomputes from what it is now: run the function uncompiled"
 _NO_MEMORY = torch.empty(0, device="cpu")
 
 
@@ -81,7 +81,7 @@ def changed(
             return (
                 "one of the variables needed for gradient computation has been modified by an inplace operation:"
                 f" {what} of a compiled function is at version {counter[0]._version}; expected version {counter[1][-1]}"
-                f" instead{_REREAD if watch.is_reread else ''}"
+                f" instead{REREAD if watch.is_reread else ''}"
             )
     return None
 

@@ -272,6 +272,11 @@ def test_words():
         doubled.add_(1)
     with pytest.raises(RuntimeError, match=r"result 0 of .* is at version 1; .* a checkpointed region reads it"):
         y.sum().backward()
+    other = numbers()  # which the program saves, so that autograd checks it
+    y = compiled(after_a_write)(numbers().requires_grad_(), other)
+    other.add_(1)
+    with pytest.raises(RuntimeError, match=r"version 2; expected version 1 instead; a checkpointed region reads it"):
+        y.sum().backward()
 
 
 def test_hooks_of_the_caller():

@@ -13,6 +13,7 @@ import torch
 import dovetail
 from dovetail.backends.iree import compile_regions
 from dovetail.errors import DefectWarning, UnsupportedError
+from dovetail.runtime.autograd.version_checks import REREAD
 from dovetail.tools.fuzz.checked_passes import checked_runner
 
 # "eager-check" runs Dynamo's graphs as they are: what differs there, Dynamo does. "run-check" is Dovetail, each pass of
@@ -88,7 +89,7 @@ def refusal(error: BaseException | None) -> str | None:
     while error is not None:
         if isinstance(error, UnsupportedError):
             return str(error)
-        if isinstance(error, RuntimeError) and _ONCE in str(error):
+        if isinstance(error, RuntimeError) and any(each in str(error) for each in (_ONCE, REREAD)):
             return str(error)
         error = getattr(error, "inner_exception", None) or error.__cause__
     return None

@@ -48,6 +48,8 @@ def returned(results: tuple[Step, ...], container: str) -> str:
 
 def _imports(program: Program) -> Iterator[str]:
     yield "import torch"
+    if program.kind == "alias":
+        yield "from torch.utils.checkpoint import checkpoint"
     if program.kind == "compute":
         yield "from torch import cond\nfrom torch.utils.checkpoint import checkpoint\n"
         yield "import dovetail.tools.fuzz.computations.opaque"

@@ -63,9 +63,9 @@ with a record (`--record`) goes on where an earlier one stopped (`--seconds` bou
 ## Kind alias
 
 Each seed is a program of a few lines over views, in-place ops, functional ops, `no_grad` blocks, `.data` and `detach`,
-buffers, parameters and custom autograd functions, and two or three calls of it: with arguments of their own memory, the
-same tensor twice, overlapping or interleaved views of one base, detached aliases, in many layouts. Values must be
-close, relative to the largest element of their tensor.
+buffers, parameters, custom autograd functions and regions of `checkpoint`, and two or three calls of it: with arguments
+of their own memory, the same tensor twice, overlapping or interleaved views of one base, detached aliases, in many
+layouts. Values must be close, relative to the largest element of their tensor.
 
 Three kinds of difference are counted by themselves, since eager's word is not the last there: what Dynamo's own graphs
 show without a backend; gradients of values that were written through `.data`, which eager takes for others than its
