@@ -11,6 +11,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED, FALLBACK, REASON, SAVED
 from dovetail.dialects.reading import argument_facts, result_facts
+from dovetail.dialects.torch_facts.types import is_memory
 
 
 def extern(
@@ -19,7 +20,8 @@ def extern(
     """Builds a call of the ATen overload `name` ("aten.mm.default"), operands in schema order.
 
     A `torch.operator` declares no effects: it stays where it is, and is never merged or removed. `reason` says why the
-    op is not compiled, which nobody wanted if it `is_fallback`.
+    op is not compiled, which nobody wanted if it `is_fallback`. Without results, the last operand is memory that the
+    result is written to.
     """
     attributes: dict[str, ir.Attribute] = {
         "name": ir.StringAttr.get(f"torch.{name.removesuffix('.default')}"),
@@ -33,6 +35,19 @@ def extern(
 def is_extern(op: ir.Operation) -> bool:
     """Whether `op` is a library call, made by `extern`."""
     return op.name == "torch.operator" and REASON in op.attributes
+
+
+def written(op: ir.Operation) -> ir.Value | None:
+    """The memory, its last operand, that the library call `op` writes its result to; None if it makes its own."""
+    if not is_extern(op) or len(op.results) or not len(op.operands):
+        return None
+    return op.operands[-1] if is_memory(op.operands[-1]) else None
+
+
+def made(op: ir.Operation) -> list[ir.Value]:
+    """What holds what `op` computes: its results, or memory that it was given."""
+    into = written(op)
+    return list(op.results) if into is None else [into]
 
 
 def reason(op: ir.Operation) -> str:

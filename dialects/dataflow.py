@@ -10,7 +10,8 @@ from typing import TypeVar
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
+from dovetail.dialects.calls import made, written
+from dovetail.dialects.dovetail import AllocOp, FreeOp, PartOp, ReuseOp
 from dovetail.dialects.reading import Module, arguments
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
@@ -18,7 +19,7 @@ from dovetail.dialects.torch_facts.types import is_memory
 T = TypeVar("T")
 Compute = Callable[[ir.Operation, list[T | None]], Sequence[T | None]]
 
-_MEMORY = frozenset(each.OPERATION_NAME for each in (AllocOp, ReuseOp, FreeOp))
+_MEMORY = frozenset(each.OPERATION_NAME for each in (AllocOp, PartOp, ReuseOp, FreeOp))
 
 
 def follow(
@@ -33,8 +34,8 @@ def follow(
     Args:
         given: what stands for each argument; for memory, what stands for the value that it holds.
         module: that of the function. Calls of what is no region are ops that compute.
-        compute: takes an op and what stands for its operands, and gives what stands for its results. It is not asked
-            of calls, loads and stores. None stands for what nothing is known of, such as memory that is new.
+        compute: takes an op and what stands for its operands, and gives what stands for what it has `made`. It is not
+            asked of calls, loads and stores. None stands for what nothing is known of, such as memory that is new.
         known: gets what stands for each value, in the regions too; for memory, what does at the end.
 
     Returns:
@@ -54,5 +55,6 @@ def follow(
         elif name == LOAD:
             known[op.results[0]] = operands[0]
         elif name not in _MEMORY:
-            known.update(zip(op.results, compute(op, operands), strict=True))
+            taken = operands if written(op) is None else operands[:-1]
+            known.update(zip(made(op), compute(op, taken), strict=True))
     return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

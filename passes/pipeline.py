@@ -43,6 +43,7 @@ from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.pair_rows import PairRowsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
+from dovetail.passes.regions.write_parts import WritePartsPass
 from dovetail.passes.running.mlir import MlirPass
 
 Pipeline = tuple[Pass | MlirPass, ...]
@@ -104,6 +105,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         ProveInPlacePass(),
         # After it, since it makes regions too.
         LimitRegionsPass(),
+        # After it, since what it takes apart it gives to ATen.
+        WritePartsPass(),
         # After whatever makes a region.
         PairRowsPass(),
         ChooseDriversPass(),

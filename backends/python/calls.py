@@ -12,12 +12,15 @@ from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
 from dovetail.backends.python.operators import overload
+from dovetail.backends.python.parts import join
+from dovetail.dialects.calls import written
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.devices import CPU
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
 from dovetail.dialects.size_expressions import said
 from dovetail.dialects.torch_facts.ops import aten_name, row
+from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info
 
 if TYPE_CHECKING:
@@ -63,7 +66,11 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
 
 def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
-    target = overload(name)
+    into = written(op)
+    if into is not None and name == "aten.cat.default":
+        join(emitter, op.operands[0], op.operands[1], into)
+        return
+    target = overload(name if into is None else out_overload(name) or name)
     takes_memory = any(map(is_memory, op.operands))
     called = target if takes_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)

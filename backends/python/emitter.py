@@ -20,6 +20,7 @@ from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emi
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.numbers import quotient
+from dovetail.backends.python.parts import emit_part
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.devices import CPU, home
@@ -27,6 +28,7 @@ from dovetail.dialects.dovetail import (
     AllocOp,
     DestinationOp,
     FreeOp,
+    PartOp,
     ReadOp,
     ReuseOp,
     TangentOp,
@@ -47,6 +49,7 @@ Emit = Callable[["Emitter", Any], None]
 _OURS: dict[type[ir.OpView], Emit] = {
     **REFS,
     AllocOp: emit_alloc,
+    PartOp: emit_part,
     ReuseOp: emit_reuse,
     FreeOp: emit_free,
     DestinationOp: emit_destination,

@@ -20,6 +20,7 @@ from dovetail.dialects.dovetail.ops.open_dispatch import OpenDispatchOp
 from dovetail.dialects.dovetail.ops.open_subspan import OpenSubspanOp
 from dovetail.dialects.dovetail.ops.open_transient import OpenTransientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
+from dovetail.dialects.dovetail.ops.part import PartOp
 from dovetail.dialects.dovetail.ops.pow import PowOp
 from dovetail.dialects.dovetail.ops.quotient import QuotientOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
@@ -56,6 +57,7 @@ __all__ = [
     "OpenSubspanOp",
     "OpenTransientOp",
     "OwnOp",
+    "PartOp",
     "PowOp",
     "QuotientOp",
     "ReadOp",

@@ -10,7 +10,18 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED
 from dovetail.dialects.calls import saved_kinds
-from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, OwnOp, ReadOp, RefType, ReuseOp, ViewOp
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    CopyOp,
+    DestinationOp,
+    DetachOp,
+    OwnOp,
+    PartOp,
+    ReadOp,
+    RefType,
+    ReuseOp,
+    ViewOp,
+)
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
 from dovetail.dialects.torch_facts import names
@@ -103,10 +114,8 @@ class Buffers:
                 self._follow_copy(op.opview, index)
             case ViewOp.OPERATION_NAME | DetachOp.OPERATION_NAME:
                 self._join(result, used[0], None)
-            case ReadOp.OPERATION_NAME:
+            case ReadOp.OPERATION_NAME | PartOp.OPERATION_NAME | names.LOAD:
                 self._join(result, used[0], self.strides.get(op.operands[0]))
-            case names.LOAD:
-                self._join(result, used[0], _row_major(result))
             case names.LITERAL:
                 self._make_row_major(result, Origin.LITERAL, index)
             case names.LIST:

@@ -8,14 +8,24 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import AllocOp, CopyOp, DestinationOp, DetachOp, ReadOp, RefType, ReuseOp, ViewOp
+from dovetail.dialects.dovetail import (
+    AllocOp,
+    CopyOp,
+    DestinationOp,
+    DetachOp,
+    PartOp,
+    ReadOp,
+    RefType,
+    ReuseOp,
+    ViewOp,
+)
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.result_memory import result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.types import tensor_info
 
-_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp))
+_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp, PartOp))
 _FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp, ReuseOp)) | {LOAD}
 
 

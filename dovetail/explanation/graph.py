@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.calls import made
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.reading import Role, arguments, returned
 from dovetail.dialects.saved import tangent_results
@@ -76,12 +77,12 @@ class _Dataflow:
         sources = tuple(dict.fromkeys(number for each in operands for number in each or ()))
         if is_work(op):
             sources = self._add(self._op(op, sources))
-        return [sources] * len(op.results)
+        return [sources] * len(made(op))
 
     def _op(self, op: ir.Operation, sources: tuple[int, ...]) -> Node:
         name, index = self.places[op]
         place = name if name in self.origins.module.regions else "library call"
-        type_ = _type(op.results[0]) if len(op.results) else ""
+        type_ = _type(made(op)[0]) if made(op) else ""
         return Node(name_of(op), self._role(sources), sources, type_, line(op.location), place, f"{name}:{index}")
 
     def _role(self, sources: tuple[int, ...]) -> str:

@@ -8,6 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD
+from dovetail.dialects.calls import made
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import memory_root
@@ -66,7 +67,7 @@ class Origins:
 
 def _producers(op: ir.Operation, operands: Sequence[ir.Operation | None]) -> Sequence[ir.Operation | None]:
     """Who computes the results of `op`: what is owned was computed before."""
-    return operands if op.name == OwnOp.OPERATION_NAME else [op] * len(op.results)
+    return operands if op.name == OwnOp.OPERATION_NAME else [op] * len(made(op))
 
 
 def line(location: ir.Location) -> str:

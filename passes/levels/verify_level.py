@@ -24,7 +24,7 @@ from dovetail.passes.levels.check_roles import check_present, check_roles
 from dovetail.passes.levels.check_saved_values import check_saved_values
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
-_MEMORY = "alloc reuse free"
+_MEMORY = "alloc part reuse free"
 _IN_SUBGRAPHS = {"program": "copy", "regions": f"copy {_MEMORY}", "launches": f"copy {_MEMORY}"}
 _SPLIT = {Role.CALL: _CALL, Role.FORWARD: "read own copy", Role.BACKWARD: "read copy"}
 _LOWERED = {

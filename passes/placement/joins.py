@@ -5,8 +5,9 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import producer, users
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.dialects.torch_facts.transposition import reorders
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.transposition import SMALLEST, reorders
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.scattered_views import is_scattered
 from dovetail.passes.rewriting.constants import integer
@@ -23,10 +24,10 @@ def joins_rows(op: ir.Operation) -> bool:
     return any(size != 1 for size in result.shape[: dim % len(result.shape)])
 
 
-def is_joined_from_steps(op: ir.Operation) -> bool:
-    """Whether a region would hold nothing but `op`, a pointwise op of a view with steps, whose rows ATen then joins.
+def is_computed_for_a_join(op: ir.Operation) -> bool:
+    """Whether a region would hold nothing but `op`, a pointwise op whose rows ATen then joins, and ATen saves a copy.
 
-    ATen reads such a view where it lies; for a region, it is copied.
+    It reads a view with steps where it lies; for a region, that is copied. A large result it writes where it is joined.
     """
     if kind(op) is not Kind.POINTWISE:
         return False
@@ -37,7 +38,15 @@ def is_joined_from_steps(op: ir.Operation) -> bool:
     if not all(each.name in JOINING and joins_rows(each) for each in joins):
         return False
     made = [producer(value) for value in op.operands if shaped_info(value.type) is not None]
-    return any(each is not None and is_scattered(each) for each in made) and all(map(_is_shown, made))
+    if not all(map(_is_shown, made)):
+        return False
+    return any(each is not None and is_scattered(each) for each in made) or _is_written_in_place(op)
+
+
+def _is_written_in_place(op: ir.Operation) -> bool:
+    """Whether `op` can write its result to where it is joined with others, and that pays."""
+    info, name = tensor_info(op.results[0].type), aten_name(op)
+    return info is not None and info.numel >= SMALLEST and name is not None and out_overload(name) is not None
 
 
 def _is_shown(made: ir.Operation | None) -> bool:

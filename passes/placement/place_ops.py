@@ -19,7 +19,7 @@ from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
-from dovetail.passes.placement.joins import JOINING, is_joined_from_steps, joins_rows
+from dovetail.passes.placement.joins import JOINING, is_computed_for_a_join, joins_rows
 from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
@@ -117,8 +117,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         if joins_rows(op):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)
-    if not reason and device == "cpu" and is_joined_from_steps(op):
-        return "library", "ATen computes what it joins where it lies in steps"
+    if not reason and device == "cpu" and is_computed_for_a_join(op):
+        return "library", "ATen computes what it joins, without a copy"
     return ("fallback", reason) if reason else ("region", "")
 
 

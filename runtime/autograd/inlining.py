@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.calls import extern, reason, written
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reading import Module
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import value_type
 
 
 def inlined(function_op: func.FuncOp, arguments: Sequence[ir.Value], module: Module) -> list[ir.Value | None]:
@@ -25,6 +28,9 @@ def _cloned(op: ir.Operation, operands: Sequence[ir.Value]) -> Sequence[ir.Value
             return [None]
         case DestinationOp():
             return [read(operands[0]).value]
+    if (into := written(op)) is not None:
+        with op.location:
+            return list(extern(aten_name(op) or "", reason(op), operands, [value_type(into.type)]).results)
     with op.location:
         new = op.clone()
     for index, operand in enumerate(operands):

@@ -23,7 +23,7 @@ module attributes {dovetail.level = "split"} {
     %end = torch.constant.int 512
     %0 = "dovetail.read"(%x) : (!rv) -> !v
     %1 = torch.aten.slice.Tensor %0, %one, %zero, %end, %two : !v, !torch.int, !torch.int, !torch.int, !torch.int -> !h
-    // CHECK: torch.aten.mul.Scalar {{.*}}dovetail.placement = "library", dovetail.placement_reason = "ATen computes what it joins where it lies in steps"
+    // CHECK: torch.aten.mul.Scalar {{.*}}dovetail.placement = "library", dovetail.placement_reason = "ATen computes what it joins, without a copy"
     %2 = torch.aten.mul.Scalar %1, %two : !h, !torch.int -> !h
     %3 = torch.prim.ListConstruct %2, %2 : (!h, !h) -> !torch.list<vtensor>
     %4 = torch.aten.cat %3, %one : !torch.list<vtensor>, !torch.int -> !j

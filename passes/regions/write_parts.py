@@ -1,0 +1,89 @@
+"""Pass `write-parts`: what ATen computes to join it is written where the joined tensor lies."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.part import part
+from dovetail.dialects.memory.contents import load
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer
+from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.transposition import SMALLEST
+from dovetail.dialects.torch_facts.types import memory_type, require_tensor_info, tensor_info
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.constants import integer
+
+
+@dataclass(frozen=True)
+class WritePartsPass(Pass, name="write-parts", runs_at="regions"):
+    """Gives pointwise library calls a part of the memory of the large concatenation that alone uses their results.
+
+    The concatenation then copies only what else it joins.
+
+    Before:  `%1 = aten.exp(%x); %l = list(%1, %y); %2 = aten.cat(%l, %dim)`
+    After:   `%m = alloc; %p = part %m; aten.exp(%x, %p); %1 = torch.copy.to_vtensor %p; %l = list(%1, %y);
+             aten.cat(%l, %dim, %m); %2 = torch.copy.to_vtensor %m`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        if device_type(module) != "cpu":
+            return
+        for function_op in Module(module).of(*COMPUTING).values():
+            ops = list(body(function_op))
+            for op in ops:
+                if is_extern(op) and aten_name(op) == "aten.cat.default" and _is_even(op):
+                    _write(op, ops)
+
+
+def _is_even(cat: ir.Operation) -> bool:
+    """Whether `cat` is large, along a known dimension, of tensors of its own rank and element type."""
+    listed, result = made_by(cat.operands[0], LIST), tensor_info(cat.results[0].type)
+    if listed is None or result is None or result.numel < SMALLEST or integer(cat.operands[1]) is None:
+        return False
+    infos = [tensor_info(value.type) for value in listed.operands]
+    return all(
+        each is not None and each.dtype == result.dtype and len(each.shape) == len(result.shape) for each in infos
+    )
+
+
+def _can_write(value: ir.Value) -> bool:
+    """Whether a pointwise library call gives `value`, used once, and can write it elsewhere as well."""
+    op = producer(value)
+    if op is None or not is_extern(op) or kind(op) is not Kind.POINTWISE or STRIDES in op.attributes:
+        return False
+    name = aten_name(op)
+    return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
+
+
+def _write(cat: ir.Operation, ops: list[ir.Operation]) -> None:
+    """Has what can write its part of `cat` do so; the memory is there before the first of them."""
+    values = list(cat.operands[0].owner.operands)
+    writers = [value.owner.operation for value in values if _can_write(value)]
+    if not writers:
+        return
+    dim = (integer(cat.operands[1]) or 0) % len(require_tensor_info(cat.results[0].type).shape)
+    with cat.location, ir.InsertionPoint(min(writers, key=ops.index)):
+        memory = alloc(memory_type(cat.results[0].type)).memory
+    start = 0
+    for value in values:
+        length = require_tensor_info(value.type).shape[dim]
+        if _can_write(value):
+            with value.owner.location, ir.InsertionPoint(value.owner):
+                place = part(memory, dim, start, value.type).part
+            _give(value.owner.operation, place)
+        start += length
+    _give(cat, memory)
+
+
+def _give(op: ir.Operation, memory: ir.Value) -> None:
+    """Has `op` write its result to `memory`."""
+    with op.location, ir.InsertionPoint(op):
+        extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
+        op.results[0].replace_all_uses_with(load(memory))
+    op.erase()

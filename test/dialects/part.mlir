@@ -1,0 +1,15 @@
+// RUN: dovetail-opt %s | dovetail-opt --pass-pipeline='canonicalize,cse' | FileCheck %s
+//
+// Catches a part that is lost, or merged with another, though a kernel writes to it.
+
+!m = !torch.tensor<[4,6],f32>
+!p = !torch.tensor<[4,3],f32>
+// CHECK-LABEL: func.func @f(
+// CHECK: "dovetail.part"(%{{.*}}) {dim = 1 : i64, start = 0 : i64} : (!torch.tensor<[4,6],f32>) -> !torch.tensor<[4,3],f32>
+// CHECK: "dovetail.part"(%{{.*}}) {dim = 1 : i64, start = 3 : i64} : (!torch.tensor<[4,6],f32>) -> !torch.tensor<[4,3],f32>
+func.func @f(%m: !m) {
+  %a = "dovetail.part"(%m) {dim = 1 : i64, start = 0 : i64} : (!m) -> !p
+  %b = "dovetail.part"(%m) {dim = 1 : i64, start = 3 : i64} : (!m) -> !p
+  torch.operator "torch.aten.neg.out"(%a, %b) {dovetail.reason = "a test"} : (!p, !p) -> ()
+  return
+}
