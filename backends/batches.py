@@ -13,8 +13,6 @@ from dovetail.backends.output_check import wrong_output
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
 
-_NO_CODE = "it only fills and copies memory, and has no code to load"
-
 
 def batches(sources: dict[str, str], count: int) -> list[dict[str, str]]:
     """At most `count` batches of about equal length, the longest text first into the shortest batch."""
@@ -83,8 +81,6 @@ def _compiled(
         found = read_plans(host.output, entries, timeout)
     except OSError as error:
         return _modules(go_on, target, dict.fromkeys(entries, f"reading the plan failed: {error}"), is_kept=False)
-    if target.drivers:
-        found = {name: each if isinstance(each, str) or each.code else _NO_CODE for name, each in found.items()}
     planned = assembled(
         {name: plan for name, plan in found.items() if isinstance(plan, LaunchPlan)}, target, timeout, runs
     )

@@ -31,6 +31,7 @@ static PyObject *library_new(PyTypeObject *type, PyObject *arguments, PyObject *
   Library *self = (Library *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->code = Py_NewRef(code);
+  if (!PyBytes_GET_SIZE(code)) return (PyObject *)self;  // of plans that only fill and copy
   self->file = memfd_create("dovetail", MFD_CLOEXEC);
   if (self->file < 0 || write_all(self->file, PyBytes_AS_STRING(code), PyBytes_GET_SIZE(code))) {
     PyErr_SetFromErrno(PyExc_OSError);
@@ -67,7 +68,7 @@ static PyMemberDef library_members[] = {
 };
 PyTypeObject LibraryType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dovetail.runtime._launch.Library",
-    .tp_doc = "Library(code): an executable library, loaded from its bytes; raises OSError or ValueError.",
+    .tp_doc = "Library(code): an executable library, loaded from its bytes, or none; raises OSError or ValueError.",
     .tp_basicsize = sizeof(Library),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_weaklistoffset = offsetof(Library, weak_references),

@@ -58,7 +58,7 @@ static int read_dispatch(Plan *plan, StepForm *step, const char *entry, PyObject
   for (int i = 0; i < 3; i++)
     if (read_number(plan, PyTuple_GET_ITEM(counts, i), &step->counts[i])) return -1;
   const Table *table = ((Library *)plan->library)->table;
-  for (uint32_t i = 0; i < table->exports.count; i++) {
+  for (uint32_t i = 0; table && i < table->exports.count; i++) {
     if (strcmp(table->exports.names[i], entry)) continue;
     step->entry = table->exports.entries[i];
     step->facts = &table->exports.facts[i];

@@ -131,6 +131,25 @@ def test_same_bits_as_through_the_runtime(plan, two_threads):
     assert_right(*ours)
 
 
+def test_what_only_fills_and_copies_is_planned():
+    """Would catch a region without code that IREE's runtime runs, and one that is not found again in the cache."""
+    x = torch.randn(6, 7)
+    for _ in range(2):
+        torch._dynamo.reset()
+        dovetail.stats(reset=True)
+        copied, filled = torch.compile(lambda x: (x.clone(), torch.full((300, 4), 2.5)), backend="dovetail")(x)
+        assert torch.equal(copied, x)
+        assert torch.equal(filled, torch.full((300, 4), 2.5))
+        assert dovetail.stats().launches == {"plan": 1}
+
+
+def test_a_launch_without_code_is_refused(compiled: LaunchPlan, planned: ir.Module):
+    """Would catch a plan whose kernels are looked for in a library that has none."""
+    without = parse_module(str(planned).replace(digest(compiled.code), digest(b"")), make_context())
+    with pytest.raises(ValueError, match=r"^region 'main': the plan does not fit its code, which has no entry '"):
+        load_plan(plans(without)["main"], b"")
+
+
 WRONG = {
     "too small": (torch.empty(SIZE - 1, SIZE), rf"shape \({SIZE - 1}, {SIZE}\)"),
     "too large": (torch.empty(SIZE + 1, SIZE), rf"shape \({SIZE + 1}, {SIZE}\)"),
