@@ -8,9 +8,10 @@ import torch
 from dovetail.tools.sweep import __main__ as command
 from dovetail.tools.sweep import record, report
 from dovetail.tools.sweep.cases import all_cases
-from dovetail.tools.sweep.check import Outcome, check
+from dovetail.tools.sweep.check import check
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.findings import Finding
+from dovetail.tools.sweep.judge import Outcome
 
 HOST = Cpu("A CPU", 2, "host", "znver4", "avx2 avx512f", 64)
 OTHER = Cpu("A CPU", 2, "haswell", "haswell", "avx2 fma", 32)

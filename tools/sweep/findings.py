@@ -14,8 +14,9 @@ from dovetail.errors import DovetailError
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 from dovetail.frontend.decompose.table import decompositions
 from dovetail.tools.sweep.cases import all_cases, all_names
-from dovetail.tools.sweep.check import Outcome, check, runs_in_eager
+from dovetail.tools.sweep.check import check, runs_in_eager
 from dovetail.tools.sweep.cpu import Cpu, target_for_cpu
+from dovetail.tools.sweep.judge import Outcome
 from dovetail.tools.sweep.large import LARGE, LargeCase, check_large, large_cases
 
 _LARGE = "large "

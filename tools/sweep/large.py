@@ -12,7 +12,7 @@ from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import Target
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare
-from dovetail.tools.sweep.check import imported, keep_compiled
+from dovetail.tools.sweep.imported import imported, keep_compiled
 from dovetail.tools.sweep.launch import launched, lower
 
 TIMES_EAGER = 3

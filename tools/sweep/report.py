@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from dovetail.passes.placement.place_ops import NO_ELEMENTS
-from dovetail.tools.sweep.check import ACCEPTED
 from dovetail.tools.sweep.cpu import Cpu
+from dovetail.tools.sweep.judge import ACCEPTED
 from dovetail.tools.sweep.record import recorded
 
 SECTION = "sweep:figures"
