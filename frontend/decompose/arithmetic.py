@@ -113,6 +113,17 @@ def _atanh(value: torch.Tensor) -> torch.Tensor:
     return (torch.log1p(value) - torch.log1p(-value)) * 0.5
 
 
+def _angle(value: torch.Tensor) -> torch.Tensor:
+    """torch-mlir has none. Of numbers below 0 it is pi, of others 0."""
+    if value.is_complex():
+        return NotImplemented
+    if not value.dtype.is_signed:
+        return torch.zeros_like(value, dtype=torch.get_default_dtype())
+    dtype = value.dtype if value.is_floating_point() else torch.get_default_dtype()
+    angle = (value < 0).to(dtype) * math.pi
+    return torch.where(value.isnan(), value, angle) if value.is_floating_point() else angle
+
+
 ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.pow.Scalar: _power_of_number,
     aten.rsub.Scalar: _rsub,
@@ -123,4 +134,5 @@ ARITHMETIC: dict[torch._ops.OpOverload, Callable] = {
     aten.div.Tensor_mode: _divide,
     aten.neg.default: _neg,
     aten.atanh.default: _atanh,
+    aten.angle.default: _angle,
 }

@@ -52,6 +52,7 @@ POINTWISE = (
     ),
     pointwise("addcdiv", traced=Traced.IN_PARTS, tells_subnormals=True),
     pointwise("addcmul", traced=Traced.IN_PARTS),
+    pointwise("angle", decides_by=(0,), rounding=Rounding.ONCE, tells_subnormals=True),
     pointwise("asin", refused=(_NO_DOUBLES,)),
     pointwise("asinh", refused=(_OVERFLOWS, _NO_DOUBLES)),
     pointwise("atan", refused=(_INEXACT, _NO_DOUBLES)),

@@ -178,11 +178,11 @@ def test_what_iree_computes_right_stays_compiled():
     assert dovetail.stats().regions
 
 
-def test_maxima_beside_nan_and_powers_of_two():
-    """Would catch `fmax` that drops a number in favour of NaN or does not broadcast, and an `ldexp` left to ATen."""
+def test_maxima_beside_nan_angles_and_powers_of_two():
+    """Would catch `fmax` that drops a number for NaN or does not broadcast, a NaN without angle, `ldexp` in ATen."""
     special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
     left, right = special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
-    functions = torch.fmax, torch.fmin, torch.ldexp
+    functions = torch.fmax, torch.fmin, torch.ldexp, lambda x, _: x.angle()
     compiled = _strictly_compiled(lambda x, y: [each(x, y) * 2 for each in functions], left, right)
     torch.testing.assert_close(compiled, [each(left, right) * 2 for each in functions], equal_nan=True)
     assert dovetail.stats().regions
