@@ -49,32 +49,33 @@ def _read(emitter: Emitter, op: ReadOp) -> None:
 def _write(emitter: Emitter, op: WriteOp) -> None:
     """A value in place already is written only where its region could not take the memory itself."""
     write = emitter.bound(f"write_{op.mode_name}", tensors.WRITES[op.mode_name])
-    move = emitter.bind("increment_versions", tensors.increment_versions)
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
     is_in_place, indent = IN_PLACE in op.attributes, ""
     if is_in_place and len(emitter.run) > 1:
         if op == emitter.run[0].opview:
-            _move_all(emitter, move)
+            ops = [each.opview for each in emitter.run]
+            are_the_same = " and ".join(f"{emitter.name(each.value)} is {emitter.name(each.ref)}" for each in ops)
+            _otherwise(emitter, "", are_the_same, [emitter.name(each.ref) for each in ops], count)
         indent = "    "
     if is_in_place:
         # Mostly it is the argument itself, which costs less to ask.
-        emitter.line(f"{indent}if {value} is {ref} or {ref}.data_ptr() == {value}.data_ptr():")
-        emitter.line(f"{indent}    {move}(({ref},), {count})")
-        emitter.line(f"{indent}else:")
+        _otherwise(emitter, indent, f"{value} is {ref} or {ref}.data_ptr() == {value}.data_ptr()", [ref], count)
         indent += "    "
     emitter.line(f"{indent}{write}({ref}, {value})")
     if count > 1:
+        move = emitter.bind("increment_versions", tensors.increment_versions)
         emitter.line(f"{indent}{move}(({ref},), {count - 1})")
 
 
-def _move_all(emitter: Emitter, move: str) -> None:
-    """All that a run of writes does where every value is in place already."""
-    ops = [each.opview for each in emitter.run]
-    are_the_same = " and ".join(f"{emitter.name(op.value)} is {emitter.name(op.ref)}" for op in ops)
-    refs = ", ".join(emitter.name(op.ref) for op in ops)
-    emitter.line(f"if {are_the_same}:")
-    emitter.line(f"    {move}(({refs}), {ops[0].version_count})")
-    emitter.line("else:")
+def _otherwise(emitter: Emitter, indent: str, are_in_place: str, refs: list[str], count: int) -> None:
+    """What comes next is done unless values `are_in_place`, where at most version counters move."""
+    if not count:
+        emitter.line(f"{indent}if not ({are_in_place}):")
+        return
+    move = emitter.bind("increment_versions", tensors.increment_versions)
+    emitter.line(f"{indent}if {are_in_place}:")
+    emitter.line(f"{indent}    {move}(({as_tuple(refs)}), {count})")
+    emitter.line(f"{indent}else:")
 
 
 def _copy(emitter: Emitter, op: CopyOp) -> None:

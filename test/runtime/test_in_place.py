@@ -10,6 +10,7 @@ from torch import nn
 
 import dovetail
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.python import tensors
 
 WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
 
@@ -269,6 +270,21 @@ def test_many_updates_take_no_more_calls():
         compiled(*tensors)
         counts.append(calls_in(lambda run=compiled, given=tensors: run(*given)))
     assert counts[0] == counts[1]
+
+
+def test_writes_through_data_call_nothing_when_in_place(monkeypatch):
+    """Running statistics, whose counters stay, cost a training step of ResNet a call for each norm."""
+    monkeypatch.setattr(tensors, "increment_versions", None)
+    x, y = torch.ones(5), torch.ones(7)
+
+    def fn(x, y):
+        x.data.mul_(3)
+        y.data.mul_(3)
+
+    torch._dynamo.reset()
+    torch.compile(fn, backend="dovetail")(x, y)
+    assert x.tolist() == [3.0] * 5
+    assert y.tolist() == [3.0] * 7
 
 
 def test_failure_before_the_first_update_leaves_arguments_alone():
