@@ -7,6 +7,7 @@ kernels in `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradi
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -42,8 +43,11 @@ from dovetail.frontend.records import Capture
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.extremum_gradients import extremum_gradients
+from dovetail.frontend.trace.foretold import Foretold, restoring_modes
 from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
+
+log = logging.getLogger(__name__)
 
 GraphBreak = DataDependentOutputException
 """Dynamo answers it by compiling what is before the op and after it, so it must reach Dynamo."""
@@ -93,6 +97,21 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
 
 def _traced(function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | None) -> tuple[torch.fx.Graph, Any]:
     """The joint graph of `function`, its ops decomposed by `table`, and what PyTorch says of it."""
+    if env is None:
+        try:
+            with restoring_modes():
+                return _exported(Foretold(function), inputs, table, env)
+        except GraphBreak:
+            raise
+        except Exception as error:  # what was told wrongly may confuse PyTorch first
+            log.info("the graph is run to see what it returns, too: %s", error)
+            function.refusals.clear()
+    return _exported(function, inputs, table, env)
+
+
+def _exported(
+    function: torch.nn.Module, inputs: Sequence, table: dict, env: ShapeEnv | None
+) -> tuple[torch.fx.Graph, Any]:
     mode = FakeTensorMode(shape_env=env or ShapeEnv())
     primals = tuple(independent(mode, inputs))
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.

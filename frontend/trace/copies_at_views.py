@@ -84,4 +84,5 @@ def at_origin(origin: Origin, values: Mapping[str, object]) -> torch.Tensor:
 
 def independent(tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
     """A copy, with the history of `tensor` if it `requires_grad`."""
-    return tensor.clone() if requires_grad else tensor.detach().clone()
+    has_history = tensor.requires_grad and torch.is_grad_enabled()
+    return tensor.detach().clone() if has_history and not requires_grad else tensor.clone()
