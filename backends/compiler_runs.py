@@ -76,8 +76,9 @@ class CompilerRuns:
         Raises:
             StartError: if `iree-opt` can't be started, or `stop` was called.
         """
-        command = [str(_executable("iree-opt")), "-", "--mlir-disable-threading", f"--pass-pipeline={pipeline}"]
-        return self.execute(command, text.encode(), timeout)
+        # The text is verified as it is read, also by whoever reads what comes of it.
+        flags = ("--mlir-disable-threading", "--verify-each=false", f"--pass-pipeline={pipeline}")
+        return self.execute([str(_executable("iree-opt")), "-", *flags], text.encode(), timeout)
 
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
         """Runs `command`, its executable's path first, on `data` as its input, in at most `timeout` seconds.

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.backends import iree_worker
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
-from dovetail.backends.scheduling import AT_HAL, PIPELINE
+from dovetail.backends.scheduling import AT_HAL, PIPELINE, TO_FLOW
 from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
     """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases."""
     tilings: dict[str, str] = {}
     flags = target.compile_flags()
-    run = runs.run((*flags, "--compile-to=flow"), source, timeout)
+    run = runs.run((*flags, *TO_FLOW, "--compile-to=flow"), source, timeout)
     if run.failure:
         return Lowered(run)
     text, since = _scheduled(run.output.decode(errors="replace"), timeout, runs)

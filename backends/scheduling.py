@@ -76,6 +76,12 @@ _FOR_LAUNCHES = (
 PIPELINE = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES))})"
 """For `iree-opt`, of a module at phase `flow`."""
 
+TO_FLOW = ("--verify=false",)
+"""Flags of `iree-compile` for what comes before.
+
+It verifies all of its text after each pass, a third of its time there. The next process verifies what it is handed.
+"""
+
 AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
 """Flags of `iree-compile` for what follows: functions record their commands where they run them.
 

@@ -5,8 +5,10 @@ import logging
 import pytest
 
 from dovetail.backends import launch_plans
+from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.scheduling import AT_HAL, PIPELINE
 from dovetail.backends.target import CpuTarget
 
 REGION = """
@@ -51,3 +53,17 @@ def test_plans_are_those_of_the_whole_pipeline(monkeypatch: pytest.MonkeyPatch, 
         whole = plan()
     assert "by its own passes" in caplog.text
     assert (ours.steps, ours.code) == (whole.steps, whole.code)
+
+
+UNSOUND = "util.func public @main(%a: i32) -> i64 { util.return %a : i32 }"
+
+
+def test_text_that_is_handed_on_is_verified():
+    """Would catch what a pass made unsound, compiled nevertheless: processes don't verify their own text."""
+    runs, flags = CompilerRuns(), CpuTarget().compile_flags()
+    for run in (
+        runs.run_passes(PIPELINE, UNSOUND, timeout=120),
+        runs.run((*flags, "--compile-from=stream", *AT_HAL, "--compile-to=hal"), UNSOUND, timeout=120),
+    ):
+        assert run.failure is not None
+        assert "doesn't match function result type" in run.failure
