@@ -1,0 +1,176 @@
+"""The parts of a region that have no tensor in common: each is compiled as a region, equal ones once.
+
+An optimizer's region updates many tensors, each for itself and in the same way. A launch plan is a list of what runs,
+so that the plan of such a region is made of its parts' plans.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.dialects.context import make_context
+from dovetail.dialects.regions import is_copy
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import is_tensor
+
+
+@dataclass(frozen=True)
+class Part:
+    """`text`, a region of its own, and the places of its `arguments` among the whole's, of which there are `count`."""
+
+    text: str
+    arguments: tuple[int, ...]
+    count: int
+
+    @property
+    def key(self) -> str:
+        """Equal for parts of equal texts."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def parts(text: str) -> list[Part]:
+    """The parts of the region that `text` is; none where it can't be taken apart, or a size of it is open."""
+    with make_context(), ir.Location.unknown():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError:  # IREE's compiler says why
+            return []
+        [region] = module.body.operations
+        if not all(is_tensor(each.type) for each in region.arguments):
+            return []
+        groups = _groups(region)
+        computing = [each for each in groups if any(aten_name(op) is not None and not is_copy(op) for op in each)]
+        if len(computing) < 2:
+            return []
+        # What only fills and copies memory has no code, and no plan without other parts.
+        computing[0] += [op for each in groups if each not in computing for op in each]
+        return [_part(region, group) for group in computing]
+
+
+class _Groups:
+    """Which group each value belongs to; what is made of constants alone belongs to none."""
+
+    def __init__(self) -> None:
+        self._joined: list[int] = []
+        self._of: dict[ir.Value, int] = {}
+
+    def join(self, values: Sequence[ir.Value]) -> int | None:
+        """The group of all that are in one, which are in the same from now on."""
+        known = [self.find(self._of[each]) for each in values if each in self._of]
+        for group in known:
+            self._joined[group] = known[0]
+        return known[0] if known else None
+
+    def add(self, value: ir.Value, group: int | None = None) -> None:
+        """Puts `value` into `group`, or into a new one."""
+        if group is None:
+            group = len(self._joined)
+            self._joined.append(group)
+        self._of[value] = group
+
+    def find(self, group: int) -> int:
+        while self._joined[group] != group:
+            self._joined[group] = self._joined[self._joined[group]]
+            group = self._joined[group]
+        return group
+
+
+def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
+    """The ops of each part, in their order."""
+    groups = _Groups()
+    for argument in region.arguments:
+        groups.add(argument)
+    placed = []
+    for op in [each.operation for each in region.body.blocks[0].operations][:-1]:
+        group = groups.join(list(op.operands))
+        if group is None:
+            continue
+        for result in op.results:
+            groups.add(result, group)
+        placed.append((group, op))
+    found: dict[int, list[ir.Operation]] = {}
+    for group, op in placed:
+        found.setdefault(groups.find(group), []).append(op)
+    return list(found.values())
+
+
+def _part(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Part:
+    used = {value for op in ops for value in op.operands}
+    places = [place for place, each in enumerate(region.arguments) if each in used]
+    types = [region.arguments[place].type for place in places]
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        made = func.FuncOp("main", ir.FunctionType.get(types, []))
+    for name in region.attributes:
+        if name not in ("sym_name", "function_type"):
+            made.attributes[name] = region.attributes[name]
+    block = made.add_entry_block()
+    values = {region.arguments[place]: block.arguments[number] for number, place in enumerate(places)}
+    with ir.InsertionPoint(block):
+        for op in ops:
+            _clone(op, values)
+        func.ReturnOp([])
+    return Part(str(module), tuple(places), len(region.arguments))
+
+
+def _clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    """Clones `op` and, where they are not there yet, the constants that it takes."""
+    for value in op.operands:
+        if value not in values:
+            _clone(value.owner, values)
+    new = op.clone()
+    for number, value in enumerate(op.operands):
+        new.operands[number] = values[value]
+    values.update(zip(op.results, new.results, strict=True))
+
+
+def joined(made: Sequence[tuple[Part, LaunchPlan]]) -> LaunchPlan | None:
+    """The plan of a region from those of its parts, which wait for one another nowhere.
+
+    None where they have code of several executables, or numbers that only a call tells.
+    """
+    plans, arguments = [plan for _, plan in made], made[0][0].count
+    if len({plan.code for plan in plans}) > 1 or any(plan.steps["values"] for plan in plans):
+        return None
+    transients: list[int] = [each for plan in plans for each in plan.steps["transients"]]
+    constants: list[str] = [each for plan in plans for each in plan.steps["constants"]]
+    phases: list[list[list[dict[str, Any]]]] = []
+    transient, constant = arguments, arguments + len(transients)
+    for part, plan in made:
+        kept = len(plan.steps["transients"]), len(plan.steps["constants"])
+        places = [*part.arguments, *range(transient, transient + kept[0]), *range(constant, constant + kept[1])]
+        transient, constant = transient + kept[0], constant + kept[1]
+        phases.append(_phases(plan, places))
+    steps: list[dict[str, Any]] = []
+    for together in zip_longest(*phases, fillvalue=[]):
+        steps += [{"op": "barrier"}] if steps else []
+        steps += [step for phase in together for step in phase]
+    whole = {"arguments": arguments, "values": [], "transients": transients, "constants": constants, "steps": steps}
+    return LaunchPlan(whole, plans[0].code, all(plan.is_kept for plan in plans))
+
+
+def _phases(plan: LaunchPlan, places: Sequence[int]) -> list[list[dict[str, Any]]]:
+    """What runs between barriers, its buffers numbered by `places`."""
+    phases: list[list[dict[str, Any]]] = [[]]
+    for step in plan.steps["steps"]:
+        if step["op"] == "barrier":
+            phases.append([])
+        else:
+            phases[-1].append(_moved(step, places))
+    return [phase for phase in phases if phase]
+
+
+def _moved(step: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
+    moved = dict(step)
+    for name in ("source", "target"):
+        if name in step:
+            moved[name] = [places[step[name][0]], *step[name][1:]]
+    if "bindings" in step:
+        moved["bindings"] = [[places[each[0]], *each[1:]] for each in step["bindings"]]
+    return moved
