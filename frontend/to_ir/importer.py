@@ -132,7 +132,7 @@ class _Joint:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
         numbers = {place: number for number, place in enumerate(self.leaving.owns)}
         if self.capture.layouts is not None:
-            layouts_function(self.nodes, self.capture.layouts, numbers)
+            layouts_function(self.nodes, self.capture.layouts, numbers, self.leaving.tangents())
         differentiated = self.leaving.differentiated()
         facts = []
         for index, argument in enumerate(self.capture.inputs):

@@ -8,6 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import TANGENT_OF
+from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
@@ -20,8 +21,12 @@ from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import ref_type
 
 
-def layouts_function(importer: NodeImporter, layouts: BackwardLayouts, numbers: Mapping[int, int]) -> None:
+def layouts_function(
+    importer: NodeImporter, layouts: BackwardLayouts, numbers: Mapping[int, int], given_as: Mapping[int, RefType]
+) -> None:
     """Builds `@layouts`; `numbers` are those of the owned results by their places among the tensors that leave.
+
+    Of the same places, `given_as` are the types of the tangents: eager's trace may lay out other ones.
 
     Its first arguments are the tangents. What no tangent reaches, or no single op makes, is an argument that lies as it
     was traced.
@@ -34,7 +39,8 @@ def layouts_function(importer: NodeImporter, layouts: BackwardLayouts, numbers: 
     arguments = [*tangents, *given]
     if any(is_open(size) for node in arguments for size in node.meta["val"].size()):
         raise UnsupportedError("operands in the backward lie as the gradients do that the caller gives: sizes count")
-    types = [ref_type(importer.types, node.meta["val"], importer.home) for node in arguments]
+    types = [given_as[place] for place in layouts.tangents]
+    types += [ref_type(importer.types, node.meta["val"], importer.home) for node in given]
     with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
         function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")
         set_role(function_op, Role.LAYOUTS)

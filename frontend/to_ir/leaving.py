@@ -93,10 +93,18 @@ class Leaving:
             if owned.base is not None:
                 self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
 
+    def tangents(self) -> dict[int, RefType]:
+        """How the gradients lie that autograd gives, by the places of their results among the tensors that leave."""
+        given = {ref: self._tangent_type(node) for node, ref in self._tangents}
+        return {place: given[each.ref] for place, each in self.owns.items() if each.ref in given}
+
+    def _tangent_type(self, node: torch.fx.Node) -> RefType:
+        return ref_type(self._nodes.types, node.meta["val"], self._nodes.home)
+
     def bind_tangents(self) -> None:
         """Lets the backward's graph start from what autograd will give."""
         for node, ref in self._tangents:
-            type_ = ref_type(self._nodes.types, node.meta["val"], self._nodes.home)
+            type_ = self._tangent_type(node)
             _check_tangent(node, self._laid_out[ref], type_ == ref.type)
             delivered = tangent(ref, type_).ref
             value = read(delivered).value

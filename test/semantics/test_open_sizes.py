@@ -357,3 +357,17 @@ def test_operand_of_sizes_that_tracing_fixes(op_by_op):
         compiled(twin).sum().backward()
         torch.testing.assert_close(twin.grad, x.grad)
     assert not dovetail.stats().eager
+
+
+def test_tangents_that_eager_lays_out_otherwise(op_by_op):
+    """A gradient that eager's trace lays out in columns, and the trace of what is compiled in rows: a defect."""
+    compiled = torch.compile(torch.ormqr, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    inputs = [*torch.geqrf(torch.randn(5, 5)), torch.randn(5, 5)]
+    twins = [each.clone().requires_grad_() for each in inputs]
+    expected = torch.ormqr(*(each.requires_grad_() for each in inputs))
+    expected.sum().backward()
+    compiled(*twins).sum().backward()
+    for twin, each in zip(twins, inputs, strict=True):
+        torch.testing.assert_close(twin.grad, each.grad)
+    assert not dovetail.stats().eager
