@@ -5,7 +5,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -52,8 +52,9 @@ def measured() -> CostModel:
         argument=round((many - launch) / (2 * (_MANY - 1)), 2),
         library_call=round(library_call, 1),
         byte=float(f"{streamed / (3 * 4 * _LARGE):.1g}"),
-        reduction_depth=_reduction_depth(),
-        results=_results(),
+        # One more reduction costs half as much again; twice as many results clearly more than twice as much.
+        reduction_depth=_last_cheap(_DEPTHS, _reductions_seconds, 1.5),
+        results=_last_cheap(_COUNTS, _results_seconds, 2.5),
     )
 
 
@@ -102,24 +103,17 @@ def _compile(inputs: list[str], outputs: list[str], ops: list[str]) -> Callable[
     return launchers(module, planned)[_NAME]
 
 
-def _reduction_depth() -> int:
-    """The depth from which one more reduction costs more than half as much again."""
-    seconds = {depth: _reductions_seconds(depth) for depth in _DEPTHS[:1]}
-    for depth, deeper in pairwise(_DEPTHS):
-        seconds[deeper] = _reductions_seconds(deeper)
-        if seconds[deeper] > 1.5 * seconds[depth]:
-            return depth
-    return _DEPTHS[-1]
+def _last_cheap(steps: Sequence[int], seconds: Callable[[int], float], factor: float) -> int:
+    """The first of `steps` after which the next one takes more than `factor` times as long to compile, else the last.
 
-
-def _results() -> int:
-    """The number of results from which twice as many take clearly more than twice as long to compile."""
-    seconds = {count: _results_seconds(count) for count in _COUNTS[:1]}
-    for count, more in pairwise(_COUNTS):
-        seconds[more] = _results_seconds(more)
-        if seconds[more] > 2.5 * seconds[count]:
-            return count
-    return _COUNTS[-1]
+    `seconds` measures a step.
+    """
+    taken = seconds(steps[0])
+    for step, more in pairwise(steps):
+        before, taken = taken, seconds(more)
+        if taken > factor * before:
+            return step
+    return steps[-1]
 
 
 def _reductions_seconds(depth: int) -> float:
