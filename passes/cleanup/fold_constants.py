@@ -6,6 +6,8 @@ from functools import partial
 import numpy
 from torch_mlir import ir
 
+from dovetail.dialects.dovetail import TangentOp
+from dovetail.dialects.reading import Module, of_class
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.errors import OptionError
@@ -21,9 +23,11 @@ Arrays = dict[ir.Value, numpy.ndarray]
 class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
     """Computes ops whose operands are known: a `full` where all elements are one number, else a literal.
 
-    `full_like` is `full`, so that it needs no tensor. Of tensors that are not one number throughout, only those of at
-    most `elements` elements are known: a literal is part of the program. Random numbers are library calls, hence never
-    known; nor is what numpy would compute otherwise than ATen, see `passes/cleanup/constant_arrays.py`.
+    `full_like` is `full`, so that it needs no tensor, but for what is made like a tangent, one of several: what leaves
+    out absent ones (`runtime/autograd/absent_tangents.py`) sees whose zeros these are. Of tensors that are not one
+    number throughout, only those of at most `elements` elements are known: a literal is part of the program. Random
+    numbers are library calls, hence never known; nor is what numpy would compute otherwise than ATen, see
+    `passes/cleanup/constant_arrays.py`.
 
     Before:  `%0 = torch.aten.full_like %x, %two; %1 = torch.aten.mul.Scalar %0, %three`
     After:   `%1 = torch.aten.full %sizes, %six`
@@ -36,10 +40,10 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
             raise OptionError(f"pass 'fold-constants': option 'elements' expects 0 or more, got {self.elements}")
 
     def run(self, module: ir.Module) -> None:
-        arrays: Arrays = {}
+        arrays, tied = dict[ir.Value, numpy.ndarray](), _tied(module)
         rules = dict.fromkeys(CREATIONS, partial(self._note, arrays))
         rules |= dict.fromkeys(COMPUTATIONS, partial(self._compute, arrays))
-        apply_rules(module, rules | {"torch.aten.full_like": partial(self._fill, arrays)})
+        apply_rules(module, rules | {"torch.aten.full_like": partial(self._fill, arrays, tied)})
 
     def _note(self, arrays: Arrays, op: ir.Operation) -> None:
         info = _known_info(op)
@@ -47,7 +51,9 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
         if array is not None:
             arrays[op.results[0]] = array
 
-    def _fill(self, arrays: Arrays, op: ir.Operation) -> ir.Value:
+    def _fill(self, arrays: Arrays, tied: set[ir.Value], op: ir.Operation) -> ir.Value | None:
+        if op.operands[0] in tied:
+            return None
         value = full(op.results[0].type, op.operands[1], op.operands[4])
         self._note(arrays, value.owner.operation)
         return value
@@ -71,6 +77,17 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
             return None
         elements = numpy.ascontiguousarray(numpy.broadcast_to(array, info.shape))
         return ir.Operation.create(LITERAL, results=[type_], attributes={"value": _dense(elements)}).result
+
+
+def _tied(module: ir.Module) -> set[ir.Value]:
+    """What depends on a tangent, where there are several."""
+    tied = set[ir.Value]()
+    for ops in Module(module).bodies.values():
+        if len(of_class(ops, TangentOp)) > 1:
+            for op in ops:
+                if op.name == TangentOp.OPERATION_NAME or any(each in tied for each in op.operands):
+                    tied.update(op.results)
+    return tied
 
 
 def _known_info(op: ir.Operation) -> TensorInfo | None:

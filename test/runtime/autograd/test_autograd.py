@@ -367,6 +367,26 @@ def test_gradient_of_zeros_beside_an_absent_one(step):
     assert found[0].tolist() == found[1].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("step", ["floor", "round", "sign"])
+@pytest.mark.filterwarnings("ignore:dovetail runs a backward eagerly")
+def test_zeros_meet_what_an_absent_gradient_would(step):
+    """Catches the zeros of a `floor` left out with the absent gradient that they join: eager has NaN, and a history."""
+
+    def fn(x):
+        root = x.sqrt()
+        return root, getattr(root, step)()
+
+    found = []
+    for each in (fn, compiled(fn)):
+        x = torch.tensor([0.0, 1.5], requires_grad=True)
+        (first,) = torch.autograd.grad(each(x)[1].sum(), x)
+        (second,) = torch.autograd.grad(each(x)[1].sum(), x, create_graph=True)
+        (third,) = torch.autograd.grad(second[1], x)
+        found.append([first, second.detach(), third, torch.tensor(second.requires_grad)])
+    assert found[0][0].isnan().tolist() == [True, False]
+    torch.testing.assert_close(found[1], found[0], equal_nan=True)
+
+
 @pytest.mark.parametrize("name", AT_ZERO)
 def test_absent_gradient_of_an_open_size_is_no_zero(name):
     """Catches the same NaN in a program for all sizes, where zeros were not told theirs."""

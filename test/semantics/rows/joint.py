@@ -379,7 +379,7 @@ ROWS = [
             CHECK-NOT: torch.aten.sin
         """,
         Malformed(
-            r"( = torch.aten.cos (%arg\d) : !value4x4 -> !value4x4)",
+            r"( = torch.aten.cos (%\w+) : !value4x4 -> !value4x4)",
             r"\1\n%again = torch.aten.sin \2 : !value4x4 -> !value4x4\n"
             r"%decided = torch.aten.floor %again : !value4x4 -> !value4x4",
             "'torch.aten.floor' op in '@backward' decides once more what '@forward' did",
