@@ -21,7 +21,14 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
-from dovetail.frontend.capture_checks import check_inputs, check_metadata, check_nodes, check_open, check_tracked
+from dovetail.frontend.capture_checks import (
+    check_inputs,
+    check_metadata,
+    check_nodes,
+    check_open,
+    check_rereads,
+    check_tracked,
+)
 from dovetail.frontend.decompose.table import decided, decompositions
 from dovetail.frontend.described import describe
 from dovetail.frontend.devices import forget_other_gpus
@@ -81,6 +88,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     check_tracked(run, names, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
+    check_rereads(seen.backward.reread_arguments, names, inputs)
     static = arguments.positions(static_inputs(gm))
     check_histories(seen, static, groups, names)
     if env is not None:

@@ -8,7 +8,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten
 
 from dovetail.dialects.torch_facts.types import DTYPE_NAMES
-from dovetail.errors import UnsupportedError
+from dovetail.errors import RereadError, UnsupportedError
 from dovetail.frontend.devices import TYPES
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
@@ -44,6 +44,13 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
         shares_history = isinstance(argument, torch.Tensor) and id(root(argument)) in written
         if shares_history and retains_grad(inputs[index]):
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
+
+
+def check_rereads(rereads: Sequence[tuple[int, ...]], names: list[str], inputs: list) -> None:
+    """Checks what checkpointed regions read again, `rereads` by argument: it can't be saved where it has no version."""
+    for name, value, places in zip(names, inputs, rereads, strict=True):
+        if places and value.is_inference():
+            raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
 def check_open(arguments: Arguments, groups: Sequence[AliasGroup]) -> None:

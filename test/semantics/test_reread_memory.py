@@ -279,6 +279,17 @@ def test_words():
         y.sum().backward()
 
 
+def test_inference_tensor():
+    """Catches a call that raises, since autograd saves no such tensor; eager does not save what a region reads."""
+    with torch.inference_mode():
+        held = numbers()
+
+    def fn(x, other):
+        return inside(lambda x: (x + held).tanh(), x) * other
+
+    assert_equal(observed(compiled(fn)), observed(fn))
+
+
 def test_hooks_of_the_caller():
     """Catches a packed value in place of what a region inside reads again; one that `checkpoint` outside recomputes."""
     function = beside_a_saved_value
