@@ -19,6 +19,9 @@ from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import is_tensor
 
+MANY = 8
+"""Results of a region from which on it is looked at: of fewer, reading the text costs more than the parts save."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -35,7 +38,9 @@ class Part:
 
 
 def parts(text: str) -> list[Part]:
-    """The parts of the region that `text` is; none where it can't be taken apart, or a size of it is open."""
+    """The parts of the region that `text` is; none where it can't be taken apart, is small, or a size of it is open."""
+    if text.count("torch.overwrite.tensor.contents") < MANY:
+        return []
     with make_context(), ir.Location.unknown():
         try:
             module = ir.Module.parse(text)
