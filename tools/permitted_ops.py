@@ -24,7 +24,10 @@ def check_permitted(module: ir.Module) -> None:
 
     module.operation.walk(collect)
     for op in found:
-        name = _operator(op)
+        try:
+            name = _operator(op)
+        except RuntimeError as error:
+            raise ModuleError(f"{op.location}: the operator's name is no UTF-8 text: {error}") from error
         if name is not None and not _is_permitted(name):
             expected = f"expected one of {' or '.join(NAMESPACES)}, but for {' and '.join(REFUSED)}"
             raise ModuleError(f"{op.location}: a module from a file may not call the operator {name!r}, {expected}")

@@ -178,6 +178,13 @@ def test_names_that_are_no_text(written, change: tuple[str, str], capsys: pytest
     assert "dovetail-opt: the module has a name that is no UTF-8 text: " in capsys.readouterr().err
 
 
+def test_operator_whose_name_is_no_text(written, lowered: str, capsys: pytest.CaptureFixture[str]):
+    """Catches a traceback of the bindings' for an operator's name that Python can't read."""
+    assert run([written(_calling(lowered, r"\\FF\\FE")), "--reference"]) == 1
+    error = capsys.readouterr().err
+    assert re.search(r"module\.mlir.*: the operator's name is no UTF-8 text: ", error)
+
+
 def _write(folder: Path, text: str) -> str:
     (folder / "module.mlir").write_text(text)
     return str(folder / "module.mlir")
