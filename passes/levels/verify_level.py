@@ -22,6 +22,7 @@ from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_
 from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_roles import check_present, check_roles
 from dovetail.passes.levels.check_saved_values import check_saved_values
+from dovetail.passes.levels.check_written import check_written
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
 _MEMORY = "alloc part reuse free"
@@ -103,3 +104,4 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
 
     def _check_host(self, name: str, ops: Sequence[ir.Operation], ours: str) -> None:
         check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level, self.name)
+        check_written(ops, self.name)

@@ -44,3 +44,12 @@ func.func @value(%m: !v) {
   %a = "dovetail.part"(%m) {dim = 1 : i64, start = 0 : i64} : (!v) -> !torch.tensor<[4,3],f32>
   return
 }
+
+// -----
+
+!m = !torch.tensor<[4,6],f32>
+func.func @below(%m: !m) {
+  // expected-error @below {{'dovetail.part' op expects a part of '!torch.tensor<[4,6],f32>' along dimension -5, got '!torch.tensor<[4,3],f32>'}}
+  %a = "dovetail.part"(%m) {dim = -5 : i64, start = 0 : i64} : (!m) -> !torch.tensor<[4,3],f32>
+  return
+}

@@ -27,7 +27,7 @@ class PartOp(VerifiedOp, name="part"):
         whole, part = tensor_info(self.memory.type), tensor_info(self.part.type)
         if whole is None or not is_memory(self.memory):
             return f"expects memory of static sizes, of type '!torch.tensor', got '{self.memory.type}'"
-        if part is None or not self.place < len(whole.shape) or len(part.shape) != len(whole.shape):
+        if part is None or not 0 <= self.place < len(whole.shape) or len(part.shape) != len(whole.shape):
             return f"expects a part of '{self.memory.type}' along dimension {self.place}, got '{self.part.type}'"
         sizes = [*whole.shape]
         sizes[self.place] = part.shape[self.place]

@@ -1,0 +1,58 @@
+// RUN: dovetail-opt %s --split-input-file --verify-diagnostics --pass-pipeline='verify-level{level=regions}'
+//
+// Catches a library call that is given memory of another shape than its result, which PyTorch would resize, a concatenation
+// that leaves some of its memory unset, and a call that can't write to memory at all.
+
+!v = !torch.vtensor<[4,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,3],f32>
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,3],f32>', expected memory of the shape of its result (in pass 'verify-level')}}
+    torch.operator "torch.aten.exp"(%0, %m) {dovetail.reason = "one"} : (!v, !torch.tensor<[4,3],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %one = torch.constant.int 1
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,5],f32>
+    %l = torch.prim.ListConstruct %0, %0 : (!v, !v) -> !torch.list<vtensor>
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,5],f32>', expected memory of the shape of its result (in pass 'verify-level')}}
+    torch.operator "torch.aten.cat"(%l, %one, %m) {dovetail.reason = "one"} : (!torch.list<vtensor>, !torch.int, !torch.tensor<[4,5],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,2],f32>
+    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat or a pointwise op with an overload 'out' (in pass 'verify-level')}}
+    torch.operator "torch.aten.mm"(%0, %0, %m) {dovetail.reason = "one"} : (!v, !v, !torch.tensor<[4,2],f32>) -> ()
+    return
+  }
+}
