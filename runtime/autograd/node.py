@@ -113,7 +113,9 @@ def make_border(
             results: Sequence = replayed(ctx, left, tangents, told, border.absent(gradients))
             if border.rereads:
                 known = [*left[: slots.checked], *left[len(slots.results) :]]
-                results = _Unchanged.apply([(each, each._version) for each in known if _counts(each)], *results)
+                versions = [(each, each._version) for each in known if _counts(each)]
+                # One by one, or a gradient of one of them would reach what others are computed from, as zeros.
+                results = tuple(_Unchanged.apply(versions, each) if _requires_grad(each) else each for each in results)
             return border.flowing(gradients, results)
         roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
         left.clear()
@@ -153,25 +155,24 @@ def _counts(value) -> bool:
 
 
 class _Unchanged(torch.autograd.Function):
-    """Hands gradients on, and raises when they are differentiated if one of the `known` tensors has changed.
+    """Hands a gradient on, and raises when it is differentiated if a tensor in `versions` has another one by then.
 
     Eager then recomputes checkpointed regions once more, from what these are.
     """
 
     @staticmethod
-    def forward(ctx, known, *gradients):
-        ctx.known = known
-        ctx.mark_non_differentiable(*[each for each in gradients if each is not None and not each.requires_grad])
-        return gradients
+    def forward(ctx, versions, gradient):
+        ctx.versions = versions
+        return gradient
 
     @staticmethod
-    def backward(ctx, *gradients):
-        if any(tensor._version != version for tensor, version in ctx.known):
+    def backward(ctx, gradient):
+        if any(tensor._version != version for tensor, version in ctx.versions):
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a"
                 " checkpointed region of a compiled function reads it, which eager recomputes from what it is now"
             )
-        return None, *gradients
+        return None, gradient
 
 
 class _Once(torch.autograd.Function):

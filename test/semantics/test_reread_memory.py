@@ -325,3 +325,19 @@ def test_second_derivatives():
     other.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         torch.autograd.grad(gradient.sum(), x)
+
+
+def test_second_derivatives_of_one_argument():
+    """Catches zeros that reach what another argument's gradient is computed from: times infinity they are NaN."""
+
+    def fn(x, y):
+        return inside(lambda x, y: x.sqrt() + y**3, x, y)
+
+    found = []
+    for each in (fn, compiled(fn, fullgraph=True)):
+        x, y = torch.zeros(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        of_x, of_y = torch.autograd.grad(each(x, y).sum(), (x, y), create_graph=True)
+        given = {"retain_graph": True, "allow_unused": True}
+        found.append([torch.autograd.grad(one.sum(), (x, y), **given) for one in (of_x, of_y)])
+    assert [[each is None for each in row] for row in found[1]] == [[False, True], [True, False]]
+    assert_equal(found[1], found[0])
