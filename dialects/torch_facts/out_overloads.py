@@ -15,6 +15,12 @@ def out_overload(name: str) -> str | None:
     packet = getattr(torch.ops.aten, base, None) if namespace == "aten" else None
     if packet is None or "out" not in packet.overloads() or overload not in packet.overloads():
         return None
-    taken = [each.name for each in getattr(packet, overload)._schema.arguments]
-    written = [each.name for each in packet.out._schema.arguments]
-    return f"aten.{base}.out" if written == [*taken, "out"] else None
+    taken, written = (each._schema.arguments for each in (getattr(packet, overload), packet.out))
+    is_alike = [each.name for each in written] == [*(each.name for each in taken), "out"]
+    return f"aten.{base}.out" if is_alike and all(map(_takes, written, taken)) else None
+
+
+def _takes(parameter: torch.Argument, other: torch.Argument) -> bool:
+    """Whether `parameter` takes what `other` does: of a number a tensor is made, of tensors no bound of `clamp`."""
+    kinds = str(other.type), str(parameter.type)
+    return kinds[0] == kinds[1] or kinds == ("number", "Tensor")

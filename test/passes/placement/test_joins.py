@@ -48,6 +48,17 @@ def test_what_is_written_before_it_is_joined():
         assert result._base is None
 
 
+def test_bounds_that_are_tensors_before_a_join(op_by_op):
+    """Would catch `clamp` that is written in place by an overload for bounds that are numbers, which raises."""
+
+    def run(x: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x.clamp(min=low), torch.clamp_max(x, low), x + 2], 1)
+
+    x, low = torch.arange(90_000).view(300, 300), torch.arange(90_000, 0, -1).view(300, 300)
+    torch.testing.assert_close(torch.compile(run, backend="dovetail")(x, low), run(x, low), rtol=0, atol=0)
+    assert dovetail.stats().library_calls["aten.add.Scalar", _WHY]
+
+
 def test_derivatives_of_what_is_joined(op_by_op):
     """Would catch a second derivative through a part, which autograd knows nothing of, and a join that it loses."""
 
