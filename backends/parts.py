@@ -53,7 +53,7 @@ def parts(text: str) -> list[Part]:
         computing = [each for each in groups if any(aten_name(op) is not None and not is_copy(op) for op in each)]
         if len(computing) < 2:
             return []
-        # What only fills and copies memory has no code, and no plan without other parts.
+        # What only fills and copies memory has no code, and plans with other code don't join.
         computing[0] += [op for each in groups if each not in computing for op in each]
         return [_part(region, group) for group in computing]
 

@@ -32,14 +32,14 @@ def row_major_products(shape: Sequence[OpenSize], numbers: Iterable[ir.Value]) -
 
     None where one may be 0: a step over it is as one over 1.
     """
-    found = products(shape, numbers)
+    found = products([None if each is None else max(each, 1) for each in shape], numbers)
     return None if found is None else [_product(found[dim + 1 :]) for dim in range(len(found))]
 
 
 def products(stated: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Product] | None:
     """Sizes or strides, of which `numbers` are the open ones, in order; None where an open one may be 0."""
     given = iter(numbers)
-    found = [_known(max(each, 1)) if each is not None else _open(next(given)) for each in stated]
+    found = [_known(each) if each is not None else _open(next(given)) for each in stated]
     return None if None in found else [each for each in found if each is not None]
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.products import products, row_major_products
 
 TEXT = """
 func.func @f() -> !torch.vtensor<[4],f32> {
@@ -53,3 +54,9 @@ def test_strides_that_are_surely_those_of_rows(least: int, strides: str, is_plai
     (made,) = source.load()([3])
     assert made.size() == (6, 2, 3)
     assert made.stride() == ((6, 3, 1) if strides == "%twice, %n" else (3, 3, 1))
+
+
+def test_a_step_of_0_is_none_of_rows():
+    """Catches a result that all of a dimension shares, taken for one that lies row by row."""
+    assert products((4, 1), ()) == row_major_products((0, 4), ())
+    assert products((1, 0), ()) != row_major_products((3, 1), ())

@@ -52,7 +52,6 @@ _ON_GPU = ("--device", "cuda")
 _LAYOUTS = "test/dialects/torch_facts/test_kernel_layouts.py"
 _FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--kinds", "alias,compute", "--seeds", "0:1000", "--minimise", "0")
 _OP_DB = ("dovetail.tools.op_db", *_ON_GPU, "--dtypes", "float32", "bfloat16", "--samples", "1")
-_WRONGS = ("dovetail.tools.wrongs", *_ON_GPU)
 
 CHECKS = (
     Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 3),
