@@ -64,20 +64,16 @@ def ready(tensor: torch.Tensor) -> torch.Tensor:
 
 def is_importable(tensor: torch.Tensor) -> bool:
     """Whether a compiled region can read `tensor` where it lies."""
-    return are_importable((tensor,))
+    address = _data_ptr(tensor)
+    if address % ALIGNMENT or not tensor.is_contiguous():
+        return False
+    # A negative view (`is_neg`) shows other values than its memory holds, zeros may have no memory.
+    return not tensor.is_neg() and (bool(address) or not tensor.numel())
 
 
 def are_importable(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether compiled regions can read all of `tensors` where they lie."""
-    addresses = tuple(map(_data_ptr, tensors))
-    if any(map((ALIGNMENT - 1).__and__, addresses)) or not all(map(torch.Tensor.is_contiguous, tensors)):
-        return False
-    if any(map(torch.Tensor.is_neg, tensors)):
-        return False  # it shows other values than its memory holds
-    if all(addresses):
-        return True
-    pairs = zip(tensors, addresses, strict=True)
-    return not any(each.numel() for each, address in pairs if not address)  # zeros may have no memory
+    return all(map(is_importable, tensors))
 
 
 # What an argument is imported as: memory at an address, shape, dtype, IREE's name of the dtype.
