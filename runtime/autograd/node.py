@@ -163,7 +163,7 @@ class _Unchanged(torch.autograd.Function):
     @staticmethod
     def forward(ctx, versions, gradient):
         ctx.versions = versions
-        return gradient
+        return gradient.detach()  # what is returned as it came counts as a view, which nobody may write in place
 
     @staticmethod
     def backward(ctx, gradient):

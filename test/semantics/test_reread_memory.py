@@ -341,3 +341,12 @@ def test_second_derivatives_of_one_argument():
         found.append([torch.autograd.grad(one.sum(), (x, y), **given) for one in (of_x, of_y)])
     assert [[each is None for each in row] for row in found[1]] == [[False, True], [True, False]]
     assert_equal(found[1], found[0])
+
+
+def test_gradient_that_is_written():
+    """Catches a gradient that nobody may write in place, since it counts as a view of what a node was given."""
+    call = compiled(lambda x: inside(torch.sin, x), fullgraph=True)
+    x = numbers().requires_grad_()
+    (gradient,) = torch.autograd.grad(call(x).sum(), x, create_graph=True)
+    gradient.mul_(2)
+    assert_equal(torch.autograd.grad(gradient.sum(), x), (-2 * x.detach().sin(),))
