@@ -23,8 +23,8 @@ def none(op: ir.Operation) -> int:
 
 
 def of_results(op: ir.Operation) -> int:
-    """One for each element of the largest result."""
-    return max((each.numel for each in _infos(op.results)), default=0)
+    """One for each element of the largest result, or of the last operand, where a call is given memory for it."""
+    return max((each.numel for each in _infos(list(op.results) or list(op.operands)[-1:])), default=0)
 
 
 def of_all(op: ir.Operation) -> int:

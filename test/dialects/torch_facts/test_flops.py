@@ -69,3 +69,11 @@ def test_products(fn, shapes: list[tuple[int, ...]]):
     """Would catch an operand that is added, taken for one that is multiplied."""
     arguments = [image(*shape) for shape in shapes]
     assert counted(fn, *arguments) == by_pytorch(fn, *arguments)
+
+
+def test_what_is_written_where_it_is_joined():
+    """Would catch work that counts for none: a call that is given memory for its result has no results."""
+    x = image(300, 300, grad=False)
+    dovetail.stats(reset=True)
+    torch.compile(lambda x: torch.cat([x * 2, x + 1], 1), backend="dovetail")(x)
+    assert dovetail.stats().flops == {"library": 4 * x.numel()}
