@@ -1,6 +1,7 @@
 """Pass `write-parts`: what ATen computes to join it is written where the joined tensor lies."""
 
 from dataclasses import dataclass
+from functools import reduce
 
 from torch_mlir import ir
 
@@ -35,10 +36,9 @@ class WritePartsPass(Pass, name="write-parts", runs_at="regions"):
         if device_type(module) != "cpu":
             return
         for function_op in Module(module).of(*COMPUTING).values():
-            ops = list(body(function_op))
-            for op in ops:
+            for op in list(body(function_op)):
                 if is_extern(op) and aten_name(op) == "aten.cat.default" and _is_even(op):
-                    _write(op, ops)
+                    _write(op)
 
 
 def _is_even(cat: ir.Operation) -> bool:
@@ -61,14 +61,15 @@ def _can_write(value: ir.Value) -> bool:
     return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
 
 
-def _write(cat: ir.Operation, ops: list[ir.Operation]) -> None:
+def _write(cat: ir.Operation) -> None:
     """Has what can write its part of `cat` do so; the memory is there before the first of them."""
     values = list(cat.operands[0].owner.operands)
     writers = [value.owner.operation for value in values if _can_write(value)]
     if not writers:
         return
     dim = (integer(cat.operands[1]) or 0) % len(require_tensor_info(cat.results[0].type).shape)
-    with cat.location, ir.InsertionPoint(min(writers, key=ops.index)):
+    first = reduce(lambda one, other: one if one.is_before_in_block(other) else other, writers)
+    with cat.location, ir.InsertionPoint(first):
         memory = alloc(memory_type(cat.results[0].type)).memory
     start = 0
     for value in values:
