@@ -38,8 +38,12 @@ def is_extern(op: ir.Operation) -> bool:
 
 
 def written(op: ir.Operation) -> ir.Value | None:
-    """The memory, its last operand, that the library call `op` writes its result to; None if it makes its own."""
-    if not is_extern(op) or len(op.results) or not len(op.operands):
+    """The memory, its last operand, that the library call `op` writes its result to; None if it makes its own.
+
+    Ops of others that only write are none: what they are given holds more than what they compute.
+    """
+    is_aten = is_extern(op) and ir.StringAttr(op.attributes["name"]).value.startswith("torch.aten.")
+    if not is_aten or len(op.results) or not len(op.operands):
         return None
     return op.operands[-1] if is_memory(op.operands[-1]) else None
 

@@ -10,9 +10,9 @@ CRASH = "no such backend"  # the process dies of a KeyError
 
 def test_crash_is_an_outcome(capfd: pytest.CaptureFixture[str]) -> None:
     """Catches a run that ends, hangs or silently skips a seed when a program kills its process."""
-    jobs = [Job(0, "eager-check", False), Job(1, CRASH, False), Job(2, "eager-check", False)]
+    jobs = [Job(2, "eager-check", False), Job(1, CRASH, False), Job(3, "eager-check", False)]
     outcomes = {job.seed: outcome for job, outcome in Workers(1).run(jobs)}
-    assert {seed: each.status for seed, each in outcomes.items()} == {0: "same", 1: "different", 2: "same"}
+    assert {seed: each.status for seed, each in outcomes.items()} == {2: "same", 1: "different", 3: "same"}
     (difference,) = outcomes[1].found
     assert difference.kind == "crashed"
     assert CRASH in capfd.readouterr().err
@@ -21,5 +21,5 @@ def test_crash_is_an_outcome(capfd: pytest.CaptureFixture[str]) -> None:
 def test_endless_program_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a compiler that loops for ever and takes the whole run with it."""
     monkeypatch.setattr(workers, "_SECONDS", 0.0)
-    ((_, outcome),) = Workers(1).run([Job(0, "eager-check", False)])
+    ((_, outcome),) = Workers(1).run([Job(2, "eager-check", False)])
     assert [each.kind for each in outcome.found] == ["crashed"]

@@ -165,6 +165,7 @@ CALLS: dict[str, list[Callable]] = {
     "log_sigmoid": [lambda v: aten.log_sigmoid_forward(v(*PLACES))[0]],
     "logaddexp": [_elementwise(aten.logaddexp, 2)],
     "xlogy": [_elementwise(aten.xlogy.Tensor, 2)],
+    "angle": [_elementwise(aten.angle)],
     "sinc": [_elementwise(aten.sinc)],
     "entr": [_elementwise(aten.special_entr)],
     "nan_to_num": [_elementwise(aten.nan_to_num), _elementwise(aten.nan_to_num, 1, 1.0, 2.0, -2.0)],
