@@ -7,6 +7,7 @@ from operator import or_
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.calls import made
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp
 from dovetail.dialects.reading import Module
@@ -31,7 +32,7 @@ def saved_uses(backward: func.FuncOp, tangents: Sequence[int], module: Module) -
 
 
 def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[int, int]) -> list[_Sources]:
-    """What the results of `op` depend on, which is noted where it is both a tangent and a saved value."""
+    """What that depends on which `op` has made, which is noted where it is both a tangent and a saved value."""
     tangents = saved = 0
     for each in given if op.name != DestinationOp.OPERATION_NAME else ():
         if each is not None:
@@ -39,4 +40,4 @@ def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[i
             saved |= each[1]
     if tangents and saved:
         combined[tangents] = combined.get(tangents, 0) | saved
-    return [(tangents, 0 if tangents else saved)] * len(op.results)
+    return [(tangents, 0 if tangents else saved)] * len(made(op))

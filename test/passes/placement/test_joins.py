@@ -1,5 +1,6 @@
 """What ATen joins by rows, beside eager."""
 
+import pytest
 import torch
 from differential import assert_same
 
@@ -78,3 +79,15 @@ def test_an_explanation_says_what_is_joined(op_by_op):
     explained = str(dovetail.explain(lambda x, y: torch.cat([x * 3, y + 1], 1), *torch.randn(2, 300, 300)))
     assert "aten.cat" in explained
     assert "aten.mul" in explained
+
+
+@pytest.mark.filterwarnings("error::dovetail.errors.DefectWarning")
+def test_join_in_a_backward(op_by_op):
+    """Would catch a backward in which a call writes to memory, and what it made is looked for among its results."""
+
+    def run(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        first, second = x.sigmoid(), y.tanh()
+        joined = torch.cat([first, second, -first[:, :10]], 1)
+        return joined * joined, second
+
+    assert_same(run, torch.randn(300, 300), torch.randn(300, 300, requires_grad=True))
