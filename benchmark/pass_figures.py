@@ -51,7 +51,10 @@ def figures(texts: Mapping[int, str], repeats: int) -> list[Figures]:
     """
     gc.collect()
     gc.freeze()
-    rounds = [{layers: _run(text) for layers, text in texts.items()} for _ in range(repeats)]
+    try:
+        rounds = [{layers: _run(text) for layers, text in texts.items()} for _ in range(repeats)]
+    finally:
+        gc.unfreeze()
     return [_least(layers, [each[layers] for each in rounds]) for layers in texts]
 
 

@@ -107,7 +107,11 @@ def _tensors(leaf) -> Iterator[torch.Tensor]:
 
 
 def _all_tensors() -> Iterator[torch.Tensor]:
-    """Every tensor of the process. No loop in Python looks at the objects, of which torch brings half a million."""
+    """Every tensor of the process. No loop in Python looks at the objects, of which torch brings half a million.
+
+    Those that `gc.freeze` hid are no longer hidden: there is no other way to see them.
+    """
+    gc.unfreeze()
     types, known = [torch.Tensor], set()
     while types:
         known.add(id(types[-1]))
@@ -117,8 +121,13 @@ def _all_tensors() -> Iterator[torch.Tensor]:
 
 
 def _has_memory(value) -> bool:
-    """Whether `value` is a dense tensor; asks its type, since a proxy may do anything when asked."""
-    return issubclass(type(value), torch.Tensor) and value.layout is torch.strided
+    """Whether `value` is a dense tensor; asks its type, since a proxy may do anything when asked.
+
+    A tensor of a `torch.func` transform is none: it wraps another one, and may outlive its transform.
+    """
+    if not issubclass(type(value), torch.Tensor) or value.layout is not torch.strided:
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def _wraps(tensor: torch.Tensor) -> bool:

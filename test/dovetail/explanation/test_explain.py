@@ -1,5 +1,6 @@
 """`dovetail.explain`: each fact of the explanation against a small program, and that the call leaves no trace."""
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -460,6 +461,20 @@ def test_state_stays():
     leaves_no_trace(write_global, (torch.ones(4),), (STATE,))
     closure = write_closure()
     leaves_no_trace(closure, (torch.ones(4),), (closure.held,))
+
+
+def test_frozen_state_stays():
+    """Would catch a global that was written, since the garbage collector was told to pass over it."""
+    gc.freeze()
+    leaves_no_trace(write_global, (torch.ones(4),), (STATE,))
+
+
+def test_tensor_of_a_transform_that_is_over():
+    """Would catch an explanation that ends at a tensor, somewhere in the process, that nobody can read any more."""
+    kept = []
+    torch.func.grad(lambda x: kept.append(x) or x.sum())(vector())
+    assert dovetail.explain(add_one, vector()).graphs
+    assert torch._C._functorch.is_functorch_wrapped_tensor(kept[0])
 
 
 def test_wrapper_subclass_stays():
