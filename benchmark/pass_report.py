@@ -16,7 +16,8 @@ _PAGE = """\
 # What the passes cost
 
 CPU seconds of the pipeline `compile` on the joint graph of GPT-2 small ({batch} × {length} tokens), and of the same
-model with more layers; verification after each pass included. Written by `make bench-passes`.
+model with more layers; verification after each pass included, collecting the garbage of what ran before not. Written by
+`make bench-passes`.
 
 {depths}
 
