@@ -13,11 +13,7 @@ from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import shaped_info
 
 # Rounded to zero where the dialect of symbols rounds down: of sizes there is none below 0.
-_OPS = {
-    ir.AffineAddExpr: arith.AddIOp,
-    ir.AffineMulExpr: arith.MulIOp,
-    ir.AffineFloorDivExpr: arith.DivSIOp,
-}
+_OPS = {ir.AffineAddExpr: arith.AddIOp, ir.AffineMulExpr: arith.MulIOp, ir.AffineFloorDivExpr: arith.DivSIOp}
 
 
 def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:

@@ -94,11 +94,7 @@ def made(module: ir.Module) -> dict[str, Made]:
     """What decides each region's executable: its text, the variant that tuning chose, and what runs it."""
     texts, target = region_texts(module), target_for_device(device_of(module))
     return {
-        name: (
-            texts[name],
-            choice(region, VARIANT, "default", target.variants),
-            driver_of(region, target.drivers),
-        )
+        name: (texts[name], choice(region, VARIANT, "default", target.variants), driver_of(region, target.drivers))
         for name, region in Module(module).regions.items()
     }
 

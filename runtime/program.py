@@ -9,16 +9,7 @@ from dovetail.backends.python.emitter import Emitter, Source
 from dovetail.backends.python.memory import lies_as_stated
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.dialects.dovetail import (
-    AllocOp,
-    DestinationOp,
-    FreeOp,
-    OwnOp,
-    ReadOp,
-    SetMetadataOp,
-    TouchOp,
-    WriteOp,
-)
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, ReadOp, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
 from dovetail.dialects.regions import destinations
 from dovetail.dialects.torch_facts.names import LOAD

@@ -24,16 +24,7 @@ from dovetail.backends.python.parts import emit_part
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.devices import CPU, home
-from dovetail.dialects.dovetail import (
-    AllocOp,
-    DestinationOp,
-    FreeOp,
-    PartOp,
-    ReadOp,
-    ReuseOp,
-    TangentOp,
-    WriteOp,
-)
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, PartOp, ReadOp, ReuseOp, TangentOp, WriteOp
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.buffers import Buffers, host_buffers
 from dovetail.dialects.memory.roots import memory_root

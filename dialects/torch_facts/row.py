@@ -197,12 +197,7 @@ class Op:
 
 
 constant = partial(
-    Op,
-    kind=Kind.CONSTANT,
-    sees_strides=False,
-    rounding=Rounding.NEVER,
-    recompute=Recompute.FREE,
-    flops=flops.none,
+    Op, kind=Kind.CONSTANT, sees_strides=False, rounding=Rounding.NEVER, recompute=Recompute.FREE, flops=flops.none
 )
 view = partial(
     Op,
@@ -214,12 +209,7 @@ view = partial(
     flops=flops.none,
 )
 pointwise = partial(
-    Op,
-    kind=Kind.POINTWISE,
-    memory=ResultMemory.OWN,
-    sees_strides=False,
-    decides_by=None,
-    recompute=Recompute.FREE,
+    Op, kind=Kind.POINTWISE, memory=ResultMemory.OWN, sees_strides=False, decides_by=None, recompute=Recompute.FREE
 )
 reduction = partial(
     Op,
@@ -249,12 +239,7 @@ creation = partial(
     recompute=Recompute.FREE,
 )
 library = partial(
-    Op,
-    kind=Kind.LIBRARY,
-    memory=ResultMemory.OWN,
-    sees_strides=False,
-    decides_by=None,
-    recompute=Recompute.WORK,
+    Op, kind=Kind.LIBRARY, memory=ResultMemory.OWN, sees_strides=False, decides_by=None, recompute=Recompute.WORK
 )
 opaque = Op
 """Of an op of which nothing is claimed but what its row says."""

@@ -26,12 +26,5 @@ def _compared(comparison: torch._ops.OpOverload) -> Callable:
 
 COMPARISONS: dict[torch._ops.OpOverload, Callable] = {
     comparison: _compared(comparison)
-    for comparison in (
-        aten.eq.Scalar,
-        aten.ne.Scalar,
-        aten.lt.Scalar,
-        aten.le.Scalar,
-        aten.gt.Scalar,
-        aten.ge.Scalar,
-    )
+    for comparison in (aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)
 }

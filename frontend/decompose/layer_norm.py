@@ -14,11 +14,7 @@ _backward_by_pytorch = get_decompositions([_native_layer_norm_backward])[_native
 
 
 def layer_norm(
-    value: torch.Tensor,
-    normalized_shape: list[int],
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    eps: float,
+    value: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None, bias: torch.Tensor | None, eps: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns what `aten.native_layer_norm` does: the normalized value, the mean, the reciprocal standard deviation.
 

@@ -48,11 +48,5 @@ def _vector_norm(
 
 SUMS: dict[torch._ops.OpOverload, Callable] = {
     reduction: _wide(reduction)
-    for reduction in (
-        aten.sum.dim_IntList,
-        aten.mean.default,
-        aten.mean.dim,
-        aten.prod.default,
-        aten.prod.dim_int,
-    )
+    for reduction in (aten.sum.dim_IntList, aten.mean.default, aten.mean.dim, aten.prod.default, aten.prod.dim_int)
 } | {aten.linalg_vector_norm.default: _vector_norm}

@@ -4,12 +4,7 @@ import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
 
-_DROPOUTS = (
-    torch.nn.functional.dropout,
-    torch.dropout,
-    torch.ops.aten.dropout,
-    torch.ops.aten.dropout.default,
-)
+_DROPOUTS = (torch.nn.functional.dropout, torch.dropout, torch.ops.aten.dropout, torch.ops.aten.dropout.default)
 
 
 def replace_idle_dropout(gm: torch.fx.GraphModule) -> None:

@@ -2,14 +2,7 @@
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import (
-    NAME,
-    REACHED,
-    REQUIRES_GRAD,
-    REREAD,
-    STATIC,
-    WATCHED,
-)
+from dovetail.dialects.attributes import NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
 from dovetail.frontend.records import Input, Owned
 
 

@@ -12,15 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import (
-    CURRENT_DEVICE,
-    DEVICE,
-    LEVEL,
-    ONCE,
-    SIZES,
-    TARGET,
-    WRITTEN_LAST,
-)
+from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, SIZES, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient

@@ -24,10 +24,7 @@ _SPREAD = 0.5
 
 
 def within_budget(
-    budget: float,
-    work: Sequence[Cost],
-    cut: Callable[[Sequence[Cost]], list[int]],
-    size: Callable[[list[int]], int],
+    budget: float, work: Sequence[Cost], cut: Callable[[Sequence[Cost]], list[int]], size: Callable[[list[int]], int]
 ) -> list[int]:
     """Returns the values to save: those of `cut(prices)`, prices in proportion to `work`, that keep the budget.
 

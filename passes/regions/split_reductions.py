@@ -8,12 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.types import (
-    is_open,
-    require_shaped_info,
-    require_tensor_info,
-    with_dtype,
-)
+from dovetail.dialects.torch_facts.types import is_open, require_shaped_info, require_tensor_info, with_dtype
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of

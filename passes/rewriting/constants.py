@@ -13,10 +13,7 @@ from dovetail.dialects.torch_facts.types import require_tensor_info, torch_type,
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
-_NUMBERS = {
-    "torch.constant.int": ir.IntegerAttr,
-    "torch.constant.float": ir.FloatAttr,
-}
+_NUMBERS = {"torch.constant.int": ir.IntegerAttr, "torch.constant.float": ir.FloatAttr}
 
 
 def number(value: ir.Value) -> int | float | None:

@@ -17,10 +17,7 @@ from dovetail.dialects.attributes import NAME
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.devices import Devices
-from dovetail.dialects.dovetail import (
-    SetMetadataOp,
-    WriteOp,
-)
+from dovetail.dialects.dovetail import SetMetadataOp, WriteOp
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root

@@ -111,11 +111,7 @@ POINTWISE = (
     pointwise("expm1", refused=(_CANCELS_DOUBLES,)),
     pointwise("floor", decides_by=(0,), rounding=Rounding.NEVER, tells_subnormals=True),
     pointwise(
-        "floor_divide",
-        layout=Layout.TOGETHER,
-        decides_by=(0, 1),
-        tells_subnormals=True,
-        refused=(_ROUNDS_QUOTIENTS,),
+        "floor_divide", layout=Layout.TOGETHER, decides_by=(0, 1), tells_subnormals=True, refused=(_ROUNDS_QUOTIENTS,)
     ),
     pointwise("fmax", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),
     pointwise("fmin", rounding=Rounding.NEVER, refused=(_NO_BROADCAST,)),

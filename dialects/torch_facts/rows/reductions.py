@@ -49,11 +49,7 @@ REDUCTIONS = (
     reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("native_layer_norm", reduces_at=None, refused=(_NOT_ON_GPUS,)),
     reduction(
-        "native_layer_norm_backward",
-        reduces_at=None,
-        layout=Layout.ROWS,
-        sees_strides=True,
-        traced=Traced.IN_PARTS,
+        "native_layer_norm_backward", reduces_at=None, layout=Layout.ROWS, sees_strides=True, traced=Traced.IN_PARTS
     ),
     reduction("norm", reduces_at=2, keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction("prod", refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
