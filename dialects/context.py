@@ -1,6 +1,8 @@
 """The one door to MLIR: contexts with every dialect loaded, and parsing with located errors."""
 
+import re
 import threading
+from itertools import accumulate
 from pathlib import Path
 
 from torch_mlir import ir
@@ -8,9 +10,24 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
-from dovetail.dialects.nesting import check_nesting
 from dovetail.dialects.size_facts import broken_facts
 from dovetail.errors import ModuleError
+
+DEEPEST = 500
+"""Far more than programs have. At 20,000, a type takes MLIR a minute, and regions are a stack overflow."""
+
+_NO_BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[<>]=')
+_STEPS = dict.fromkeys(b"([{<", 1) | dict.fromkeys(b")]}>", -1)
+_OTHERS = bytes(set(range(256)).difference(_STEPS))
+
+
+def check_nesting(text: str) -> None:
+    """Raises ModuleError for text whose brackets, those in strings and comments apart, are nested deeper."""
+    brackets = _NO_BRACKETS.sub(b"", text.encode("utf-8", "surrogateescape")).translate(None, _OTHERS)
+    deepest = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+    if deepest > DEEPEST:
+        raise ModuleError(f"brackets are nested {deepest} deep, expected at most {DEEPEST}")
+
 
 # Where the bindings find the module of dialect `dovetail`. Not finding it, they would look again for every op that they
 # meet, which took half of the passes' time.

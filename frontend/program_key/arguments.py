@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from dovetail.frontend.observe.alias_groups import memory, retains_grad
-from dovetail.frontend.program_key.numbers import NUMBERS, number_text
-from dovetail.frontend.program_key.unkeyed import Unkeyed
+from dovetail.frontend.program_key.unkeyed import NUMBERS, Unkeyed, number_text
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 

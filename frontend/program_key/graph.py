@@ -7,8 +7,7 @@ import torch
 from dovetail.frontend.dynamo.graph import input_names, static_inputs
 from dovetail.frontend.dynamo.open_sizes import has_open_sizes
 from dovetail.frontend.program_key.callees import check_method, function_name
-from dovetail.frontend.program_key.numbers import NUMBERS, number_text
-from dovetail.frontend.program_key.unkeyed import Unkeyed
+from dovetail.frontend.program_key.unkeyed import NUMBERS, Unkeyed, number_text
 
 _PLAIN = (str, bytes, type(None), type(...))
 """What is told by its `repr`."""

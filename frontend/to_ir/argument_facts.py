@@ -1,8 +1,16 @@
-"""What the IR states of arguments: their kind, what eager's backward would do, and how the guard compares them."""
+"""What the IR states of arguments: their kind, what eager's backward would do, and how the guard compares them.
 
+Of results, too, where they lie if that is neither where their operands do nor where an argument says.
+"""
+
+from collections.abc import Sequence
+
+import torch
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
+from dovetail.dialects.attributes import DEVICE, NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
+from dovetail.dialects.devices import Devices
+from dovetail.dialects.reading import producer
 from dovetail.frontend.records import Input, Owned
 
 
@@ -31,3 +39,13 @@ def reached(argument: Input, differentiated: list[int], numbers: dict[int, int])
         return {}
     found = sorted(numbers[place] for place in differentiated if place in argument.reached)
     return {REACHED: ir.DenseI64ArrayAttr.get(found)}
+
+
+def state_devices(module: ir.Module, placed: Sequence[tuple[ir.Value, torch.device]]) -> None:
+    """Makes the ops of `module` say that each of the values, in order, lies on its device."""
+    devices = Devices(module)
+    for value, device in placed:
+        op = producer(value)
+        if op is not None and devices.of(value) != str(device):
+            op.attributes[DEVICE] = ir.StringAttr.get(str(device), module.context)
+            devices = Devices(module)

@@ -23,8 +23,7 @@ from dovetail.dialects.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_shape
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, Input
-from dovetail.frontend.to_ir.argument_facts import reached, stated, watched
-from dovetail.frontend.to_ir.device_facts import state_devices
+from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
 from dovetail.frontend.to_ir.guard_function import call_guard
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.leaving import Leaving

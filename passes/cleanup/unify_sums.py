@@ -12,8 +12,8 @@ from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, is_none
-from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.sums import reduced_dims
 
 _SUM = "torch.aten.sum.dim_IntList"
 _MEANS = ("torch.aten.mean.dim", "torch.aten.mean")

@@ -6,9 +6,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, Role
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.exactness.decided_again import decided_again
 from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
-from dovetail.passes.exactness.ways import Way, ways
+from dovetail.passes.exactness.ways import Way, decided_again, ways
 
 
 @dataclass(frozen=True)

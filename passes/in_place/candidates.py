@@ -7,8 +7,8 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import may_share, memory_root
-from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
+from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.in_place.refusals import Refusals
 

@@ -13,8 +13,7 @@ from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed
-from dovetail.passes.in_place.groups import grouped
-from dovetail.passes.in_place.stages import stages_of
+from dovetail.passes.in_place.stages import grouped, stages_of
 from dovetail.passes.rewriting.cloning import ancestors
 
 MAX_INPUTS = 16

@@ -1,10 +1,81 @@
-"""In what order updates in place run, and which of them at once."""
+"""Which updates in place run together, few at a time and where there are many alike, alike, and in what order."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from dovetail.dialects.reachable import reachable
+from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
-from dovetail.passes.in_place.groups import families_of
+
+MOST_UPDATES = 128
+"""Updates of one group: IREE's compile time grows faster than their number beyond some hundreds."""
+
+NEAR_BYTES = 1 << 20
+"""Bytes that a group writes: what one core keeps near until the next stage of the group reads it."""
+
+Family = list[Update]
+"""Updates of which some must be made before others: a parameter, its moments and its count of steps."""
+
+
+def grouped(before: Mapping[Update, set[Update]]) -> list[list[Update]]:
+    """The keys of `before`, in groups that may run in any order; the values must be made before their key.
+
+    A later stage of a group reads what an earlier one has just written. Groups of equal families are equally large,
+    so that they make equal regions, which are compiled once.
+    """
+    alike: dict[tuple, list[Family]] = {}
+    for family in families_of(before):
+        alike.setdefault(tuple(update.value.type for update in family), []).append(family)
+    groups: list[list[Update]] = []
+    small: list[Family] = []
+    for families in alike.values():
+        most = _most(families[0])
+        each = next((size for size in range(most, most // 2, -1) if len(families) % size == 0), most)
+        parts = [families[start : start + each] for start in range(0, len(families), each)]
+        for part in parts:
+            if len(part) > most // 2:
+                groups.append([update for family in part for update in family])
+            else:
+                small += part
+    return groups + _packed(small)
+
+
+def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
+    """The keys of `before` that are connected by it, each family in their order."""
+    neighbours: dict[Update, set[Update]] = {update: set(others) for update, others in before.items()}
+    for update, others in before.items():
+        for other in others:
+            neighbours[other].add(update)
+    number = {update: place for place, update in enumerate(before)}
+    done: set[Update] = set()
+    families = []
+    for first in before:
+        if first not in done:
+            family = reachable([first], neighbours.__getitem__)
+            done |= family
+            families.append(sorted(family, key=number.__getitem__))
+    return families
+
+
+def _most(family: Family) -> int:
+    """How many families like `family` make a group."""
+    return max(min(MOST_UPDATES // len(family), NEAR_BYTES // max(_nbytes(family), 1)), 1)
+
+
+def _packed(families: Iterable[Family]) -> list[list[Update]]:
+    groups: list[list[Update]] = []
+    for family in families:
+        joined = [*groups[-1], *family] if groups else []
+        if joined and len(joined) <= MOST_UPDATES and _nbytes(joined) <= NEAR_BYTES:
+            groups[-1] = joined
+        else:
+            groups.append(family)
+    return groups
+
+
+def _nbytes(updates: Sequence[Update]) -> int:
+    return sum(require_tensor_info(update.value.type).nbytes for update in updates)
+
 
 T = TypeVar("T", bound=Hashable)
 

@@ -16,13 +16,18 @@ from dovetail.passes.in_place.verify_in_place import broken_proofs
 from dovetail.passes.levels.check_backward_facts import check_backward_facts
 from dovetail.passes.levels.check_control_flow import check_control_flow
 from dovetail.passes.levels.check_devices import check_devices
-from dovetail.passes.levels.check_functions import check_border, check_driver, check_guard, check_signature
+from dovetail.passes.levels.check_functions import (
+    check_border,
+    check_driver,
+    check_guard,
+    check_present,
+    check_roles,
+    check_signature,
+)
 from dovetail.passes.levels.check_layouts import check_layouts
-from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops
+from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
 from dovetail.passes.levels.check_own_memory import check_own_memory
-from dovetail.passes.levels.check_roles import check_present, check_roles
 from dovetail.passes.levels.check_saved_values import check_saved_values
-from dovetail.passes.levels.check_written import check_written
 
 _CALL = "write touch view detach set_metadata set_grad_mode"
 _MEMORY = "alloc part reuse free"

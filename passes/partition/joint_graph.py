@@ -9,9 +9,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.roots import is_view, shows_operand
-from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, recompute_policy
+from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.rewriting.cloning import clone
 

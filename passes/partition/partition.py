@@ -9,9 +9,8 @@ from dovetail.dialects.dovetail import GradientOp
 from dovetail.dialects.reading import Module
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
-from dovetail.passes.partition.build_backward import build_backward
 from dovetail.passes.partition.build_call import build_apply, build_call
-from dovetail.passes.partition.build_forward import build_forward
+from dovetail.passes.partition.build_halves import build_backward, build_forward
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory

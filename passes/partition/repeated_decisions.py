@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from dovetail.dialects.dovetail import TangentOp
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
-from dovetail.passes.exactness.decided_again import decided_again
 from dovetail.passes.exactness.value_flow import ValueFlow
+from dovetail.passes.exactness.ways import decided_again
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 

@@ -16,7 +16,7 @@ from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.placed_graph import PlacedGraph
-from dovetail.passes.rewriting.reductions import reduced_dims
+from dovetail.passes.rewriting.sums import reduced_dims
 
 _FOLLOWED = (Kind.VIEW, Kind.POINTWISE)
 _FOLLOWED_IF_AS_LARGE = (Kind.REDUCTION, Kind.MOVEMENT)

@@ -8,8 +8,8 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import PLACEMENT
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
-from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import body
+from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import UNPACK

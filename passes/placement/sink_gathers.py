@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.pinned import is_pinned
 from dovetail.dialects.reading import Module, Role, body, users
+from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import is_tensor, with_shape

@@ -15,9 +15,8 @@ from dovetail.passes.regions.gpu_shares import LANES, block_of_column, block_of_
 from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
-from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import create, shape
-from dovetail.passes.rewriting.sums import SUM, quotient, sum_over, with_sizes, zero_less
+from dovetail.passes.rewriting.sums import SUM, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 
 def gpu_sum(op: ir.Operation) -> ir.Value | None:

@@ -15,7 +15,7 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.reductions import reduced_dims
+from dovetail.passes.rewriting.sums import reduced_dims
 
 _BY_TWOS = "rows-by-twos"
 _OF_ROWS = (Kind.POINTWISE, Kind.VIEW, Kind.REDUCTION)

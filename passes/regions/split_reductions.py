@@ -13,10 +13,9 @@ from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, is_none
-from dovetail.passes.rewriting.reductions import reduced_dims
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
-from dovetail.passes.rewriting.sums import SUM, quotient, sum_over, with_sizes, zero_less
+from dovetail.passes.rewriting.sums import SUM, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 _MEAN = "torch.aten.mean.dim"
 _NEG = "torch.aten.neg"

@@ -24,9 +24,32 @@ from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, argument_facts, arguments, body, is_used
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.runtime.autograd.effects import has_effect, is_random
-from dovetail.runtime.autograd.history import AtPlace, Place
 from dovetail.runtime.autograd.joined import Joined
 from dovetail.runtime.random_states import drawing_from, random_state
+
+
+class Place(torch.autograd.Function):
+    """Stands in for a tensor that is about to be overwritten: its shape, dtype and history, one element of memory."""
+
+    @staticmethod
+    def forward(ctx, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.new_zeros(()).expand(tensor.shape)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class AtPlace(torch.autograd.Function):
+    """A copy of `value` whose gradient goes where `place`'s does."""
+
+    @staticmethod
+    def forward(ctx, place: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
 
 
 @dataclass(frozen=True)
