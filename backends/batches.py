@@ -109,7 +109,7 @@ def _compiled(
         return host
 
     def go_on() -> Run:
-        return _continued(host.output.decode(errors="replace"), target, timeout, runs)
+        return runs.run((*target.compile_flags(), "--compile-from=hal"), host.output.decode(errors="replace"), timeout)
 
     try:
         found = read_plans(host.output, entries, timeout)
@@ -131,11 +131,6 @@ def _compiled(
         return {**planned}
     others = _modules(go_on, target, reasons)
     return others if isinstance(others, Run) else {**planned, **others}
-
-
-def _continued(text: str, target: Target, timeout: float, runs: CompilerRuns) -> Run:
-    """The run that makes a module for IREE's runtime of `text`, at phase `hal`."""
-    return runs.run((*target.compile_flags(), "--compile-from=hal"), text, timeout)
 
 
 def _modules(

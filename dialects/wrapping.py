@@ -88,7 +88,8 @@ def _put_together(wrapped: Wrapped, plain) -> torch.Tensor:
         for name, part in zip(wrapped.names, wrapped.parts, strict=True)
     }
     unflatten: Callable = _class(wrapped.class_name).__tensor_unflatten__  # type: ignore[attr-defined]
-    return unflatten(inner, _literal(wrapped.context), wrapped.size, wrapped.stride)
+    # A context may be mutable, so every wrapper gets one of its own.
+    return unflatten(inner, copy.deepcopy(_parsed(wrapped.context)), wrapped.size, wrapped.stride)
 
 
 @functools.cache
@@ -119,11 +120,6 @@ def _class(name: str) -> type[torch.Tensor]:
     if not is_wrapper:
         raise ModuleError(f"expected a tensor subclass of a module that is imported already, got {name!r}")
     return found
-
-
-def _literal(text: str):
-    """A context; it may be mutable, so every wrapper gets one of its own."""
-    return copy.deepcopy(_parsed(text))
 
 
 # Reading the text takes longer than a copy.

@@ -66,7 +66,7 @@ def load_plain_program(
         bindings[name] = emit(name)
     runs = {name: emit(name) for name in found.of(Role.FORWARD, Role.BACKWARD)}
     for name, run in (recorded_halves(found, runs, executables) if recorded else runs).items():
-        unseen = not recorded and _only_launches(found.functions[name], executables)
+        unseen = not recorded and all(_is_unseen(op, executables) for op in body(found.functions[name]))
         bindings[name] = run if unseen else below_autograd(run)
     for name, op in found.borders.items():
         forward, backward = _half(found, op, FORWARD, Role.FORWARD), _half(found, op, BACKWARD, Role.BACKWARD)
@@ -82,11 +82,6 @@ def load_plain_program(
     entry = emit(symbol(found.call), HELPERS)
     entry = entry if interrupted is None else interrupted.finish(entry)
     return on_current_device(module, entry), sources
-
-
-def _only_launches(function_op: func.FuncOp, executables: Mapping[str, Callable]) -> bool:
-    """Whether `function_op` does nothing that autograd or autocast see: it allocates and calls compiled regions."""
-    return all(_is_unseen(op, executables) for op in body(function_op))
 
 
 def _is_unseen(op: ir.Operation, executables: Mapping[str, Callable]) -> bool:

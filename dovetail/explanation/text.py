@@ -60,7 +60,7 @@ def _print(console: Console, title: str, graph: Program) -> None:
             "computed by the backward from saved values",
             [
                 (name, "", [f"once{_at(line)}" if n == 1 else f"{n} times{_at(line)}"])
-                for (name, line), n in _counted(graph)
+                for (name, line), n in Counter((each.name, each.line) for each in graph.recomputed).items()
             ],
         ),
         ("compiled regions", [(each.name, f"{each.ops} ops", list(_region(each))) for each in graph.regions]),
@@ -155,10 +155,6 @@ def _region(each: Region) -> Iterable[str]:
 def _bytes(graph: Program) -> str:
     kept = sum(each.nbytes for each in graph.saved if each.donated)
     return f"{decimal(kept)} of it the program's own"
-
-
-def _counted(graph: Program) -> list[tuple[tuple[str, str], int]]:
-    return list(Counter((each.name, each.line) for each in graph.recomputed).items())
 
 
 def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:

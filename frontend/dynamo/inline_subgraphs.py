@@ -25,14 +25,10 @@ def inline_subgraphs(gm: torch.fx.GraphModule) -> None:
     for module in list(gm.modules()):
         if not isinstance(module, torch.fx.GraphModule):
             continue
-        while calls := _calls(module):
+        while calls := [node for each in INLINED for node in module.graph.find_nodes(op="call_function", target=each)]:
             for call in calls:
                 _inline(module, call, numbers)
         module.recompile()
-
-
-def _calls(module: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    return [node for each in INLINED for node in module.graph.find_nodes(op="call_function", target=each)]
 
 
 def _inline(module: torch.fx.GraphModule, call: torch.fx.Node, numbers: Iterator[int]) -> None:

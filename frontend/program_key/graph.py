@@ -57,7 +57,7 @@ def _value(value: object) -> str:
         return f"slice{_value((value.start, value.stop, value.step))}"  # type: ignore[attr-defined]
     if isinstance(value, list | tuple) and _is_sequence(kind):
         return f"{kind.__name__}({', '.join(map(_value, value))})"
-    if isinstance(value, dict) and _is_mapping(kind):
+    if isinstance(value, dict) and kind in (dict, torch.fx.immutable_collections.immutable_dict):
         pairs = itertools.chain.from_iterable(value.items())
         return f"{kind.__name__}({', '.join(map(_value, pairs))})"
     raise Unkeyed(f"a node takes a {kind.__qualname__}")
@@ -65,7 +65,3 @@ def _value(value: object) -> str:
 
 def _is_sequence(kind: type) -> bool:
     return kind in (list, tuple, torch.Size, torch.fx.immutable_collections.immutable_list)
-
-
-def _is_mapping(kind: type) -> bool:
-    return kind in (dict, torch.fx.immutable_collections.immutable_dict)

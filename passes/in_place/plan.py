@@ -95,7 +95,7 @@ class Attempt:
         for update, cone in self.cones.items():
             wanted[symbol(update.region)] |= set(cone.inputs)
         called = {call for call, _ in self.calls}
-        kept = {update for update in self.updates if _users(update) - called}
+        kept = {update for update in self.updates if set(users(update.known_as)) - called - {update.own}}
         computed: set[ir.Operation] = set()
         for call, region in reversed(self.calls):
             name = symbol(region)
@@ -140,11 +140,6 @@ class Attempt:
         placed = {update for stage in self.stages for update in stage}
         stuck = [update for update in self.updates if update not in placed]
         return found or dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
-
-
-def _users(update: Update) -> set[ir.Operation]:
-    """What uses the new value in `@forward`, other than to hand it out."""
-    return set(users(update.known_as)) - {update.own}
 
 
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:

@@ -29,7 +29,7 @@ def grouped(before: Mapping[Update, set[Update]]) -> list[list[Update]]:
     groups: list[list[Update]] = []
     small: list[Family] = []
     for families in alike.values():
-        most = _most(families[0])
+        most = max(min(MOST_UPDATES // len(families[0]), NEAR_BYTES // max(_nbytes(families[0]), 1)), 1)
         each = next((size for size in range(most, most // 2, -1) if len(families) % size == 0), most)
         parts = [families[start : start + each] for start in range(0, len(families), each)]
         for part in parts:
@@ -55,11 +55,6 @@ def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
             done |= family
             families.append(sorted(family, key=number.__getitem__))
     return families
-
-
-def _most(family: Family) -> int:
-    """How many families like `family` make a group."""
-    return max(min(MOST_UPDATES // len(family), NEAR_BYTES // max(_nbytes(family), 1)), 1)
 
 
 def _packed(families: Iterable[Family]) -> list[list[Update]]:

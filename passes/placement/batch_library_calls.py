@@ -74,7 +74,7 @@ def _key(op: ir.Operation, device: str) -> Hashable | None:
         return None
     tensors = [value for value in op.operands if tensor_info(value.type) is not None]
     others = [producer(value) for value in op.operands if tensor_info(value.type) is None]
-    if not _is_by_element(op) or len(tensors) != 1 or len(op.results) != 1:
+    if row(op).kind is not Kind.POINTWISE or row(op).is_by_place or len(tensors) != 1 or len(op.results) != 1:
         return None
     constants = [each for each in others if each is not None and each.name.startswith("torch.constant.")]
     if len(constants) != len(others):
@@ -84,10 +84,6 @@ def _key(op: ir.Operation, device: str) -> Hashable | None:
         return None
     numbers = tuple(each.get_asm(assume_verified=True).partition("=")[2] for each in constants)
     return aten_name(op), tensors[0].type, op.results[0].type, numbers
-
-
-def _is_by_element(op: ir.Operation) -> bool:
-    return row(op).kind is Kind.POINTWISE and not row(op).is_by_place
 
 
 def _can_be_put_together(info: TensorInfo, device: str) -> bool:

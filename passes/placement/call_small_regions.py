@@ -50,7 +50,7 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
             for op in of_class(body(host), func.CallOp):
                 region = found.callee(op)
                 if role(region) is Role.REGION:
-                    if is_on_gpu and _only_fills(region):
+                    if is_on_gpu and all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op)):
                         reason = "IREE fills memory without code that could be launched"
                     else:
                         reason = "" if written.intersection(op.results) else _reason(op, region, costs)
@@ -69,10 +69,6 @@ def _written(found: Module) -> Iterator[ir.Value]:
         own = made_by(handed_over[ir.OpResult(root).result_number], OwnOp.OPERATION_NAME)
         if own is not None:
             yield own.operands[0]
-
-
-def _only_fills(region: func.FuncOp) -> bool:
-    return all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op))
 
 
 def _reason(call: ir.Operation, region: func.FuncOp, costs: CostModel) -> str:

@@ -32,7 +32,7 @@ class KeepScalarsPass(Pass, name="keep-scalars", runs_at="program"):
 def _by_number(op: ir.Operation) -> ir.Value | None:
     """The rule for a product with a number, or a quotient by one."""
     dtype, factor = _half(op), number(op.operands[1])
-    if not dtype or (factor is not None and _holds(dtype, factor)):
+    if not dtype or (factor is not None and rounded(factor, dtype) == factor):
         return None
     return cast(_widened(op, [cast(op.operands[0], _WIDE), op.operands[1]]), dtype)
 
@@ -59,10 +59,6 @@ def _half(op: ir.Operation) -> str:
     """The element type of the op's result if it is one of half precision, else ""."""
     dtype = require_shaped_info(op.results[0].type).dtype
     return dtype if dtype in HALVES else ""
-
-
-def _holds(dtype: str, value: float) -> bool:
-    return rounded(value, dtype) == value
 
 
 def _rounded(term: ir.Value, dtype: str) -> ir.Value:

@@ -89,7 +89,7 @@ def _refusal(op: ir.Operation, compiled: Collection[str]) -> str:
         return f"{name} reads memory of the CPU"
     if name.partition(".")[0] not in _NAMESPACES:
         return f"{name} may do anything on the host"
-    return f"the host waits for the values of {name}" if _waits(name) else ""
+    return f"the host waits for the values of {name}" if any(tag in overload(name).tags for tag in _BY_VALUES) else ""
 
 
 def _is_on_cpu(op: ir.Operation) -> bool:
@@ -107,10 +107,6 @@ def _is_number(op: ir.Operation) -> bool:
 def _is_made_on_cpu(value: ir.Value) -> bool:
     made = producer(value)
     return made is not None and _is_on_cpu(made)
-
-
-def _waits(name: str) -> bool:
-    return any(tag in overload(name).tags for tag in _BY_VALUES)
 
 
 def _is_static(entry: func.FuncOp, operand: ir.Value) -> bool:
