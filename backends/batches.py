@@ -10,17 +10,17 @@ from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler, with_tilings
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.output_check import wrong_output
-from dovetail.backends.parts import Part, joined
+from dovetail.backends.strands import Strand, joined
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
 
 
-def batches(sources: Mapping[str, str], split: Mapping[str, Sequence[Part]], count: int) -> list[dict[str, str]]:
+def batches(sources: Mapping[str, str], split: Mapping[str, Sequence[Strand]], count: int) -> list[dict[str, str]]:
     """At most `count` batches of `sources`, the longest text first into the batch that is then the shortest.
 
-    What is `split` is as long as those of its parts that a batch does not have yet.
+    What is `split` is as long as those of its strands that a batch does not have yet.
     """
-    texts = {key: {part.text for part in split.get(key, ())} or {source} for key, source in sources.items()}
+    texts = {key: {strand.text for strand in split.get(key, ())} or {source} for key, source in sources.items()}
     found: list[tuple[dict[str, str], set[str]]] = [({}, set()) for _ in range(min(count, len(sources)))]
     for key in sorted(sources, key=lambda key: sum(map(len, texts[key])), reverse=True):
         batch, held = min(found, key=lambda each: sum(map(len, each[1] | texts[key])))
@@ -29,25 +29,25 @@ def batches(sources: Mapping[str, str], split: Mapping[str, Sequence[Part]], cou
     return [batch for batch, _ in found if batch]
 
 
-def compile_parts(
+def compile_strands(
     batch: Mapping[str, str],
-    split: Mapping[str, Sequence[Part]],
+    split: Mapping[str, Sequence[Strand]],
     target: Target,
     timeout: float,
     plans: bool,
     runs: CompilerRuns,
 ) -> dict[str, Outcome]:
-    """Like `compile_batch`; of what is `split` the parts are compiled, equal ones once, and their plans joined.
+    """Like `compile_batch`; of what is `split` the strands are compiled, equal ones once, and their plans joined.
 
-    A region whose parts' plans can't be joined is compiled as a whole.
+    A region whose strands' plans can't be joined is compiled as a whole.
     """
     alone = {key: source for key, source in batch.items() if key not in split}
-    distinct = {part.key: part.text for key in batch for part in split.get(key, ())}
+    distinct = {strand.key: strand.text for key in batch for strand in split.get(key, ())}
     outcomes = compile_batch(alone | distinct, target, timeout, plans, runs)
     found = {key: outcomes[key] for key in alone}
     whole: dict[str, str] = {}
     for key in batch.keys() - alone.keys():
-        made = [(part, each) for part in split[key] if isinstance(each := outcomes[part.key], LaunchPlan)]
+        made = [(strand, each) for strand in split[key] if isinstance(each := outcomes[strand.key], LaunchPlan)]
         plan = joined(made) if len(made) == len(split[key]) else None
         if plan is None:
             whole[key] = batch[key]

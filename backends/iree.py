@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import torch
 
-from dovetail.backends.batches import batches, compile_parts
+from dovetail.backends.batches import batches, compile_strands
 from dovetail.backends.cache import RegionCache, region_key
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.outcomes import CompileFailure, Outcome, cached, store
-from dovetail.backends.parts import parts
+from dovetail.backends.strands import strands
 from dovetail.backends.target import Target
 
 # Failures of this process's lifetime, by region key and time limit: a region that crashed the compiler once isn't tried
@@ -52,13 +52,13 @@ def compile_regions(
         outcomes |= {key: found for key in distinct if (found := cached(key, cache)) is not None}
     missing = {key: source for key, source in distinct.items() if key not in outcomes}
     # What has no driver runs by plans of its own form.
-    taken_apart = {key: parts(source) for key, source in missing.items()} if plans and target.drivers else {}
+    taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
     split = {key: each for key, each in taken_apart.items() if each}
     workers = jobs or torch.get_num_threads()
     runs = CompilerRuns()
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
         compiling = [
-            pool.submit(compile_parts, batch, split, target, timeout, plans, runs)
+            pool.submit(compile_strands, batch, split, target, timeout, plans, runs)
             for batch in batches(missing, split, workers)
         ]
         try:

@@ -1,4 +1,4 @@
-"""What is reached from somewhere, step by step, in graphs of any kind."""
+"""What is reached from somewhere, step by step, and what is connected, in graphs of any kind."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
@@ -16,3 +16,16 @@ def reachable(roots: Iterable[T], onward: Callable[[T], Iterable[T]]) -> set[T]:
                 found.add(each)
                 pending.append(each)
     return found
+
+
+def connected(nodes: Iterable[T], neighbours: Callable[[T], Iterable[T]]) -> list[list[T]]:
+    """`nodes` by what is connected, each group in their order; `neighbours`, which are nodes, are so in both ways."""
+    number = {node: place for place, node in enumerate(nodes)}
+    groups: list[list[T]] = []
+    done = set[T]()
+    for node in number:
+        if node not in done:
+            group = reachable([node], neighbours)
+            done |= group
+            groups.append(sorted(group, key=number.__getitem__))
+    return groups

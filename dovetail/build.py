@@ -18,7 +18,7 @@ from dovetail.errors import StrictError
 from dovetail.loading import Loaded, Made, flushed, launchers, load, made, several_loops, write_plans
 from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
-from dovetail.passes.regions.halves import halves, work_count
+from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
@@ -112,7 +112,7 @@ class _Splits:
 def _answer(module: ir.Module, name: str, failure: CompileFailure, splits: _Splits) -> Pipeline:
     """The passes that take region `name`, which failed, out of the module."""
     cost = TIME_OUT_SPLITS if failure.cause is Cause.TIME_OUT else 1
-    if halves(Module(module).regions[name]) is not None and splits.take(name, cost):
+    if pieces_of(Module(module).regions[name]) is not None and splits.take(name, cost):
         log.info("region %s is split: %s", name, failure.reason)
         current().splits += 1
         return split_pipeline(name)

@@ -43,7 +43,7 @@ from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.pair_rows import PairRowsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
-from dovetail.passes.regions.write_parts import WritePartsPass
+from dovetail.passes.regions.write_joined import WriteJoinedPass
 from dovetail.passes.running.mlir import MlirPass
 
 Pipeline = tuple[Pass | MlirPass, ...]
@@ -106,7 +106,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         # After it, since it makes regions too.
         LimitRegionsPass(),
         # After it, since what it takes apart it gives to ATen.
-        WritePartsPass(),
+        WriteJoinedPass(),
         # After whatever makes a region.
         PairRowsPass(),
         ChooseDriversPass(),

@@ -22,6 +22,7 @@ from dovetail.dialects.size_expressions import said
 from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.types import holds_tensors, is_memory, tensor_info
+from dovetail.errors import ModuleError
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -51,6 +52,7 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
     Raises:
         NotImplementedError: for one that can't be called from Python, with its location.
+        ModuleError: for one that is given memory which it can't write its result to.
     """
     special = aten.SPECIAL.get(op.name)
     if special is not None:
@@ -70,7 +72,10 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     if into is not None and name == "aten.cat.default":
         join(emitter, op.operands[0], op.operands[1], into)
         return
-    target = overload(name if into is None else out_overload(name) or name)
+    called_as = name if into is None else out_overload(name)
+    if called_as is None:
+        raise ModuleError(f"{name} has no overload 'out', which writes to memory")
+    target = overload(called_as)
     takes_memory = any(map(is_memory, op.operands))
     called = target if takes_memory else aten.callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)

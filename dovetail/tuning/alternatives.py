@@ -20,8 +20,8 @@ from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
 from dovetail.loading import Loaded, launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass
-from dovetail.passes.regions.halves import halves
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
+from dovetail.passes.regions.pieces import pieces_of
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.rewriting.region_builder import call_with_memory
 from dovetail.runtime.host import taking_any
@@ -77,7 +77,7 @@ def alternatives_of(
         for name, way in ways().items()
         if way.variant == "default" or not updates
     ]
-    if not updates and halves(region) is not None:
+    if not updates and pieces_of(region) is not None:
         found.append(run.compiled(SPLIT, _after(SplitRegionPass("region"), _alone(region)), target))
     if not updates:
         found.append(run.compiled(LIBRARY, _after(InlineRegionsPass("region"), _alone(region)), target))

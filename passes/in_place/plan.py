@@ -84,33 +84,30 @@ class Attempt:
         return {update: cones.cone(update, self.stored[symbol(update.region)]) for update in self.updates}
 
     @cached_property
-    def first(self) -> tuple[set[ir.Operation], set[Update]]:
-        """What must be computed before any update is made: ops of regions, and new values, by their updates.
+    def kept(self) -> set[Update]:
+        """The updates whose new values something else needs, before any update is made.
 
-        A region must compute what it stores anyway, what cones start from, and the new values that something else
-        uses. Later calls come first, since they use what earlier ones compute.
+        Later calls come first, since they use what earlier ones compute.
         """
         by_name = {update.known_as: update for update in self.updates}
-        wanted = {name: set(values) for name, values in self.stored.items()}
-        for update, cone in self.cones.items():
-            wanted[symbol(update.region)] |= set(cone.inputs)
         called = {call for call, _ in self.calls}
         kept = {update for update in self.updates if set(users(update.known_as)) - called - {update.own}}
-        computed: set[ir.Operation] = set()
         for call, region in reversed(self.calls):
-            name = symbol(region)
-            values = wanted[name] | {update.value for update in kept if update.region == region}
-            ops = ancestors(op for value in values if (op := producer(value)))
-            computed |= ops
-            used = {value for op in ops for value in op.operands} | self.stored[name]
+            used = {value for op in self._first_of(region, kept) for value in op.operands} | self.stored[symbol(region)]
             passed_in = (passed(call, value) for value in used if not producer(value))
             kept |= {by_name[value] for value in passed_in if value in by_name}
-        return computed, kept
+        return kept
 
-    @property
-    def kept(self) -> set[Update]:
-        """The updates whose new values are needed before the updates are made."""
-        return self.first[1]
+    @cached_property
+    def computed(self) -> set[ir.Operation]:
+        """The ops of regions that must run before any update is made."""
+        return {op for _, region in self.calls for op in self._first_of(region, self.kept)}
+
+    def _first_of(self, region: func.FuncOp, kept: set[Update]) -> set[ir.Operation]:
+        """What computes what `region` stores anyway, what cones start from, and the new values of those `kept`."""
+        inputs = (value for update, cone in self.cones.items() if update.region == region for value in cone.inputs)
+        values = {*self.stored[symbol(region)], *inputs, *(each.value for each in kept if each.region == region)}
+        return ancestors(op for value in values if (op := producer(value)))
 
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
@@ -131,9 +128,8 @@ class Attempt:
     @cached_property
     def refused(self) -> dict[Update, str]:
         """What can't be made in place after all, with the reason: each that is so by itself, else one that waits."""
-        computed, kept = self.first
         reasons = {
-            update: _refusal(update, cone, update in kept or producer(update.value) in computed)
+            update: _refusal(update, cone, update in self.kept or producer(update.value) in self.computed)
             for update, cone in self.cones.items()
         }
         found = {update: reason for update, reason in reasons.items() if reason}

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reachable import connected
 from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 
@@ -46,15 +46,7 @@ def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
     for update, others in before.items():
         for other in others:
             neighbours[other].add(update)
-    number = {update: place for place, update in enumerate(before)}
-    done: set[Update] = set()
-    families = []
-    for first in before:
-        if first not in done:
-            family = reachable([first], neighbours.__getitem__)
-            done |= family
-            families.append(sorted(family, key=number.__getitem__))
-    return families
+    return connected(before, neighbours.__getitem__)
 
 
 def _packed(families: Iterable[Family]) -> list[list[Update]]:

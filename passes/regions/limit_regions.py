@@ -13,7 +13,7 @@ from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
-from dovetail.passes.regions.halves import Part, by_stores, divided, is_work
+from dovetail.passes.regions.pieces import Piece, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
 from dovetail.passes.rewriting.cloning import ancestors
 from dovetail.passes.rewriting.sums import reduced_dims
@@ -76,14 +76,14 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
         pending = list(Module(module).regions.items())
         while pending:
             name, region = pending.pop()
-            parts = _parts(region, costs.reduction_depth, costs.results, device_type(module) == "cuda")
-            if parts is not None:
-                replace_region(module, name, parts)
+            pieces = _pieces(region, costs.reduction_depth, costs.results, device_type(module) == "cuda")
+            if pieces is not None:
+                replace_region(module, name, pieces)
                 made = Module(module).regions
-                pending += [(part, made[part]) for part in (f"{name}_0", f"{name}_1")]
+                pending += [(piece, made[piece]) for piece in (f"{name}_0", f"{name}_1")]
 
 
-def _parts(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: bool) -> tuple[Part, Part] | None:
+def _pieces(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: bool) -> tuple[Piece, Piece] | None:
     ops = body(region)
     if is_gpu and (terms := before_columns(ops)):
         return divided(ops, terms)
@@ -95,8 +95,8 @@ def _parts(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: bool
     stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
     if len(scalars) > MOST_BINDINGS and stores:
         return by_stores(ops, set(stores[: MOST_BINDINGS // 2]))
-    parts = by_stores(ops) if sum(op.name == STORE for op in ops) > results else None
-    return parts if parts is not None and sum(len(part.ops) for part in parts) <= _OVERLAP * len(ops) else None
+    pieces = by_stores(ops) if sum(op.name == STORE for op in ops) > results else None
+    return pieces if pieces is not None and sum(len(piece.ops) for piece in pieces) <= _OVERLAP * len(ops) else None
 
 
 def _is_single(type_: ir.Type) -> bool:

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+from dovetail.backends.python.emitter import Emitter
 from dovetail.backends.python.operators import overload
+from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import ModuleError
 
 
@@ -39,3 +41,19 @@ def test_nothing_else_is_found(name: str):
     with pytest.raises(ModuleError) as caught:
         overload(name)
     assert str(caught.value) == f"PyTorch {torch.__version__} has no operator {name!r}"
+
+
+UNFIT = """
+!v = !torch.vtensor<[2],f32>
+func.func @f(%x: !v, %m: !torch.tensor<[2],f32>) {
+  torch.operator "torch.aten.clamp.Tensor"(%x, %x, %m) {dovetail.reason = ""} : (!v, !v, !torch.tensor<[2],f32>) -> ()
+  return
+}
+"""
+
+
+def test_memory_that_no_kernel_writes_to_is_refused():
+    """Catches a call whose memory for the result is taken for one more operand, a bound: nothing is written."""
+    module = parse_module(UNFIT, make_context())
+    with pytest.raises(ModuleError, match=r"aten\.clamp\.Tensor has no overload 'out', which writes to memory"):
+        Emitter(module.body.operations[0], {}).emit()

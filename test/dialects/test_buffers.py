@@ -17,7 +17,7 @@ func.func @f(%x: !torch.vtensor<[6,6],f32>) -> !torch.vtensor<[6,2],f32> {
 """
 
 
-def test_parts_of_a_split_have_the_strides_of_the_whole():
+def test_joined_of_a_split_have_the_strides_of_the_whole():
     """Would catch strides that are lost on the way through a list: a view of a part is then taken for a copy."""
     module = parse_module(SPLIT, make_context())
     buffers = Buffers(module.body.operations[0])

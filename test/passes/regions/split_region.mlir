@@ -4,8 +4,8 @@
 // RUN: not dovetail-opt %s --pass-pipeline='split-region{region=forward_region_1}' 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not dovetail-opt %s --pass-pipeline='split-region{region=backward_region_0}' 2>&1 | FileCheck %s --check-prefix=MISSING
 //
-// Catches a part that lacks what it reads (a view, a constant, a value of the other part), a store that is lost or in the
-// part that can't compute it, a second part that runs first, and a change of regions that nobody asked to split.
+// Catches a piece that lacks what it reads (a view, a constant, a value of the other piece), a store that is lost or in the
+// piece that can't compute it, a second piece that runs first, and a change of regions that nobody asked to split.
 
 !v = !torch.vtensor<[2,3],f32>
 !w = !torch.vtensor<[3,2],f32>
@@ -26,7 +26,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-NEXT: %[[A:.*]] = "dovetail.alloc"
   // CHECK-NEXT: %[[B:.*]] = "dovetail.alloc"
   // CHECK-NEXT: %[[C:.*]] = "dovetail.alloc"
-  // COM: What crosses is computed by the first part; of the four ops the first two.
+  // COM: What crosses is computed by the first piece; of the four ops the first two.
   // CHECK-NEXT: %[[M:.*]] = "dovetail.alloc"
   // CHECK-NEXT: call @forward_region_0_0(%[[X]], %[[A]], %[[C]], %[[M]])
   // CHECK-NEXT: %[[V:.*]] = torch.copy.to_vtensor %[[M]]
@@ -54,7 +54,7 @@ module attributes {dovetail.level = "regions"} {
   // CHECK-SAME: %[[X0:.*]]: !torch.vtensor<[2,3],f32>, %[[A0:.*]]: !torch.tensor<[2,3],f32>, %[[C0:.*]]: !torch.tensor<[3,2],f32>, %[[M0:.*]]: !torch.tensor<[2,3],f32>) attributes {dovetail.driver = "local-sync", dovetail.role = "region"}
   // CHECK: %[[EXP:.*]] = torch.aten.exp %[[X0]]
   // CHECK-NEXT: %[[NEG:.*]] = torch.aten.neg %[[EXP]]
-  // COM: A view of an argument is stored by whoever; here the first part.
+  // COM: A view of an argument is stored by whoever; here the first piece.
   // CHECK: %[[XT:.*]] = torch.aten.transpose.int %[[X0]]
   // CHECK-NOT: torch.aten.transpose.int
   // CHECK: torch.overwrite.tensor.contents %[[EXP]] overwrites %[[A0]]

@@ -2,8 +2,8 @@
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},inline-regions{regions=forward_update_0_1},choose-drivers,verify-level{level=regions}' --run-check -o %t
 // RUN: not dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},split-region{region=forward_update_0_0}' 2>&1 | FileCheck %s --check-prefix=ONE
 //
-// Catches a second part that reads an argument which the first part has overwritten, or that allocates, and so may fail,
-// after it: updates are split by what they store, and both parts compute what both need.
+// Catches a second piece that reads an argument which the first piece has overwritten, or that allocates, and so may fail,
+// after it: updates are split by what they store, and both pieces compute what both need.
 
 !v = !torch.vtensor<[5],f32>
 !m = !torch.tensor<[5],f32>

@@ -2,7 +2,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0}' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline='prove-in-place,split-region{region=forward_update_0},inline-regions{regions=forward_update_0_1},choose-drivers,verify-level{level=regions}' --run-check -o %t
 //
-// Catches a second part that computes the new momentum anew, from the old one that the first part has overwritten.
+// Catches a second piece that computes the new momentum anew, from the old one that the first piece has overwritten.
 
 !v = !torch.vtensor<[5],f32>
 !m = !torch.tensor<[5],f32>

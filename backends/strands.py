@@ -1,7 +1,7 @@
-"""The parts of a region that have no tensor in common: each is compiled as a region, equal ones once.
+"""The strands of a region that have no tensor in common: each is compiled as a region, equal ones once.
 
 An optimizer's region updates many tensors, each for itself and in the same way. A launch plan is a list of what runs,
-so that the plan of such a region is made of its parts' plans.
+so that the plan of such a region is made of its strands' plans.
 """
 
 import hashlib
@@ -15,16 +15,17 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.dialects.context import make_context
+from dovetail.dialects.reachable import connected
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import is_tensor
 
 MANY = 8
-"""Results of a region from which on it is looked at: of fewer, reading the text costs more than the parts save."""
+"""Results of a region from which on it is looked at: of fewer, reading the text costs more than the strands save."""
 
 
 @dataclass(frozen=True)
-class Part:
+class Strand:
     """`text`, a region of its own, and the places of its `arguments` among the whole's, of which there are `count`."""
 
     text: str
@@ -33,12 +34,12 @@ class Part:
 
     @property
     def key(self) -> str:
-        """Equal for parts of equal texts."""
+        """Equal for strands of equal texts."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def parts(text: str) -> list[Part]:
-    """The parts of the region that `text` is; none where it can't be taken apart, is small, or a size of it is open."""
+def strands(text: str) -> list[Strand]:
+    """Those of the region that `text` is; none where it can't be taken apart, is small, or a size of it is open."""
     if text.count("torch.overwrite.tensor.contents") < MANY:
         return []
     with make_context(), ir.Location.unknown():
@@ -55,57 +56,25 @@ def parts(text: str) -> list[Part]:
             return []
         # What only fills and copies memory has no code, and plans with other code don't join.
         computing[0] += [op for each in groups if each not in computing for op in each]
-        return [_part(region, group) for group in computing]
-
-
-class _Groups:
-    """Which group each value belongs to; what is made of constants alone belongs to none."""
-
-    def __init__(self) -> None:
-        self._joined: list[int] = []
-        self._of: dict[ir.Value, int] = {}
-
-    def join(self, values: Sequence[ir.Value]) -> int | None:
-        """The group of all that are in one, which are in the same from now on."""
-        known = [self.find(self._of[each]) for each in values if each in self._of]
-        for group in known:
-            self._joined[group] = known[0]
-        return known[0] if known else None
-
-    def add(self, value: ir.Value, group: int | None = None) -> None:
-        """Puts `value` into `group`, or into a new one."""
-        if group is None:
-            group = len(self._joined)
-            self._joined.append(group)
-        self._of[value] = group
-
-    def find(self, group: int) -> int:
-        while self._joined[group] != group:
-            self._joined[group] = self._joined[self._joined[group]]
-            group = self._joined[group]
-        return group
+        return [_strand(region, group) for group in computing]
 
 
 def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
-    """The ops of each part, in their order."""
-    groups = _Groups()
-    for argument in region.arguments:
-        groups.add(argument)
-    placed = []
+    """The ops of each strand, in their order; what is made of constants alone belongs to none."""
+    touching: dict[ir.Value, list[ir.Operation]] = {argument: [] for argument in region.arguments}
     for op in [each.operation for each in region.body.blocks[0].operations][:-1]:
-        group = groups.join(list(op.operands))
-        if group is None:
-            continue
-        for result in op.results:
-            groups.add(result, group)
-        placed.append((group, op))
-    found: dict[int, list[ir.Operation]] = {}
-    for group, op in placed:
-        found.setdefault(groups.find(group), []).append(op)
-    return list(found.values())
+        given = [touching[value] for value in op.operands if value in touching]
+        for each in given:
+            each.append(op)
+        touching |= {value: [op] for value in op.results if given}
+    values: dict[ir.Operation, list[ir.Value]] = {}
+    for value, ops in touching.items():
+        for op in ops:
+            values.setdefault(op, []).append(value)
+    return connected(values, lambda op: (each for value in values[op] for each in touching[value]))
 
 
-def _part(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Part:
+def _strand(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Strand:
     used = {value for op in ops for value in op.operands}
     places = [place for place, each in enumerate(region.arguments) if each in used]
     types = [region.arguments[place].type for place in places]
@@ -121,7 +90,7 @@ def _part(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Part:
         for op in ops:
             _clone(op, values)
         func.ReturnOp([])
-    return Part(str(module), tuple(places), len(region.arguments))
+    return Strand(str(module), tuple(places), len(region.arguments))
 
 
 def _clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
@@ -135,8 +104,8 @@ def _clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     values.update(zip(op.results, new.results, strict=True))
 
 
-def joined(made: Sequence[tuple[Part, LaunchPlan]]) -> LaunchPlan | None:
-    """The plan of a region from those of its parts, which wait for one another nowhere.
+def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
+    """The plan of a region from those of its strands, which wait for one another nowhere.
 
     None where they have code of several executables, or numbers that only a call tells.
     """
@@ -147,9 +116,9 @@ def joined(made: Sequence[tuple[Part, LaunchPlan]]) -> LaunchPlan | None:
     constants: list[str] = [each for plan in plans for each in plan.steps["constants"]]
     phases: list[list[list[dict[str, Any]]]] = []
     transient, constant = arguments, arguments + len(transients)
-    for part, plan in made:
+    for strand, plan in made:
         kept = len(plan.steps["transients"]), len(plan.steps["constants"])
-        places = [*part.arguments, *range(transient, transient + kept[0]), *range(constant, constant + kept[1])]
+        places = [*strand.arguments, *range(transient, transient + kept[0]), *range(constant, constant + kept[1])]
         transient, constant = transient + kept[0], constant + kept[1]
         phases.append(_phases(plan, places))
     steps: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Regions whose tensors have nothing in common are compiled in parts, and run as they would as a whole."""
+"""Regions whose tensors have nothing in common are compiled in strands, and run as they would as a whole."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from dovetail.backends import batches, iree
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.parts import Part, joined, parts
+from dovetail.backends.strands import Strand, joined, strands
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
@@ -75,10 +75,10 @@ def compiled(text: str) -> LaunchPlan:
 
 
 def test_equal_parts_are_compiled_once_and_run_for_each(functions: list[int], monkeypatch: pytest.MonkeyPatch):
-    """Would catch a plan whose part runs on another one's memory, or before what it waits for."""
+    """Would catch a plan whose strand runs on another one's memory, or before what it waits for."""
     text = region(SIZES)
     in_parts = compiled(text)
-    monkeypatch.setattr(iree, "parts", lambda text: [])
+    monkeypatch.setattr(iree, "strands", lambda text: [])
     whole = compiled(text)
     assert functions == [3, 1]  # the first one fills the number, too
     inputs = [torch.randn(size, 8) for size in SIZES]
@@ -92,7 +92,7 @@ def test_equal_parts_are_compiled_once_and_run_for_each(functions: list[int], mo
     assert 0 < waits[0] <= waits[1]
 
 
-def test_parts_that_do_not_join_are_compiled_as_a_whole(functions: list[int], monkeypatch: pytest.MonkeyPatch):
+def test_joined_that_do_not_join_are_compiled_as_a_whole(functions: list[int], monkeypatch: pytest.MonkeyPatch):
     """Would catch a region without a plan, though the compiler makes one."""
     monkeypatch.setattr(batches, "joined", lambda made: None)
     compiled(region(SIZES))
@@ -104,21 +104,24 @@ PLAN = {"arguments": 1, "values": [], "transients": [], "constants": [], "steps"
 
 @pytest.mark.parametrize("other", [LaunchPlan(PLAN, b"b"), LaunchPlan(PLAN | {"values": [["size", 0, 0]]}, b"a")])
 def test_what_does_not_join(other: LaunchPlan):
-    """Would catch steps that are looked up in another executable's code, or numbers that are another part's."""
-    assert joined([(Part("", (0,), 2), LaunchPlan(PLAN, b"a")), (Part("", (1,), 2), other)]) is None
+    """Would catch steps that are looked up in another executable's code, or numbers that are another strand's."""
+    assert joined([(Strand("", (0,), 2), LaunchPlan(PLAN, b"a")), (Strand("", (1,), 2), other)]) is None
 
 
 def test_what_shares_a_tensor_is_one_part():
-    """Would catch a value that a part takes, and another part makes."""
-    assert len(parts(region(SIZES))) == len(SIZES)
-    assert parts(region(SIZES[:1])) == []
-    assert len(parts(region(SIZES).replace("%x1,", "%s0,").replace("64,8", "96,8"))) == len(SIZES) - 1
-    assert parts(re.sub(r"\[96,8\]", "[?,8]", region(SIZES))) == []
+    """Would catch a value that a strand takes, and another strand makes."""
+    assert len(strands(region(SIZES))) == len(SIZES)
+    assert strands(region(SIZES[:1])) == []
+    assert len(strands(region(SIZES).replace("%x1,", "%s0,").replace("64,8", "96,8"))) == len(SIZES) - 1
+    assert strands(re.sub(r"\[96,8\]", "[?,8]", region(SIZES))) == []
 
 
 def test_a_batch_takes_regions_of_the_same_parts():
-    """Would catch parts that are compiled once for each process."""
-    shared, other = [Part("a" * 9, (0,), 2), Part("b" * 9, (1,), 2)], [Part("c" * 9, (0,), 2), Part("d" * 9, (1,), 2)]
+    """Would catch strands that are compiled once for each process."""
+    shared, other = (
+        [Strand("a" * 9, (0,), 2), Strand("b" * 9, (1,), 2)],
+        [Strand("c" * 9, (0,), 2), Strand("d" * 9, (1,), 2)],
+    )
     split = {"first": shared, "second": other, "third": shared[::-1]}
     found = batches.batches(dict.fromkeys(split, "whole" * 99) | {"alone": "e" * 5}, split, 2)
     assert sorted(map(sorted, found)) == [["alone", "first", "third"], ["second"]]

@@ -1,4 +1,4 @@
-"""Pass `write-parts`: what ATen computes to join it is written where the joined tensor lies."""
+"""Pass `write-joined`: what ATen computes to join it is written where the joined tensor lies."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -22,7 +22,7 @@ from dovetail.passes.rewriting.constants import integer
 
 
 @dataclass(frozen=True)
-class WritePartsPass(Pass, name="write-parts", runs_at="regions"):
+class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
     """Gives pointwise library calls a part of the memory of the large concatenation that alone uses their results.
 
     The concatenation then copies only what else it joins.

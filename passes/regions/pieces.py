@@ -16,14 +16,14 @@ from dovetail.passes.rewriting.cloning import ancestors
 
 
 @dataclass(frozen=True)
-class Part:
+class Piece:
     """Operations of a region that become a region of their own.
 
     Attributes:
         ops: in order, with the views that they read through and without constants, which `clone` brings along.
-        inputs: what they need from outside: values, of the other part among them, and then the memory to overwrite.
-        crossing: their results that only the other part needs.
-        updated: their results that the other part takes from the memory that they are stored in, with this memory.
+        inputs: what they need from outside: values, of the other piece among them, and then the memory to overwrite.
+        crossing: their results that only the other piece needs.
+        updated: their results that the other piece takes from the memory that they are stored in, with this memory.
     """
 
     ops: tuple[ir.Operation, ...]
@@ -42,8 +42,8 @@ def work_count(region: func.FuncOp) -> int:
     return sum(map(is_work, body(region)))
 
 
-def halves(region: func.FuncOp) -> tuple[Part, Part] | None:
-    """The two parts of a lowered region, in the order that they must run; None where it is one piece of work."""
+def pieces_of(region: func.FuncOp) -> tuple[Piece, Piece] | None:
+    """The two pieces of a lowered region, in the order that they must run; None where its work is one."""
     ops = body(region)
     if handed := handed_on(region):
         return _by_updates(ops, handed)
@@ -53,43 +53,43 @@ def halves(region: func.FuncOp) -> tuple[Part, Part] | None:
     return divided(ops, set(work[: (len(work) + 1) // 2])) if len(work) > 1 else None
 
 
-def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Part, Part]:
-    """The parts of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest.
+def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Piece, Piece]:
+    """The pieces of a region whose body is `ops`: the work in `early`, which must not need any other, and the rest.
 
-    What the first part stores, the second takes from there.
+    What the first piece stores, the second takes from there.
     """
     first, second = set(early), {op for op in ops if is_work(op)} - early
     for store in (op for op in ops if op.name == STORE):
         (second if _computed_by(store) & second else first).add(store)
     stored = dict(tuple(op.operands) for op in ops if op in first and op.name == STORE)
-    second_part = _part(ops, second)
-    shared = [value for value in second_part.inputs if producer(value)]
+    second_piece = _piece(ops, second)
+    shared = [value for value in second_piece.inputs if producer(value)]
     crossing = tuple(value for value in shared if value not in stored)
     updated = tuple((value, stored[value]) for value in shared if value in stored)
-    return replace(_part(ops, first, crossing), updated=updated), second_part
+    return replace(_piece(ops, first, crossing), updated=updated), second_piece
 
 
-def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -> tuple[Part, Part] | None:
-    """The parts that make the results that `early` stores, by default the first half, and the others.
+def by_stores(ops: list[ir.Operation], early: set[ir.Operation] | None = None) -> tuple[Piece, Piece] | None:
+    """The pieces that make the results that `early` stores, by default the first half, and the others.
 
     What both need, both compute.
     """
     stores = [op for op in ops if op.name == STORE]
     early = set(stores[: (len(stores) + 1) // 2]) if early is None else early
     late = [op for op in stores if op not in early]
-    return (_part(ops, ancestors(early)), _part(ops, ancestors(late))) if early and late else None
+    return (_piece(ops, ancestors(early)), _piece(ops, ancestors(late))) if early and late else None
 
 
-def _by_updates(ops: list[ir.Operation], handed: Mapping[ir.Value, ir.Value]) -> tuple[Part, Part]:
-    """The parts that update what no other update is needed for, and what is computed from those."""
+def _by_updates(ops: list[ir.Operation], handed: Mapping[ir.Value, ir.Value]) -> tuple[Piece, Piece]:
+    """The pieces that update what no other update is needed for, and what is computed from those."""
     stores = [op for op in ops if op.name == STORE]
     updates = {op for op in stores if op.operands[0] in handed}
     late = {after for store in updates for after in stores_after(store)}
     made = {value: memory for value, memory in handed.items() if not late.intersection(users(value))}
     computed = {value.owner.operation for value in made}
     rest = reachable(late, lambda op: (each for each in operand_ops(op) if each not in computed))
-    first = _part(ops, ancestors(op for op in stores if op not in late))
-    return replace(first, updated=tuple(made.items())), _part(ops, rest)
+    first = _piece(ops, ancestors(op for op in stores if op not in late))
+    return replace(first, updated=tuple(made.items())), _piece(ops, rest)
 
 
 def _computed_by(store: ir.Operation) -> set[ir.Operation]:
@@ -98,7 +98,7 @@ def _computed_by(store: ir.Operation) -> set[ir.Operation]:
     return {op for op in met if is_work(op)}
 
 
-def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tuple[ir.Value, ...] = ()) -> Part:
+def _piece(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tuple[ir.Value, ...] = ()) -> Piece:
     """`chosen`, with what they and `crossing` read through: views are cloned to both sides."""
 
     def views(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -110,4 +110,4 @@ def _part(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tupl
     produced = {result for op in ordered for result in op.results}
     needed = (value for op in ordered for value in op.operands if value not in produced)
     inputs = (value for value in needed if not ((op := producer(value)) and is_constant(op)))
-    return Part(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)
+    return Piece(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)

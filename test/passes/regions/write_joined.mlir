@@ -1,5 +1,5 @@
-// RUN: dovetail-opt %s --pass-pipeline='write-parts,plan-memory,verify-memory,verify-level{level=regions}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='write-parts,plan-memory,verify-memory' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='write-joined,plan-memory,verify-memory,verify-level{level=regions}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='write-joined,plan-memory,verify-memory' --run-check -o %t
 //
 // Catches a result that is computed beside the tensor that it is joined to and copied; parts in the wrong places; and one
 // that something else needs, too; and a second concatenation in a function, whose memory was looked for among ops that the
