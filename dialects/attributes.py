@@ -154,7 +154,8 @@ FALLBACK = "dovetail.fallback"
 STRIDES = "dovetail.strides"
 """Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
 it (decision 24), or where these hang on how tangents lie, the number of the result of `@layouts` that lies so (decision
-35). A list has an array of them; unit stands for what is no value."""
+35). A list has an array of them; unit stands for what is no value. Arguments that are refs with open strides: an affine
+map, from symbols by number to all strides."""
 
 RECOMPUTE = "dovetail.recompute"
 """Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""

@@ -1,14 +1,15 @@
 """What is said of open numbers, in the form that its readers rely on: MLIR itself does not look at it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
+from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.reading import Module, Role, argument_facts, attribute, result_facts, role
 from dovetail.dialects.size_expressions import is_sound
 from dovetail.dialects.symbols import used_symbols
+from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.types import is_torch_type, shaped_info
 
 Broken = tuple[ir.OpView | ir.Operation, str]
@@ -70,10 +71,11 @@ def _unmet(type_: ir.Type, facts: ir.DictAttr | Mapping[str, ir.Attribute]) -> I
         yield SYMBOL, "a number of 64 bits, at least 0, of a '!torch.int'"
     if RANGE in facts and not _is_range(facts[RANGE]):
         yield RANGE, "the least and the largest number"
-    if SIZES in facts:
-        expected = _expected_sizes(type_, facts[SIZES])
-        if expected:
-            yield SIZES, expected
+    if SIZES in facts and (expected := _expected_sizes(type_, facts[SIZES])):
+        yield SIZES, expected
+    known = type_.strides if isinstance(type_, RefType) else None
+    if STRIDES in facts and (expected := _expected(facts[STRIDES], "stride", type_, known)):
+        yield STRIDES, expected
 
 
 def _is_number(type_: ir.Type, stated: ir.Attribute) -> bool:
@@ -88,14 +90,19 @@ def _is_range(stated: ir.Attribute) -> bool:
 def _expected_sizes(type_: ir.Type, stated: ir.Attribute) -> str:
     """What `dovetail.sizes` of a value of `type_` must be, where it is something else; else ""."""
     info = type_.shaped if isinstance(type_, RefType) else shaped_info(type_)
-    if info is None or not isinstance(stated, ir.AffineMapAttr) or stated.value.n_dims:
-        return f"an affine map of symbols, for a tensor's sizes, of '{type_}'"
-    sizes = list(stated.value.results)
-    if len(sizes) != len(info.shape):
-        return f"a map to {len(info.shape)} sizes, those of '{type_}'"
-    if not all(map(is_sound, sizes)):
+    return _expected(stated, "size", type_, None if info is None else info.shape)
+
+
+def _expected(stated: ir.Attribute, what: str, type_: ir.Type, known: Sequence[OpenSize] | None) -> str:
+    """What a map to sizes or strides must be, of which those `known` stand in `type_`, where it is something else."""
+    if known is None or not isinstance(stated, ir.AffineMapAttr) or stated.value.n_dims:
+        return f"an affine map of symbols, for a tensor's {what}s, of '{type_}'"
+    found = list(stated.value.results)
+    if len(found) != len(known):
+        return f"a map to {len(known)} {what}s, those of '{type_}'"
+    if not all(map(is_sound, found)):
         return _SOUND
-    said = (each.value if isinstance(each, ir.AffineConstantExpr) else None for each in sizes)
-    if any(own is not None and own != each for own, each in zip(info.shape, said, strict=True)):
-        return f"a map to the sizes that '{type_}' says"
+    said = (each.value if isinstance(each, ir.AffineConstantExpr) else None for each in found)
+    if any(own is not None and own != each for own, each in zip(known, said, strict=True)):
+        return f"a map to the {what}s that '{type_}' says"
     return ""

@@ -7,18 +7,22 @@ runs takes values (decision 46).
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import RANGE, SIZES, SYMBOL
+from dovetail.dialects.attributes import RANGE, SIZES, STRIDES, SYMBOL
+from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, body, producer, role
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import is_number, require_shaped_info, shaped_info, tensor_info
 
-_FACTS = (SYMBOL, RANGE, SIZES)
+_FACTS = (SYMBOL, RANGE, SIZES, STRIDES)
+
+Size: TypeAlias = int | ir.AffineExpr
 
 
 def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
@@ -50,6 +54,23 @@ def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
         listed = attribute(owner, SIZES)
         stated = None if listed is None else ir.ArrayAttr(listed)[ir.OpResult(value).result_number]
     return tuple(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
+
+
+def known_sizes(value: ir.Value) -> tuple[Size, ...] | None:
+    """The sizes of a tensor, or of one that a ref shows: numbers, or what is known of them; None where nothing is."""
+    info = value.type.shaped if isinstance(value.type, RefType) else require_shaped_info(value.type)
+    stated = sizes_of(value)
+    if stated is None and not info.is_static:
+        return None
+    return tuple((stated or ())[dim] if size is None else size for dim, size in enumerate(info.shape))
+
+
+def state_sizes(made: ir.Value, like: ir.Value) -> ir.Value:
+    """Says of `made`, the one result of an op, the sizes that are known of `like`; returns it."""
+    sizes = sizes_of(like)
+    if sizes is not None:
+        made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
+    return made
 
 
 def is_open_op(op: ir.Operation) -> bool:

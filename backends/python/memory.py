@@ -12,6 +12,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
+from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.products import Product, products, row_major_products
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
@@ -170,7 +171,7 @@ def lies_as_stated(op: OwnOp) -> bool:
         return False
     memory = load.operands[0]
     if updated := made_by(memory, DestinationOp.OPERATION_NAME):
-        return type_.is_row_major and RefType(updated.operands[0].type).strides == type_.strides
+        return lies_in_rows(op.ref) and lies_in_rows(updated.operands[0])
     made = made_by(memory, AllocOp.OPERATION_NAME)
     return made is not None and (type_.is_row_major or _is_row_major(op, made.opview))
 

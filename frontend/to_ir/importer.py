@@ -12,7 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
-from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, SIZES, TARGET, WRITTEN_LAST
+from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, WRITTEN_LAST
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
@@ -128,8 +128,7 @@ class _Joint:
         facts = []
         for index, argument in enumerate(self.capture.inputs):
             known = stated(argument) | watched(argument, numbers) | reached(argument, differentiated, numbers)
-            sizes = self.open.sizes(argument.node.meta.get("val"))
-            known |= self.open.facts(index, argument) | ({} if sizes is None else {SIZES: sizes})
+            known |= self.open.facts(index, argument) | self.open.lying(argument.node.meta.get("val"))
             facts.append(ir.DictAttr.get(known))
         self.func.attributes["arg_attrs"] = ir.ArrayAttr.get(facts)
         self.leaving.state(numbers)

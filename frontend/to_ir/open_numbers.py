@@ -13,7 +13,7 @@ from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import ContextCache
 
-from dovetail.dialects.attributes import HINTS, RANGE, SIZES, SYMBOL
+from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.pow import pow_
 from dovetail.dialects.dovetail.ops.quotient import quotient
@@ -195,6 +195,16 @@ class OpenNumbers:
         if not isinstance(tensor, torch.Tensor) or not any(map(is_open, tensor.size())):
             return None
         return sizes_map([self._affine(each) for each in tensor.size()])
+
+    def lying(self, tensor: object) -> dict[str, ir.Attribute]:
+        """What is known of an argument that looks like `tensor`: its sizes, and strides that the symbols say."""
+        sizes = self.sizes(tensor)
+        known = {} if sizes is None else {SIZES: sizes}
+        steps: Sequence[Any] = tensor.stride() if isinstance(tensor, torch.Tensor) else ()
+        used = {symbol for step in steps if is_open(step) for symbol in step.node.expr.free_symbols}
+        if used and used <= self._symbols.keys():
+            known[STRIDES] = sizes_map([self._affine(each) for each in steps])
+        return known
 
     def strides(self, stated: Stated) -> Stated:
         """What is stated of an operand, by maps where numbers in it are open."""

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import may_share, memory_root
 from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
 from dovetail.dialects.recompute import is_pinned
@@ -65,7 +66,7 @@ class Candidates:
 
     def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:
         value = own.operands[0]
-        if own.results[0].type != RefType.of(value.type):
+        if not lies_in_rows(own.results[0]):
             return "its new value is laid out anew"
         load = made_by(value, LOAD)
         call, place = (None, 0) if load is None else self.writers.get(load.operands[0], (None, 0))

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.symbols import Size, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
-from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.rewriting.cloning import FROM_PYTHON
 
@@ -35,7 +34,7 @@ class Cones:
 
     def cone(self, update: Update, stored: set[ir.Value]) -> Cone:
         """What computes `update`. It starts at what its region has `stored` to memory anyway."""
-        shape = require_tensor_info(update.value.type).shape
+        sizes = known_sizes(update.value)
         ops: dict[ir.Operation, None] = {}
         inputs: dict[ir.Value, None] = {}
         updated: dict[ir.Value, Update] = {}
@@ -48,7 +47,7 @@ class Cones:
                 inputs[value] = None
             elif is_constant(op) or op in ops:
                 return  # a constant is cloned with its user
-            elif (value in stored and value != update.value) or not is_elementwise(op, shape):
+            elif (value in stored and value != update.value) or not is_elementwise(op, sizes):
                 inputs[value] = None
             else:
                 for operand in op.operands:
@@ -77,19 +76,24 @@ def is_own(update: Update, inside: ir.Value) -> bool:
     return read is not None and read.operands[0] == update.argument
 
 
-def is_elementwise(op: ir.Operation, shape: tuple[int, ...]) -> bool:
-    """Whether `op` computes each element of a tensor of `shape` from elements at the same index, and single numbers.
+def is_elementwise(op: ir.Operation, sizes: tuple[Size, ...] | None) -> bool:
+    """Whether `op` computes each element of a tensor of `sizes` from elements at the same index, and single numbers.
 
     Other ops need loops of their own, and might keep what they compute in between in the destination's memory.
     """
     if len(op.results) != 1 or not (row(op).kind is Kind.POINTWISE or _is_fill(op)):
         return False
-    computed = require_tensor_info(op.results[0].type).shape
-    return computed == shape or (computed == () and prod(shape) > 1)
+    computed = known_sizes(op.results[0])
+    return computed is not None and (computed == sizes or (computed == () and is_large(sizes)))
+
+
+def is_large(sizes: tuple[Size, ...] | None) -> bool:
+    """Whether a tensor of `sizes` is compiled as one of more elements than one."""
+    return sizes is not None and any(size != 1 for size in sizes) and 0 not in sizes
 
 
 def _is_fill(op: ir.Operation) -> bool:
     """Whether `op` makes a tensor of one number."""
     if op.name in FROM_PYTHON:
-        return require_tensor_info(op.results[0].type).shape == ()
+        return known_sizes(op.results[0]) == ()
     return row(op).is_fill

@@ -9,10 +9,11 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reading import body, producer, symbol, users
+from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import STORE
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update
-from dovetail.passes.in_place.cones import Cone, Cones, is_own, passed
+from dovetail.passes.in_place.cones import Cone, Cones, is_large, is_own, passed
 from dovetail.passes.in_place.stages import grouped, stages_of
 from dovetail.passes.rewriting.cloning import ancestors
 
@@ -141,7 +142,7 @@ class Attempt:
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if not cone.ops:
         return "its new value is not computed element by element"
-    count, dtype = len(cone.inputs) + len(cone.updated), require_tensor_info(update.value.type).dtype
+    count, dtype = len(cone.inputs) + len(cone.updated), require_shaped_info(update.value.type).dtype
     if count > MAX_INPUTS:
         return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
     for value in cone.inputs:
@@ -169,5 +170,6 @@ def _readers(cones: Mapping[Update, Cone]) -> dict[Update, set[Update]]:
 
 def _is_exact(update: Update, other: Update) -> bool:
     """Whether one loop can make both, where `update` reads the new value of `other`: half precision is not rounded."""
-    made, read = (require_tensor_info(each.value.type) for each in (update, other))
-    return made.shape == read.shape and read.numel > 1 and read.dtype in ("float32", "float64")
+    sizes = known_sizes(other.value)
+    is_rounded = require_shaped_info(other.value.type).dtype not in ("float32", "float64")
+    return known_sizes(update.value) == sizes and is_large(sizes) and not is_rounded

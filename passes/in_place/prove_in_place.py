@@ -11,6 +11,7 @@ from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, body, is_used, of_class, terminator, users
+from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
@@ -108,7 +109,7 @@ def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
     proof = "pointwise" if any(is_own(update, value) for value in cone.inputs) else "not read"
     update.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)
     with update.write.location, ir.InsertionPoint(end):
-        return destination(update.argument, proof).memory
+        return state_sizes(destination(update.argument, proof).memory, update.value)
 
 
 def _drop_unused(forward: func.FuncOp) -> None:

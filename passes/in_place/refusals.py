@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
+from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import (
     Module,
@@ -62,10 +63,8 @@ class Refusals:
             return "autograd follows the write"
         if producer(write.ref):
             return "it is written through a view"
-        if not write.ref.type.is_static:
-            return "its sizes are known only when it runs"
-        if not write.ref.type.is_row_major:
-            return "its memory is not contiguous"
+        if not lies_in_rows(write.ref):
+            return "its memory is not contiguous" if write.ref.type.is_static else "its memory may not be contiguous"
         if self.changes[write.ref] > 1:
             return "the caller changes it more than once"
         op = producer(write.value)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dovetail.dialects.reachable import connected
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.passes.in_place.candidates import Update
 
 MOST_UPDATES = 128
@@ -61,7 +61,8 @@ def _packed(families: Iterable[Family]) -> list[list[Update]]:
 
 
 def _nbytes(updates: Sequence[Update]) -> int:
-    return sum(require_tensor_info(update.value.type).nbytes for update in updates)
+    infos = [expected_info(update.value) for update in updates]
+    return sum(info.nbytes for info in infos if info is not None)
 
 
 T = TypeVar("T", bound=Hashable)

@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import body, producer, symbol
-from dovetail.dialects.symbols import open_numbers
+from dovetail.dialects.symbols import open_numbers, state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.dialects.torch_facts.types import memory_type
@@ -62,7 +62,8 @@ def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
         with call.location, ir.InsertionPoint(call):
             func.CallOp([], symbol(region), [*(known[argument] for argument in inputs), *into])
     with call.location, ir.InsertionPoint(end):
-        return {value: load(held[value]) for value in dict.fromkeys(source.wanted) if value not in known} | known
+        loaded = [value for value in dict.fromkeys(source.wanted) if value not in known]
+        return {value: state_sizes(load(held[value]), value) for value in loaded} | known
 
 
 def _stores(region: func.FuncOp, taken: Iterable[int]) -> list[tuple[ir.Value, ir.Value]]:
@@ -112,7 +113,7 @@ class UpdateBuilder:
             region.finish()
         with self.end.location, ir.InsertionPoint(self.end):
             func.CallOp([], name, operands)
-            self.updated.update({update: load(self.memory[update]) for update in stage})
+            self.updated.update({update: state_sizes(load(self.memory[update]), update.value) for update in stage})
 
     def _read(self, update: Update, cone: Cone) -> list[ir.Value]:
         """What an update reads besides the memory that it updates."""

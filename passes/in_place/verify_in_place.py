@@ -7,14 +7,15 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
-from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, RefType, WriteOp
+from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, WriteOp
 from dovetail.dialects.handed_on import stores_after
+from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, body, made_by, of_class, producer, referred, role, users
+from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
-from dovetail.dialects.torch_facts.types import require_tensor_info
 from dovetail.passes.in_place.cones import is_elementwise
 from dovetail.passes.in_place.refusals import Refusals
 from dovetail.passes.rewriting.cloning import ancestors
@@ -74,7 +75,7 @@ class _Destinations:
     def broken(self, proved: list[ir.Operation]) -> Iterator[Broken]:
         for op in proved:
             memory, argument = op.results[0], op.operands[0]
-            writers = [user for user in users(memory) if user.name != LOAD]
+            writers = [user for user in users(memory) if user.name not in (LOAD, FreeOp.OPERATION_NAME)]
             if len(writers) != 1 or writers[0] not in self.operands:
                 yield op, "expects one region to update it"
                 continue
@@ -103,7 +104,7 @@ def _broken_order(host: Sequence[ir.Operation], proved: list[ir.Operation], func
 
 def _is_laid_out(op: ir.Operation) -> bool:
     """Whether `op` hands out a value as it lies in memory."""
-    return op.name == OwnOp.OPERATION_NAME and op.results[0].type == RefType.of(op.operands[0].type)
+    return op.name == OwnOp.OPERATION_NAME and lies_in_rows(op.results[0])
 
 
 def _is_region_call(op: ir.Operation, functions: Functions) -> bool:
@@ -124,17 +125,17 @@ def broken_update(region: func.FuncOp, memory: ir.Value, proof: str) -> Iterator
         rule = f"expects memory to update by proof '{proof}' to be overwritten once, and read accordingly"
         yield region.operation, rule
         return
-    shape = require_tensor_info(memory.type).shape
+    sizes = known_sizes(memory)
     stored = producer(stores[0].operands[0])
     for op in ancestors([] if stored is None else [stored]):
-        if not (op.name == LOAD or is_constant(op) or is_elementwise(op, shape)):
+        if not (op.name == LOAD or is_constant(op) or is_elementwise(op, sizes)):
             yield op, "is not computed element by element, but updates an argument in place"
     others = _reached(loads, stored) - set(stores)
     for store in body(region) if others else ():
         if store in others:
             yield store, "depends on the old value of an argument that another result takes the place of"
     for store in stores_after(stores[0]) if loads else ():
-        if store.operands[0] == stores[0].operands[0] or require_tensor_info(store.operands[1].type).shape != shape:
+        if store.operands[0] == stores[0].operands[0] or known_sizes(store.operands[1]) != sizes:
             yield store, "depends on an argument's new value, but not element by element in one loop"
 
 

@@ -4,13 +4,11 @@ IREE takes two open sizes that meet for equal; here they must surely be. Nothing
 happens to be 1.
 """
 
-from typing import TypeAlias
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import is_open_number, is_open_op, sizes_of, symbols, used_symbols
+from dovetail.dialects.symbols import Size, is_open_number, is_open_op, known_sizes, symbols, used_symbols
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
@@ -20,8 +18,6 @@ _UNRELATED = "sizes that are known only when it runs may differ"
 _SUM_TYPE = "an open dimension is summed up in float32 alone"
 _SUMS = ("sum", "mean")
 
-Size: TypeAlias = int | ir.AffineExpr
-
 
 def open_refusal(op: ir.Operation, device: str) -> str:
     """Why an op with open sizes can't stand in a region for a type of `device`; "" if it can, or has none."""
@@ -30,7 +26,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     if device != "cpu":
         return UNKNOWN
     facts, tensors = row(op), [value for value in (*op.operands, *op.results) if shaped_info(value.type) is not None]
-    sizes = [_sizes(value) for value in tensors]
+    sizes = [known_sizes(value) for value in tensors]
     if facts.kind not in (Kind.POINTWISE, Kind.REDUCTION) or any(map(is_open_number, op.operands)):
         return UNKNOWN
     if any(each is None for each in sizes) or not can_be_sized(op):
@@ -52,16 +48,6 @@ def can_be_sized(op: ir.Operation) -> bool:
 def may_move(view: ir.Operation) -> bool:
     """Whether a view may move into a region though its sizes are open: one that only turns or adds dimensions."""
     return reorders(view) or row(view).name.partition(".")[0] in ("unsqueeze", "alias", "detach")
-
-
-def _sizes(value: ir.Value) -> tuple[Size, ...] | None:
-    """The sizes of a tensor: numbers, or what is known of them; None where nothing is."""
-    info = require_shaped_info(value.type)
-    stated = sizes_of(value)
-    if stated is None and not info.is_static:
-        return None
-    known = stated or ()
-    return tuple(known[dim] if size is None else size for dim, size in enumerate(info.shape))
 
 
 def _meets(operand: tuple[Size, ...], result: tuple[Size, ...]) -> bool:

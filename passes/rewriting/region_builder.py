@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load, store
 from dovetail.dialects.reading import Role, set_role
-from dovetail.dialects.symbols import facts_of, open_numbers, sizes_map, sizes_of
+from dovetail.dialects.symbols import facts_of, open_numbers, state_sizes
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.rewriting.cloning import clone, set_signature, state_facts
 
@@ -77,11 +76,7 @@ def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Seque
     held = call_with_memory(
         name, operands, [alloc(memory_type(value.type), open_numbers(value)).memory for value in results]
     )
-    for made, value in zip(held, results, strict=True):
-        sizes = sizes_of(value)
-        if sizes is not None:
-            made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
-    return held
+    return [state_sizes(made, value) for made, value in zip(held, results, strict=True)]
 
 
 def call_with_memory(name: str, operands: Sequence[ir.Value], into: Sequence[ir.Value]) -> list[ir.Value]:

@@ -103,3 +103,15 @@ func.func @f(%x: !v, %zero: !torch.int) {
 
 // COM: Only declared, so that there is no argument to look at.
 func.func private @f(!torch.int {dovetail.symbol = 0 : i64}) attributes {dovetail.role = "joint"}
+
+// -----
+
+!r = !dovetail.ref<!torch.vtensor<[?,4],f32>, strided<[?, 1]>>
+// expected-error @below {{'func.func' op expects 'dovetail.strides' of argument 0 to be a map to the strides that '!dovetail.ref<!torch.vtensor<[?,4],f32>, strided<[?, 1]>>' says, got affine_map<()[s0] -> (s0, 2)>}}
+func.func private @f(!r {dovetail.strides = affine_map<()[s0] -> (s0, 2)>})
+
+// -----
+
+!r = !dovetail.ref<!torch.vtensor<[?,4],f32>, strided<[?, 1]>>
+// expected-error @below {{'func.func' op expects 'dovetail.strides' of argument 0 to be an affine map of symbols, for a tensor's strides, of '!dovetail.ref<!torch.vtensor<[?,4],f32>, strided<[?, 1]>>', got 3 : i64}}
+func.func private @f(!r {dovetail.strides = 3 : i64})

@@ -1,4 +1,4 @@
-"""Sizes that change from call to call, and what is compiled after."""
+"""Sizes that change from call to call, in compiled regions, and what is compiled after."""
 
 import torch
 
@@ -21,3 +21,30 @@ def test_results_of_changing_size():
         torch.testing.assert_close(result, (x * size).sum(1) + size)
         torch.testing.assert_close(x.grad, torch.full_like(x, size))
     assert dovetail.stats().graphs == graphs + 2
+
+
+def test_updates_of_changing_size():
+    """An argument of open sizes is copied to, where one of known sizes is updated in place, or the rest of a vector is
+    computed of what was just written; one that does not lie row by row is taken for one that does."""
+    torch._dynamo.reset()
+
+    def step(weight, momentum, gradient, turned):
+        momentum.mul_(0.5).add_(gradient)
+        weight.sub_(momentum * gradient.flip(0))
+        turned.mul_(2)
+        return gradient.sum(1)
+
+    def make(rows, columns):
+        return [torch.randn(rows, columns) for _ in range(3)] + [torch.randn(columns, rows).t()]
+
+    compiled = torch.compile(step, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for rows, columns in ((4, 7), (33, 5), (2, 300), (33, 5)):
+        arguments = make(rows, columns)
+        copies = [each.clone(memory_format=torch.preserve_format) for each in arguments]
+        torch.testing.assert_close(compiled(*arguments), step(*copies))
+        torch.testing.assert_close(arguments, copies)
+        assert [each._version for each in arguments] == [each._version for each in copies]
+    stats = dovetail.stats()
+    assert stats.graphs == 1
+    assert stats.copies["value into a mutated input"] == 4  # one a call: that of `turned`
