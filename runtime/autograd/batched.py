@@ -12,6 +12,8 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 _is_batched = torch._C._functorch.is_batchedtensor
 _is_of_old_kind = torch._C._functorch.is_legacy_batchedtensor  # what `is_grads_batched` makes
 
+_LEVELS = 64  # that `vmap`s of the old kind may be nested
+
 Gradients = Sequence[torch.Tensor | None]
 
 
@@ -36,15 +38,15 @@ def one_by_one(gradients: Gradients, compute: Callable[[Gradients], Gradients]) 
     )
 
 
-def _unwrapped(gradients: Gradients) -> tuple[int | None, list[tuple[torch.Tensor | None, bool]]]:
+def _unwrapped(gradients: Gradients) -> tuple[int, list[tuple[torch.Tensor | None, bool]]]:
     """The gradients without the innermost batch, whose dimension is the first, and which of them had it.
 
-    Also the level of that batch, None if it is of the old kind.
+    Also the level of that batch, negative if it is of the old kind.
     """
     levels = [torch._C._functorch.maybe_get_level(each) for each in gradients if each is not None and _is_batched(each)]
     if not levels:
-        level = _level_of_old_kind()
-        return None, [
+        level = _level_of_old_kind(gradients)
+        return -level, [
             (torch._remove_batch_dim(each, level, 1, 0), True)
             if each is not None and _is_of_old_kind(each)
             else (each, False)
@@ -68,14 +70,19 @@ def _element(unwrapped: Sequence[tuple[torch.Tensor | None, bool]], index: int) 
     ]
 
 
-def _wrapped(stacked: torch.Tensor, level: int | None) -> torch.Tensor:
-    if level is None:
-        return torch._add_batch_dim(stacked, 0, _level_of_old_kind())
+def _wrapped(stacked: torch.Tensor, level: int) -> torch.Tensor:
+    if level < 0:
+        return torch._add_batch_dim(stacked, 0, -level)
     return torch._C._functorch._add_batch_dim(stacked, 0, level)
 
 
-def _level_of_old_kind() -> int:
-    """That of the innermost `vmap` of the old kind, of which PyTorch tells only when it is changed."""
-    level = torch._C._vmapmode_increment_nesting() - 1
-    torch._C._vmapmode_decrement_nesting()
-    return level
+def _level_of_old_kind(gradients: Gradients) -> int:
+    """That of the innermost batch of the old kind; a GPU's thread, which does not run in that `vmap`, is not told."""
+    batched = [each for each in gradients if each is not None and _is_of_old_kind(each)]
+    return next(level for level in range(_LEVELS, 0, -1) if any(_has_level(each, level) for each in batched))
+
+
+def _has_level(tensor: torch.Tensor, level: int) -> bool:
+    """Without a batch of that level, PyTorch makes one of as many copies as it is asked for."""
+    one, two = (torch._remove_batch_dim(tensor, level, copies, 0).size(0) for copies in (1, 2))
+    return one == two

@@ -1,8 +1,13 @@
 """Batched gradients: of a backward inside of `vmap`, or with `is_grads_batched=True`."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
+from torch._vmap_internals import _vmap as vmap_of_old_kind
 from torch.func import vmap
+
+from dovetail.runtime.autograd.batched import one_by_one
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -84,3 +89,14 @@ def test_second_backward_raises_as_in_eager():
     torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
+
+
+def test_batch_in_another_thread():
+    """Catches a level that only the caller's thread knows: a GPU's gradients, of a thread of its own, had no end."""
+
+    def inner(gradient):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(one_by_one, [gradient, None], lambda given: [given[0].square(), None]).result()[0]
+
+    gradients = torch.randn(2, 3, 4)
+    torch.testing.assert_close(vmap_of_old_kind(vmap_of_old_kind(inner))(gradients), gradients.square())
