@@ -25,7 +25,7 @@ from dovetail.passes.running.runner import Runner
 from dovetail.tools.documented_walk import shortened, stages
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "test" / "semantics" / "rows"
+FOLDER = "test/semantics/rows"
 GROUPS = {"I": "inputs", "O": "outputs", "J": "joint", "H": "hazards"}
 # What a reader of a row can do without.
 _NOISE = re.compile(r"^!\w+ = |= torch\.constant\.|= torch\.prim\.ListConstruct|^ *}$|^module")
@@ -102,15 +102,15 @@ class Row:
         return leaves
 
 
-def rows() -> list[Row]:
-    """The rows of all files of `FOLDER`, inputs first.
+def rows(root: Path = ROOT) -> list[Row]:
+    """The rows of all files of `FOLDER` below `root`, the source tree, inputs first.
 
     Raises:
-        DovetailError: where the repository's tests are not there, as in an installed package.
+        DovetailError: where the repository's tests are not there, as beside an installed package.
     """
     found: list[Row] = []
     for name in GROUPS.values():
-        path = FOLDER / f"{name}.py"
+        path = root / FOLDER / f"{name}.py"
         spec = importlib.util.spec_from_file_location(f"semantics_{name}", path)
         if spec is None or spec.loader is None or not path.exists():
             raise DovetailError(f"{path}: expected a Python file with ROWS, in a checkout of the repository")

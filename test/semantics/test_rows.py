@@ -27,7 +27,7 @@ from dovetail.tools.documented_semantics import Row, captured, lowered, passes_t
 from dovetail.tools.documented_walk import shortened
 
 TEST = Path(__file__).resolve().parents[1]
-ROWS = rows()
+ROWS = rows(TEST.parent)
 COMPILED = [row for row in ROWS if not row.eager]
 EAGER = [row for row in ROWS if row.eager]
 NUMBERS = {"ids": lambda row: row.number}

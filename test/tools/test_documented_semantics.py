@@ -1,6 +1,11 @@
 """The page of semantics shows the lines that a row is about."""
 
-from dovetail.tools.documented_semantics import Row, trimmed
+import sys
+from pathlib import Path
+
+import pytest
+
+from dovetail.tools.documented_semantics import FOLDER, GROUPS, Row, rows, trimmed
 
 TEXT = """
 !ref4 = !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>
@@ -27,3 +32,12 @@ def test_computations_that_a_row_checks_are_kept():
         "  ...",
         "  return %arg0 : !ref4",
     ]
+
+
+def test_rows_of_another_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The tests can't be collected beside an installed package: rows are looked for where that lies."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for name in GROUPS.values():
+        monkeypatch.delitem(sys.modules, f"semantics_{name}", raising=False)
+        (tmp_path / FOLDER / f"{name}.py").write_text(f"ROWS = [{name!r}]\n", encoding="utf-8")
+    assert rows(tmp_path) == list(GROUPS.values())

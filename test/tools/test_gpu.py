@@ -58,8 +58,20 @@ def test_a_check_says_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         seconds=3,
     )
     assert (found.summary, found.failures) == ("| programs | 3 |", ("op f32: differs",))
-    assert (broken.summary, broken.failures) == ("ModuleNotFoundError: No module named 'nowhere'", ("status 1",))
+    assert (broken.summary, broken.failures) == (
+        "ModuleNotFoundError: No module named 'nowhere'",
+        ("status 1: ModuleNotFoundError: No module named 'nowhere'",),
+    )
     assert (late.summary, late.failures) == ("begun, stopped after 3 s", ())
+
+
+def test_a_failed_test_says_why(tmp_path: Path) -> None:
+    """Catches a report that names what failed and not how, most of all of a file that can't be imported."""
+    (tmp_path / "test_one.py").write_text("def test_one():\n    assert 1 == 2, 'of numbers'\n", encoding="utf-8")
+    (tmp_path / "test_two.py").write_text("raise ValueError('of two')\n", encoding="utf-8")
+    (found,) = run_checks(tmp_path, [Check("tests", ("pytest", "--rootdir", str(tmp_path), str(tmp_path)), 1)], 60)
+    assert found.failures[0].endswith("::test_two: E   ValueError: of two")
+    assert "test_one::test_one: AssertionError: of numbers" in found.failures[1]
 
 
 def test_each_check_is_a_command_that_is_there(capsys: pytest.CaptureFixture, repository: Path) -> None:

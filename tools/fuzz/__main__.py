@@ -13,7 +13,7 @@ from dovetail.tools.fuzz.backends import BACKENDS
 from dovetail.tools.fuzz.causes import causes
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.record import Record
-from dovetail.tools.fuzz.report import Tally, report
+from dovetail.tools.fuzz.report import Tally, report, summary
 from dovetail.tools.fuzz.seeds import KINDS, THROUGH_IREE
 from dovetail.tools.fuzz.workers import Job, Workers
 from dovetail.tools.options import add_seconds, seed_range
@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(text, flush=True)
     text = report(tallies)
     print(text)
+    print(*map(summary, tallies), sep="\n")
     if options.output:
         options.output.write_text(text, encoding="utf-8")
     return int(bool(different))
@@ -66,7 +67,8 @@ def _run(
             if outcome.found:
                 different.append((job, outcome))
                 where = f"{backend}, {kind} seed {job.seed}{f', {outcome.form}' if outcome.form else ''}"
-                console.print(f"{where}: {outcome.found[0]}"[:300], markup=False, highlight=False)
+                said = " ".join(f"{where}: {outcome.found[0]}".split())
+                console.print(said[:500], markup=False, highlight=False, soft_wrap=True)
             progress.update(task, advance=1, description=f"{backend}, {kind}: {len(different)} different")
     # A difference whose turn did not come is still one.
     for job, outcome in unsettled.items():

@@ -246,6 +246,16 @@ def report(tallies: Sequence[Tally]) -> str:
     return "\n".join(lines)
 
 
+def summary(tally: Tally) -> str:
+    """A run in one line: programs by what became of them, and the seeds that differ."""
+    counts = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common())
+    kinds = "; ".join(
+        f"{kind} {', '.join(map(str, sorted(tally.kinds[kind])))}" for kind in KINDS if kind in tally.kinds
+    )
+    said = f"{tally.kind}, {tally.backend}: {sum(tally.statuses.values())} programs: {counts or 'none ran in time'}"
+    return f"{said} (by seed: {kinds})" if kinds else said
+
+
 def _tables() -> str:
     """What each table's lines do, as its file says, and how many there are."""
     return "\n".join(

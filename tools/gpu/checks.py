@@ -19,6 +19,10 @@ from dovetail.tools.gpu.report import TestRun
 
 GRACE = 20.0
 """Seconds that a command has to say what it found, after its time is over."""
+_LONGEST = 300
+"""Characters of what a test raised."""
+_NOT_COLLECTED = "collection failure"
+"""What pytest says in place of the error."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +54,22 @@ class Check:
 
 _ON_GPU = ("--device", "cuda")
 _LAYOUTS = "test/dialects/torch_facts/test_kernel_layouts.py"
+_BATCHED = "test/runtime/autograd/test_batched.py"
 _FUZZ = ("dovetail.tools.fuzz", *_ON_GPU, "--kinds", "alias,compute", "--seeds", "0:1000", "--minimise", "0")
 _OP_DB = ("dovetail.tools.op_db", *_ON_GPU, "--dtypes", "float32", "bfloat16", "--samples", "1")
 
 CHECKS = (
     Check("tests that need a GPU", ("pytest", "-m", "cuda", "test"), 3),
-    Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics"), 4),
+    Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics", _BATCHED), 4),
     Check("layouts of its kernels", ("pytest", *_ON_GPU, _LAYOUTS), 1),
-    Check("random programs", _FUZZ, 4, shows=r"\| (programs|without|different|no further|refused)"),
+    Check("random programs", _FUZZ, 4, shows=r"\w+, dovetail: ", fails=r"dovetail, \w+ seed \d+"),
     Check("PyTorch's samples", _OP_DB, 3, shows=r"\d+ samples: ", fails=r"\S+ \S+ .*: "),
     Check(
-        "the table of wrongs", ("dovetail.tools.wrongs", *_ON_GPU), 2, shows="not measured", fails=".* Dovetail WRONG"
+        "the table of wrongs",
+        ("dovetail.tools.wrongs", *_ON_GPU),
+        4,
+        shows=r"not measured|\d+ of \d+ rows",
+        fails=r"\w+: (eager|.*Dovetail WRONG)",
     ),
 )
 
@@ -82,13 +91,13 @@ def _run(root: Path, seconds: float, check: Check) -> TestRun:
         said, is_late = _output(process, seconds)
         failures = _failed_tests(junit) if junit.exists() else _lines(said, check.fails)
     print(f"{check.name}:\n{said[-8000:]}", flush=True)
-    summary = "; ".join(_lines(said, check.shows)) or (said.strip().splitlines() or ["no output"])[-1].strip("= ")
+    summary = "; ".join(_lines(said, check.shows)) or _last(said).strip("= ")
     late = f", stopped after {seconds:.0f} s" if is_late else ""
     is_silent = process.returncode and not is_late and not failures
     return TestRun(
         check.name,
         summary + late,
-        (f"status {process.returncode}",) if is_silent else tuple(failures),
+        (f"status {process.returncode}: {_last(said)}",) if is_silent else tuple(failures),
         perf_counter() - begin,
     )
 
@@ -110,10 +119,17 @@ def _lines(said: str, pattern: str) -> list[str]:
     return [line.strip() for line in said.splitlines() if pattern and re.match(pattern, line)]
 
 
+def _last(said: str) -> str:
+    return (said.strip().splitlines() or ["no output"])[-1].strip()
+
+
 def _failed_tests(junit: Path) -> list[str]:
-    cases = xml.etree.ElementTree.parse(junit).getroot().iter("testcase")
-    return [
-        f"{each.get('classname')}::{each.get('name')}"
-        for each in cases
-        if each.find("failure") is not None or each.find("error") is not None
-    ]
+    """Their names, each with the first line of what it raised."""
+    found = []
+    for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
+        for each in (each for each in case if each.tag in ("failure", "error")):
+            why = (each.get("message") or "").partition("\n")[0]
+            if why == _NOT_COLLECTED:
+                why = _last(each.text or "")
+            found.append(f"{case.get('classname')}::{case.get('name')}: {why[:_LONGEST]}")
+    return list(dict.fromkeys(found))

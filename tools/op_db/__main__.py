@@ -73,7 +73,7 @@ def _run(cases: list[Case], jobs: int, end: float, record: Record, device: str) 
             case, outcome = futures[future], _outcome(future)
             record.add(case, outcome)
             if outcome.kind == WRONG:
-                console.print(f"{case}: {outcome.why}", markup=False, highlight=False)
+                console.print(f"{case}: {outcome.why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _outcome(future: Future[Outcome]) -> Outcome:

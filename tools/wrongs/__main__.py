@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = {}
     for each, row in track(_measured(chosen, options), "measuring", total=len(chosen), console=console):
         found[each.name] = row
-        console.print(line(each, row), markup=False, highlight=False)
+        console.print(line(each, row), markup=False, highlight=False, soft_wrap=True)
     left = [each.name for each in chosen if each.name not in found]
     chosen = [each for each in chosen if each.name in found]
     rows = {each.name: found[each.name] for each in chosen}

@@ -135,7 +135,7 @@ def double(x: torch.Tensor) -> torch.Tensor:
 
 @torch.library.custom_op("dovetail_wrongs::stride_of", mutates_args=())
 def stride_of(gradient: torch.Tensor) -> torch.Tensor:
-    return torch.full(gradient.shape, float(gradient.stride(0)))
+    return torch.full_like(gradient, float(gradient.stride(0)), memory_format=torch.contiguous_format)
 
 
 double.register_fake(torch.empty_like)

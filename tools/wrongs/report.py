@@ -40,7 +40,12 @@ def table(cases: list[Case], rows: Rows) -> Table:
 
 def line(case: Case, row: Mapping[str, Outcome]) -> str:
     """A row as it is printed when its case ends."""
-    verdicts = (f"{name} {'right' if row[backend].right else 'WRONG'}" for backend, name in list(COLUMNS.items())[1:])
+    if not row["eager"].right:
+        return f"{case.name}: eager {row['eager'].text}, {row['dovetail'].text}"
+    verdicts = (
+        f"{name} {'right' if row[backend].right else f'WRONG ({row[backend].text})'}"
+        for backend, name in list(COLUMNS.items())[1:]
+    )
     return f"{case.name}: {', '.join(verdicts)}"
 
 
