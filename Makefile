@@ -23,8 +23,8 @@ check: lint
 # Everything; what continuous integration runs. One thread a worker: see test/conftest.py.
 test: lint
 	$(BIN)/lit -q .
-	$(BIN)/pytest -n auto --dist worksteal
-	$(BIN)/pytest -n auto --dist worksteal --device emulated-cuda $(EMULATED)
+	$(BIN)/pytest -n auto --dist worksteal -m "not quick"
+	$(BIN)/pytest -n auto --dist worksteal -m "not quick" --device emulated-cuda $(EMULATED)
 
 # Eager, inductor and Dovetail side by side: docs/benchmark.md, which shows other machines, too. Of an idle machine.
 bench: $(INSTALLED)

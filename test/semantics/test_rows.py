@@ -31,9 +31,8 @@ ROWS = rows(TEST.parent)
 COMPILED = [row for row in ROWS if not row.eager]
 EAGER = [row for row in ROWS if row.eager]
 NUMBERS = {"ids": lambda row: row.number}
-TRAINING = pytest.mark.parametrize(
-    "training", [pytest.param(False, id="inference", marks=pytest.mark.slow), pytest.param(True, id="training")]
-)
+OF_A_ROW = pytest.mark.parametrize("row", COMPILED, **NUMBERS, scope="module")
+"""With this scope all tests of a row follow one another: who runs them captures its program once."""
 
 
 @functools.cache
@@ -52,14 +51,21 @@ def test_every_row_is_there():
     assert [row.number for row in ROWS] == [f"{letter}{n}" for letter in counts for n in range(1, counts[letter] + 1)]
 
 
-@TRAINING
+@pytest.mark.parametrize(
+    ("training", "through_iree"),
+    [
+        pytest.param(False, False, id="inference", marks=pytest.mark.slow),
+        pytest.param(True, False, id="training op by op", marks=pytest.mark.quick),
+        pytest.param(True, True, id="training", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("row", ROWS, **NUMBERS)
-def test_row_is_as_eager(row: Row, training: bool, request: pytest.FixtureRequest):
+def test_row_is_as_eager(row: Row, training: bool, through_iree: bool, request: pytest.FixtureRequest):
     """A value, a gradient, an alias, an identity or a version counter differs from eager's, in either of two calls.
 
-    The training program goes through IREE; that of inference, its forward but for what is saved, runs op by op.
+    The program of inference is the forward of training but for what is saved: IREE shows nothing more of it.
     """
-    if not training:
+    if not through_iree:
         request.getfixturevalue("op_by_op")
     is_eager = row.is_eager(training)
     warned = pytest.warns(EagerWarning, match=re.escape(row.eager)) if is_eager else nullcontext()
@@ -77,7 +83,7 @@ def test_row_is_as_eager(row: Row, training: bool, request: pytest.FixtureReques
         )
 
 
-@pytest.mark.parametrize("row", COMPILED, **NUMBERS)
+@OF_A_ROW
 def test_ir(row: Row):
     """The IR no longer says what the row is about, though the behaviour may still be right by luck."""
     text = shown_text(row)
@@ -90,7 +96,7 @@ def test_ir(row: Row):
     assert status == 0, f"{errors.getvalue()}\n{text}"
 
 
-@pytest.mark.parametrize("row", COMPILED, **NUMBERS)
+@OF_A_ROW
 def test_malformed_ir_is_refused(row: Row):
     """Malformed IR of the row gets through the verifiers, or is refused without a place in the text."""
     text = shown_text(row)
@@ -110,7 +116,7 @@ def test_incomplete_group_is_refused():
         Runner().run((VerifyLevelPass("joint"),), parse_module(text, make_context()))
 
 
-@pytest.mark.parametrize("row", COMPILED, **NUMBERS)
+@OF_A_ROW
 def test_runs_at_every_stage(row: Row):
     """The reference executor can't run a stage, or a pass changes what the caller observes."""
     module = parse_module(captured_text(row, True), make_context())

@@ -61,6 +61,7 @@ def test_unknown_case_is_named(capsys: pytest.CaptureFixture[str]):
     assert "softmax-training" in messages
 
 
+@pytest.mark.slow
 def test_every_case_does_its_work_in_eager():
     """A case that is broken by itself, or a training case that leaves a gradient out."""
     for case in CASES.values():

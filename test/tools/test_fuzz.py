@@ -11,14 +11,15 @@ from dovetail.tools.fuzz.observe import Observed
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.workers import Workers
 
+SEEDS = {"alias": range(16), "compute": range(1, 5), "dynamic": range(1, 5), "derivatives": range(8)}
+
 
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
-        *(("alias", seed) for seed in range(16)),
-        *(("compute", seed) for seed in range(1, 5)),
-        *(("dynamic", seed) for seed in range(1, 5)),
-        *(("derivatives", seed) for seed in range(8)),
+        pytest.param(kind, seed, marks=[pytest.mark.slow] if seed > 2 else [])
+        for kind, seeds in SEEDS.items()
+        for seed in seeds
     ],
 )
 def test_no_difference(kind: str, seed: int) -> None:

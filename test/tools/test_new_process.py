@@ -1,8 +1,7 @@
 """Programs in new processes end, whatever they do."""
 
 import pytest
-
-from test.support.new_process import run_python
+from new_process import run_python
 
 
 def test_a_program_that_hangs_is_ended_and_shown() -> None:

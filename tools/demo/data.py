@@ -4,7 +4,6 @@ from functools import cache
 from pydoc_data.topics import topics
 
 import torch
-from sklearn.datasets import load_digits
 
 # Byte-level tokens: no tokenizer, no vocabulary file.
 VOCABULARY = 256
@@ -20,6 +19,8 @@ def text() -> torch.Tensor:
 @cache
 def digits() -> tuple[torch.Tensor, torch.Tensor]:
     """scikit-learn's digits: images float32[1797, 1, 8, 8] in [0, 1] and labels int64[1797] in [0, 10)."""
+    from sklearn.datasets import load_digits  # a second or two, for one task's data
+
     bunch = load_digits()
     images = torch.tensor(bunch.images, dtype=torch.float32).unsqueeze(1) / 16
     return images, torch.tensor(bunch.target)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
-import transformers
 from torch import nn
 
 from dovetail.tools.demo import data
@@ -49,9 +49,18 @@ class Task:
             return LossOf(self.model()).train()
 
 
+def _hugging_face(name: str, **settings: Any) -> nn.Module:
+    """The model of this class's name. Who names tasks and makes no model is spared a second of imports."""
+    import transformers
+
+    made = getattr(transformers, name)
+    return made(made.config_class(**settings))
+
+
 def gpt2() -> nn.Module:
     """GPT-2 with two layers of width 64; the compared run has no dropout."""
-    config = transformers.GPT2Config(
+    return _hugging_face(
+        "GPT2LMHeadModel",
         vocab_size=data.VOCABULARY,
         n_positions=64,
         n_embd=64,
@@ -64,12 +73,12 @@ def gpt2() -> nn.Module:
         eos_token_id=0,
         use_cache=False,
     )
-    return transformers.GPT2LMHeadModel(config)
 
 
 def bert() -> nn.Module:
     """BERT with two layers of width 64, without dropout."""
-    config = transformers.BertConfig(
+    return _hugging_face(
+        "BertForMaskedLM",
         vocab_size=data.VOCABULARY,
         hidden_size=64,
         num_hidden_layers=2,
@@ -79,12 +88,12 @@ def bert() -> nn.Module:
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    return transformers.BertForMaskedLM(config)
 
 
 def llama() -> nn.Module:
     """Llama with two layers of width 64 and grouped queries (four heads, two of keys and values)."""
-    config = transformers.LlamaConfig(
+    return _hugging_face(
+        "LlamaForCausalLM",
         vocab_size=data.VOCABULARY,
         hidden_size=64,
         intermediate_size=128,
@@ -94,16 +103,19 @@ def llama() -> nn.Module:
         max_position_embeddings=64,
         use_cache=False,
     )
-    return transformers.LlamaForCausalLM(config)
 
 
 def resnet() -> nn.Module:
     """ResNet with two stages of one basic layer each, for one channel and ten classes."""
-    config = transformers.ResNetConfig(
-        num_channels=1, embedding_size=16, hidden_sizes=[16, 32], depths=[1, 1], layer_type="basic"
+    return _hugging_face(
+        "ResNetForImageClassification",
+        num_channels=1,
+        embedding_size=16,
+        hidden_sizes=[16, 32],
+        depths=[1, 1],
+        layer_type="basic",
+        num_labels=10,
     )
-    config.num_labels = 10
-    return transformers.ResNetForImageClassification(config)
 
 
 GPT2 = Task("gpt2", "GPT-2 on English text", gpt2, partial(data.next_token_batch, batch=8, length=64), 1e-3)

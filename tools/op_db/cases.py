@@ -4,11 +4,13 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 DTYPES = ("float32", "float64", "bfloat16", "int64", "bool", "complex64")
 WIDER = {
@@ -22,7 +24,7 @@ WIDER = {
 
 
 @functools.cache
-def _ops() -> dict[str, OpInfo]:
+def _ops() -> dict[str, "OpInfo"]:
     from torch.testing._internal.common_methods_invocations import op_db  # takes seconds to import
 
     return {op.full_name: op for op in op_db}
@@ -97,7 +99,7 @@ def widened(case: Case) -> Program | None:
 
     op, sample = _ops()[case.op], _sample(case, is_differentiable(case))
     args, kwargs = tree_map_only(torch.dtype, wide_dtype, (sample.args, sample.kwargs))
-    same = _program(op, SampleInput(sample.input, args=args, kwargs=kwargs))
+    same = _program(op, type(sample)(sample.input, args=args, kwargs=kwargs))
     return Program(same.function, tuple(map(_with_grad_of, map(wide, same.tensors), narrow.tensors)))
 
 
@@ -135,7 +137,7 @@ def _sample(case: Case, requires_grad: bool) -> Any:
     return next(itertools.islice(samples, case.number, None), None)
 
 
-def _program(op: OpInfo, sample: SampleInput) -> Program:
+def _program(op: "OpInfo", sample: "SampleInput") -> Program:
     leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
 

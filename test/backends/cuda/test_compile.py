@@ -135,9 +135,9 @@ def test_a_kernel_that_spills_is_refused(use_assembler):
 def test_an_assembler_that_hangs_is_ended(use_assembler):
     """Would catch a compilation that waits for ever: some kernels take the assembler longer than their users have."""
     use_assembler("exec sleep 600")
-    [failure] = compiled(EXP, timeout=10)
+    [failure] = compiled(EXP, timeout=3)
     assert isinstance(failure, CompileFailure)
-    assert failure.reason == "time-out after 10 s"
+    assert failure.reason == "time-out after 3 s"
 
 
 def test_an_assembler_that_fails_is_told(use_assembler):

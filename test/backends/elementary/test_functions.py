@@ -58,7 +58,14 @@ def test_every_size_of_number(function: Callable, results: dict[Callable, torch.
     assert units(result[is_finite], precise[is_finite]).max() <= UNITS
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int32, torch.bool], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.bfloat16,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (torch.float16, torch.int32, torch.bool)),
+    ],
+    ids=str,
+)
 def test_other_element_types(dtype: torch.dtype):
     """Half precision must round once, from float32; whole numbers and truth values are converted, not taken as bits."""
     values = torch.arange(-20, 21).to(dtype)

@@ -49,7 +49,15 @@ ENDS_IN_PRODUCT: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.float32,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (torch.float64, torch.float16)),
+        torch.bfloat16,
+    ],
+    ids=str,
+)
 def test_the_difference_of_what_is_equal(dtype: torch.dtype):
     """One of the two was subtracted from unrounded: what is left was not 0, half of the roots were NaN."""
 

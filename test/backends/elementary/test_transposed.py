@@ -23,7 +23,11 @@ def numbers(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return (torch.randn(shape) * 40).to(dtype)
 
 
-@pytest.mark.parametrize(("dtype", "names"), TYPES.items(), ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "names"),
+    [pytest.param(*each, marks=[] if each[0] is torch.float32 else [pytest.mark.slow]) for each in TYPES.items()],
+    ids=str,
+)
 def test_what_is_transposed_is_eagers(dtype: torch.dtype, names: tuple[str, ...]):
     """Catches blocks at the edges, of other types, and of other dimensions, that are left out or read twice."""
     torch.manual_seed(0)

@@ -1,4 +1,7 @@
-"""Results of reductions that meet themselves along another dimension: tiles of a loop need one another's."""
+"""Results of reductions that meet themselves along another dimension: tiles of a loop need one another's.
+
+The number of regions tells what would be wrong in one of them, so that most of these run op by op.
+"""
 
 from collections.abc import Callable
 
@@ -35,6 +38,7 @@ def _regions(function: Callable, *args: torch.Tensor) -> int:
     return dovetail.stats().regions
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize("function", [_outer, _by_way_of_others, _transposed, _square])
 def test_crossed(function: Callable):
     """In one region, 3,584 of the 4,096 numbers of the first were what memory happened to hold."""
@@ -50,12 +54,14 @@ def _spread(dims: tuple[int, ...], then: tuple[int, ...]) -> Callable:
     return spread
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize(("dims", "then"), [((0,), (0, 1, 2)), ((0, 1), (0, 2)), ((2,), (1, 2))])
 def test_spread_and_reduced(dims: tuple[int, ...], then: tuple[int, ...]):
     """In one region, a sum over 6 rows was 6 times as large: it was added to itself for each row that read it."""
     assert _regions(_spread(dims, then), torch.randn(6, 16, 24)) == 2
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_spread_and_averaged_in_a_stated_type():
     """The type of the mean, a number of PyTorch's, was taken for the dimension that it reduces."""
 
@@ -77,6 +83,7 @@ def test_expanded_and_reduced():
     assert _regions(expanded, torch.randn(6, 5)) == 2
 
 
+@pytest.mark.usefixtures("op_by_op")
 @pytest.mark.parametrize(
     "through",
     [
@@ -117,6 +124,7 @@ def test_softmax_of_one_head():
     torch.testing.assert_close(gradients[1], gradients[0])
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_losses_after_an_order():
     """Would catch regions that end without need: what a gather chooses of a softmax is reduced in its region."""
 
@@ -126,6 +134,7 @@ def test_losses_after_an_order():
     assert _regions(loss, torch.randn(64, 1024), torch.randint(1024, (64, 1))) == 1
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_reduced_as_it_lies():
     """Would catch regions that end without need: the second sum takes in what the first one left, or did."""
 
@@ -136,6 +145,7 @@ def test_reduced_as_it_lies():
     assert _regions(norms, torch.randn(64, 1024)) == 1
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_not_crossed():
     """Would catch regions that end without need: a softmax or a norm would go through memory."""
 

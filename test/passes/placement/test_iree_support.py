@@ -54,7 +54,7 @@ LEFT_TO_ATEN = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.slow)])
 def test_frequent_ops_are_right_and_compiled(dtype):
     """NaN dropped by a maximum, -inf from a power, half-precision sums: all silent. And a refusal too many is slow."""
     outcomes = check(frequent_cases(dtype), decompose=True)

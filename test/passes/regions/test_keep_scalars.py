@@ -52,7 +52,11 @@ def _bits(value: torch.Tensor) -> torch.Tensor:
     return value.masked_fill(value.isnan(), torch.nan).view({2: torch.int16, 4: torch.int32}[value.itemsize])
 
 
-@pytest.mark.parametrize(("dtype", "numbers"), [(torch.float16, NUMBERS), (torch.bfloat16, NUMBERS[:3])], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "numbers"),
+    [(torch.float16, NUMBERS), pytest.param(torch.bfloat16, NUMBERS[:3], marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_numbers_that_halves_can_not_hold(dtype, numbers):
     """`x / 524287` was 0 in float16, and `x * 1e-5 * 1e5` infinite: the region rounded the number first."""
     generator = torch.Generator().manual_seed(3)
