@@ -6,8 +6,10 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
+from dovetail.dialects.reading import Module
 from dovetail.errors import OptionError, PassError
 
 _REGISTRY: dict[str, type["Pass"]] = {}
@@ -91,6 +93,17 @@ def registry() -> dict[str, type[Pass]]:
 def fail(op: ir.Operation | ir.OpView, pass_name: str, message: str) -> PassError:
     """The error for a pass to raise: `message` with the op's location and name."""
     return PassError(f"{op.location}: '{op.operation.name}' op {message} (in pass '{pass_name}')")
+
+
+def named_regions(module: ir.Module, names: str, pass_name: str) -> dict[str, func.FuncOp]:
+    """The regions of `module` that an option names, joined by `+`; raises PassError for one that it does not have."""
+    found = Module(module).regions
+    wanted = names.split("+") if names else []
+    for name in wanted:
+        if name not in found:
+            known = ", ".join(f"@{region}" for region in found) or "none"
+            raise fail(module.operation, pass_name, f"has no region '@{name}', it has {known}")
+    return {name: found[name] for name in wanted}
 
 
 def unknown_option(owner: str, option: str, known: list[str]) -> OptionError:

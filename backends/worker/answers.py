@@ -15,20 +15,8 @@ def answer(asked: Mapping[str, Any], text: bytes) -> Answer:
     return _TASKS[asked["task"]](asked, text)
 
 
-def _plans(asked: Mapping[str, Any], text: bytes) -> Answer:
-    return read_plans(text, asked["names"])
-
-
-def _configure(asked: Mapping[str, Any], text: bytes) -> Answer:
-    return configure(text)
-
-
-def _finish(asked: Mapping[str, Any], text: bytes) -> Answer:
-    return {}, finish(text)
-
-
 _TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {
-    "plans": _plans,
-    "configure": _configure,
-    "finish": _finish,
+    "plans": lambda asked, text: read_plans(text, asked["names"]),
+    "configure": lambda asked, text: configure(text),
+    "finish": lambda asked, text: ({}, finish(text)),
 }

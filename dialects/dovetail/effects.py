@@ -7,27 +7,17 @@ the user keeps.
 from torch_mlir import ir
 
 
-class Reads:
+class Reads(ir.MemoryEffectsOpInterface):
     """The op only reads memory: it can be dropped, and merged when no write lies between."""
 
-    class Model(ir.MemoryEffectsOpInterface):
-        @staticmethod
-        def get_effects(op, effects):
-            effects.append(ir.MemoryEffect.Read)
-
     @staticmethod
-    def attach(op_name: str) -> None:
-        Reads.Model.attach(op_name)
+    def get_effects(op, effects):
+        effects.append(ir.MemoryEffect.Read)
 
 
-class Writes:
+class Writes(ir.MemoryEffectsOpInterface):
     """The op stores to memory: it is never dropped, and no read is merged across it."""
 
-    class Model(ir.MemoryEffectsOpInterface):
-        @staticmethod
-        def get_effects(op, effects):
-            effects.append(ir.MemoryEffect.Write)
-
     @staticmethod
-    def attach(op_name: str) -> None:
-        Writes.Model.attach(op_name)
+    def get_effects(op, effects):
+        effects.append(ir.MemoryEffect.Write)

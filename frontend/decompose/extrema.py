@@ -14,29 +14,26 @@ from dovetail.frontend.dynamo.open_sizes import is_open
 aten = torch.ops.aten
 
 
-def _maximum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    if not torch.result_type(left, right).is_floating_point:
-        return NotImplemented
-    return torch.where((left > right) | left.isnan(), left, right)
+def _extremum(wins: Callable) -> Callable:
+    """Of two numbers that for which `wins` holds beside the other one; NaN, if one is."""
+
+    def extremum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        if not torch.result_type(left, right).is_floating_point:
+            return NotImplemented
+        return torch.where(wins(left, right) | left.isnan(), left, right)
+
+    return extremum
 
 
-def _minimum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    if not torch.result_type(left, right).is_floating_point:
-        return NotImplemented
-    return torch.where((left < right) | left.isnan(), left, right)
+def _number_of(wins: Callable, of_whole: Callable) -> Callable:
+    """The like, but NaN only if both are. torch-mlir has no broadcast of it."""
 
+    def extremum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        if not torch.result_type(left, right).is_floating_point:
+            return of_whole(left, right)
+        return torch.where(wins(left, right) | right.isnan(), left, right)
 
-def _fmax(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """torch-mlir has no broadcast of it."""
-    if not torch.result_type(left, right).is_floating_point:
-        return torch.maximum(left, right)
-    return torch.where((left >= right) | right.isnan(), left, right)
-
-
-def _fmin(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    if not torch.result_type(left, right).is_floating_point:
-        return torch.minimum(left, right)
-    return torch.where((left <= right) | right.isnan(), left, right)
+    return extremum
 
 
 def _clamp(value: torch.Tensor, low: float | None = None, high: float | None = None) -> torch.Tensor:
@@ -74,54 +71,43 @@ def _clamp_tensor(
     return value if high is None else torch.minimum(value, high)
 
 
-def _argmax(value: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+def _place(extreme: Callable) -> Callable:
     """IREE's index is that of the largest number; eager's that of the first NaN, if there is one."""
-    return _first(value, torch.amax, dim, keepdim)
+
+    def first(value: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+        if not value.is_floating_point() or is_empty(value):
+            return NotImplemented
+        dims = list(range(value.dim())) if dim is None else [dim]
+        found = (value == extreme(value, dims, keepdim=True)) | value.isnan()
+        return torch.argmax(found.to(torch.int32), dim, keepdim)
+
+    return first
 
 
-def _argmin(value: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
-    return _first(value, torch.amin, dim, keepdim)
+def _of_all(extreme: Callable) -> Callable:
+    return lambda value: extreme(value) if not is_empty(value) else NotImplemented
 
 
-def _first(value: torch.Tensor, extreme: Callable, dim: int | None, keepdim: bool) -> torch.Tensor:
-    if not value.is_floating_point() or is_empty(value):
-        return NotImplemented
-    dims = list(range(value.dim())) if dim is None else [dim]
-    found = (value == extreme(value, dims, keepdim=True)) | value.isnan()
-    return torch.argmax(found.to(torch.int32), dim, keepdim)
+def _with_place(extreme: Callable, place: Callable) -> Callable:
+    def both(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        if not value.is_floating_point() or is_empty(value):
+            return NotImplemented
+        return extreme(value, dim, keepdim), place(value, dim, keepdim)
 
-
-def _max(value: torch.Tensor) -> torch.Tensor:
-    return torch.amax(value) if not is_empty(value) else NotImplemented
-
-
-def _min(value: torch.Tensor) -> torch.Tensor:
-    return torch.amin(value) if not is_empty(value) else NotImplemented
-
-
-def _max_dim(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    if not value.is_floating_point() or is_empty(value):
-        return NotImplemented
-    return torch.amax(value, dim, keepdim), torch.argmax(value, dim, keepdim)
-
-
-def _min_dim(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    if not value.is_floating_point() or is_empty(value):
-        return NotImplemented
-    return torch.amin(value, dim, keepdim), torch.argmin(value, dim, keepdim)
+    return both
 
 
 EXTREMA: dict[torch._ops.OpOverload, Callable] = {
-    aten.maximum.default: _maximum,
-    aten.minimum.default: _minimum,
-    aten.fmax.default: _fmax,
-    aten.fmin.default: _fmin,
+    aten.maximum.default: _extremum(torch.gt),
+    aten.minimum.default: _extremum(torch.lt),
+    aten.fmax.default: _number_of(torch.ge, torch.maximum),
+    aten.fmin.default: _number_of(torch.le, torch.minimum),
     aten.clamp.default: _clamp,
     aten.clamp.Tensor: _clamp_tensor,
-    aten.argmax.default: _argmax,
-    aten.argmin.default: _argmin,
-    aten.max.default: _max,
-    aten.min.default: _min,
-    aten.max.dim: _max_dim,
-    aten.min.dim: _min_dim,
+    aten.argmax.default: _place(torch.amax),
+    aten.argmin.default: _place(torch.amin),
+    aten.max.default: _of_all(torch.amax),
+    aten.min.default: _of_all(torch.amin),
+    aten.max.dim: _with_place(torch.amax, torch.argmax),
+    aten.min.dim: _with_place(torch.amin, torch.argmin),
 }

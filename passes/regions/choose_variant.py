@@ -6,9 +6,8 @@ from torch_mlir import ir
 
 from dovetail.backends.target import DRIVERS, VARIANTS
 from dovetail.dialects.attributes import DRIVER, MEASURED, VARIANT
-from dovetail.dialects.reading import Module
 from dovetail.errors import OptionError
-from dovetail.passes.base import Pass, fail
+from dovetail.passes.base import Pass, named_regions
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,8 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
                 raise OptionError(f"pass 'choose-variant': option '{option}' expects one of {listed}, got '{value}'")
 
     def run(self, module: ir.Module) -> None:
-        found = Module(module).regions
-        for name in filter(None, self.regions.split("+")):
-            if name not in found:
-                known = ", ".join(f"@{region}" for region in found) or "none"
-                raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
-            driver = "" if self.driver == "plan" else self.driver
+        driver = "" if self.driver == "plan" else self.driver
+        for region in named_regions(module, self.regions, self.name).values():
             for key, value in ((VARIANT, self.variant), (DRIVER, driver), (MEASURED, self.measured)):
                 if value:
-                    found[name].attributes[key] = ir.StringAttr.get(value)
+                    region.attributes[key] = ir.StringAttr.get(value)

@@ -13,7 +13,7 @@ from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, body, made_by, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
-from dovetail.passes.base import Pass, fail
+from dovetail.passes.base import Pass, named_regions
 from dovetail.passes.memory.plan_memory import drop_plan
 from dovetail.passes.placement.library_calls import clone_as_library_call
 from dovetail.passes.rewriting.own_memory import shared_memory
@@ -37,18 +37,14 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         drop_plan(Module(module))
-        found = Module(module).regions
         called = Module(module).calls()
-        for name in filter(None, self.regions.split("+")):
-            if name not in found:
-                known = ", ".join(f"@{region}" for region in found) or "none"
-                raise fail(module.operation, self.name, f"has no region '@{name}', it has {known}")
+        for name, region in named_regions(module, self.regions, self.name).items():
             taken = (value for call in called.get(name, ()) for value in call.operands)
             if any(made_by(value, DestinationOp.OPERATION_NAME) for value in taken):
                 _give_up_proofs(module, self.reason)
             for call in called.get(name, ()):
-                _inline(call, found[name], self.reason, self.fallback)
-            found[name].operation.erase()
+                _inline(call, region, self.reason, self.fallback)
+            region.operation.erase()
 
 
 def _give_up_proofs(module: ir.Module, reason: str) -> None:

@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import Module
-from dovetail.passes.base import Pass, fail
+from dovetail.passes.base import Pass, fail, named_regions
 from dovetail.passes.regions.pieces import Piece, pieces_of
 from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
 
@@ -29,15 +29,11 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
     region: str = ""
 
     def run(self, module: ir.Module) -> None:
-        found = Module(module).regions
-        if self.region not in found:
-            known = ", ".join(f"@{region}" for region in found) or "none"
-            raise fail(module.operation, self.name, f"has no region '@{self.region}', it has {known}")
-        region = found[self.region]
-        pieces = pieces_of(region)
-        if pieces is None:
-            raise fail(region, self.name, f"'@{self.region}' can't be split: it is one piece of work")
-        replace_region(module, self.region, pieces)
+        for name, region in named_regions(module, self.region, self.name).items():
+            pieces = pieces_of(region)
+            if pieces is None:
+                raise fail(region, self.name, f"'@{name}' can't be split: it is one piece of work")
+            replace_region(module, name, pieces)
 
 
 def replace_region(module: ir.Module, name: str, pieces: tuple[Piece, Piece]) -> None:
