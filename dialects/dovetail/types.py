@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
+from dovetail.dialects.torch_facts.read_once import read_once
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
 from dovetail.dialects.torch_facts.types import (
     ShapedInfo,
     TensorInfo,
     is_ranked,
     is_value_type,
-    read_once,
     require_shaped_info,
     require_tensor_info,
 )

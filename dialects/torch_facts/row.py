@@ -199,47 +199,20 @@ class Op:
 constant = partial(
     Op, kind=Kind.CONSTANT, sees_strides=False, rounding=Rounding.NEVER, recompute=Recompute.FREE, flops=flops.none
 )
-view = partial(
-    Op,
-    kind=Kind.VIEW,
-    memory=ResultMemory.OPERAND,
-    sees_strides=False,
-    rounding=Rounding.NEVER,
-    recompute=Recompute.FREE,
-    flops=flops.none,
-)
-pointwise = partial(
-    Op, kind=Kind.POINTWISE, memory=ResultMemory.OWN, sees_strides=False, decides_by=None, recompute=Recompute.FREE
-)
+view = partial(constant, kind=Kind.VIEW, memory=ResultMemory.OPERAND)
+_computed = partial(Op, memory=ResultMemory.OWN, sees_strides=False, decides_by=None)
+pointwise = partial(_computed, kind=Kind.POINTWISE, recompute=Recompute.FREE)
 reduction = partial(
-    Op,
+    _computed,
     kind=Kind.REDUCTION,
-    memory=ResultMemory.OWN,
-    sees_strides=False,
     reduces_at=1,
-    decides_by=None,
     keeps_equality=False,
     recompute=Recompute.FREE_IF_LARGE,
     flops=flops.of_all,
 )
-movement = partial(
-    Op,
-    kind=Kind.MOVEMENT,
-    memory=ResultMemory.OWN,
-    sees_strides=False,
-    rounding=Rounding.NEVER,
-    recompute=Recompute.FREE,
-)
-creation = partial(
-    Op,
-    kind=Kind.CREATION,
-    memory=ResultMemory.OWN,
-    sees_strides=False,
-    rounding=Rounding.NEVER,
-    recompute=Recompute.FREE,
-)
-library = partial(
-    Op, kind=Kind.LIBRARY, memory=ResultMemory.OWN, sees_strides=False, decides_by=None, recompute=Recompute.WORK
-)
+library = partial(_computed, kind=Kind.LIBRARY, recompute=Recompute.WORK)
+_copied = partial(_computed, decides_by=(), rounding=Rounding.NEVER, recompute=Recompute.FREE)
+movement = partial(_copied, kind=Kind.MOVEMENT)
+creation = partial(_copied, kind=Kind.CREATION)
 opaque = Op
 """Of an op of which nothing is claimed but what its row says."""

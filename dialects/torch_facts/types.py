@@ -4,15 +4,13 @@ The torch dialect's bindings have neither accessors nor builders, so types are r
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from functools import lru_cache
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.read_once import read_once
 from dovetail.dialects.torch_facts.sizes import OpenSize, Sizes, numel, parse_sizes, print_sizes, row_major
 
 _VALUE, _MEMORY = "vtensor", "tensor"
@@ -45,38 +43,11 @@ DTYPE_NAMES = frozenset(name for name, _ in _DTYPES.values())
 
 
 @dataclass(frozen=True)
-class TensorInfo:
-    """Shape and element type of a ranked tensor; `dtype` is PyTorch's name for it, without `torch.`."""
-
-    shape: Sizes
-    dtype: str
-    itemsize: int
-
-    @property
-    def numel(self) -> int:
-        return numel(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self.numel * self.itemsize
-
-    @property
-    def contiguous_strides(self) -> tuple[int, ...]:
-        """Strides in elements of the row-major layout."""
-        return row_major(self.shape)
-
-    @property
-    def is_floating_point(self) -> bool:
-        return self.dtype.startswith(("float", "bfloat"))
-
-    @property
-    def is_complex(self) -> bool:
-        return self.dtype.startswith("complex")
-
-
-@dataclass(frozen=True)
 class ShapedInfo:
-    """What `TensorInfo` says, of a tensor some of whose sizes may be known only when the program runs: None."""
+    """Shape and element type of a ranked tensor; `dtype` is PyTorch's name for it, without `torch.`.
+
+    A size that is known only when the program runs is None.
+    """
 
     shape: tuple[OpenSize, ...]
     dtype: str
@@ -100,38 +71,24 @@ class ShapedInfo:
         return len(sizes) == len(self.shape) and all(own is None or own == given for own, given in known)
 
 
-T = TypeVar("T")
-_known: ContextVar[dict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_known", default=None)
+@dataclass(frozen=True)
+class TensorInfo(ShapedInfo):
+    """The same of a tensor whose sizes are all known."""
 
+    shape: Sizes
 
-@contextmanager
-def types_read_once() -> Iterator[None]:
-    """Within it, this thread reads each type once, however many values have it: the text of a type is slow to make.
+    @property
+    def numel(self) -> int:
+        return numel(self.shape)
 
-    A type never changes, so what is known of it holds. It ends with the block since a type keeps its context alive.
-    """
-    token = _known.set({})
-    try:
-        yield
-    finally:
-        _known.reset(token)
+    @property
+    def nbytes(self) -> int:
+        return self.numel * self.itemsize
 
-
-def read_once(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """What `read` says of a type; within `types_read_once`, asked once."""
-
-    @wraps(read)
-    def remembered(type_: ir.Type) -> T:
-        everything = _known.get()
-        if everything is None:
-            return read(type_)
-        known = everything.setdefault(read, {})
-        found = known.get(type_)
-        if found is None:
-            found = known[type_] = read(type_)
-        return found
-
-    return remembered
+    @property
+    def contiguous_strides(self) -> tuple[int, ...]:
+        """Strides in elements of the row-major layout."""
+        return row_major(self.shape)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_function
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
 from dovetail.frontend.to_ir.memory_ops import import_as_strided, import_slice_scatter
+from dovetail.frontend.to_ir.number_ops import compared, computed, eager_quotient
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
@@ -100,15 +101,15 @@ class NodeImporter(GraphNodeImporter):
         if isinstance(number, torch.SymBool):
             operands = [self._import_argument(loc, each) for each in node.args]
             with loc:
-                self.bind_node_value(node, self.open.compared(node.target, operands))
+                self.bind_node_value(node, compared(node.target, operands))
             return True
         if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
             operands = [self._import_argument(loc, each) for each in node.args]
             # What the user's own Python computes has no such tag in a custom function's backward either.
             if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
-                value = self.open.quotient(*operands)
+                value = eager_quotient(*operands)
             else:
-                value = self.open.computed(number, node.target, operands)
+                value = computed(number, node.target, operands)
         else:
             is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or self.open.is_new(number))
             if is_item and not self.open.is_known(number):

@@ -1,7 +1,5 @@
 """Numbers that Dynamo leaves open, as the IR says them: the symbols, what sizes are by them, and values for both."""
 
-import math
-import operator
 from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
@@ -15,46 +13,18 @@ from torch_mlir.extras.fx_importer import ContextCache
 
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.dovetail.ops.pow import pow_
-from dovetail.dialects.dovetail.ops.quotient import quotient
-from dovetail.dialects.dovetail.ops.sqrt import sqrt
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.size_expressions import materialise
 from dovetail.dialects.symbols import sizes_map
 from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
-from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.records import Input
+from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
+from dovetail.frontend.to_ir.number_ops import float_of
 
 _LARGEST = 2**63 - 1
-# Of each, an affine expression has one.
-_DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
-_REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
-_LARGEST_OF = (by_torch.Max, sympy.Max)
-
-# What compares whole numbers, by Python's operator.
-_COMPARISONS = {
-    operator.ge: "torch.aten.ge.int",
-    operator.gt: "torch.aten.gt.int",
-    operator.le: "torch.aten.le.int",
-    operator.lt: "torch.aten.lt.int",
-    operator.eq: "torch.aten.eq.int",
-    operator.ne: "torch.aten.ne.int",
-}
-
-# What takes the root of an open number, by the names under which Dynamo has it.
-_ROOTS = (torch.sym_sqrt, torch._sym_sqrt, math.sqrt)  # type: ignore[attr-defined]  # Dynamo's own name
-
-# Python's operators on numbers of floating point, by the op that computes each.
-_OF_FLOATS = {
-    operator.add: "torch.aten.add.float",
-    operator.sub: "torch.aten.sub.float",
-    operator.mul: "torch.aten.mul.float",
-    operator.truediv: "torch.aten.div.float",
-    operator.neg: "torch.aten.neg.float",
-}
 
 
 class OpenTypes(ContextCache):
@@ -118,42 +88,16 @@ class OpenNumbers:
             return self._float(number.node.expr)
         if not is_open(number):
             return known(number)
-        for each in sorted(number.node.expr.atoms(*_LARGEST_OF), key=str):
+        for each in sorted(number.node.expr.atoms(*LARGEST_OF), key=str):
             self._define_largest(each)
         return materialise(self._affine(number), self._values)
-
-    def computed(self, number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
-        """The value that is `number`, which Python's operator `target` makes of others.
-
-        Each operator is one op: an expression of sympy's is simplified as if nothing were rounded, infinite or NaN.
-        """
-        if target is torch.sym_float:
-            return _float_of(operands[0])
-        if target in _ROOTS:
-            return sqrt(_float_of(operands[0])).root
-        if target is operator.pow:
-            return pow_(*map(_float_of, operands)).power
-        if target not in _OF_FLOATS:
-            raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
-        return _number(_OF_FLOATS[target], *map(_float_of, operands))
-
-    def quotient(self, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
-        """The value that eager's own backward computes, which divides by 0: Python raises."""
-        return quotient(_float_of(dividend), _float_of(divisor)).quotient
-
-    def compared(self, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
-        """The truth value that Python's operator `target` makes of two whole numbers."""
-        is_whole = all(each.type == torch_type("int") for each in operands)
-        if target not in _COMPARISONS or not is_whole:
-            raise UnsupportedError(f"a truth value of open numbers: the IR has no op for {target.__name__} of them")
-        return ir.Operation.create(_COMPARISONS[target], results=[torch_type("bool")], operands=operands).result
 
     def _float(self, expression: sympy.Expr) -> ir.Value:
         """The value that is a number of floating point; raises UnsupportedError for one that is computed of others."""
         if expression in self._floats:
             return self._floats[expression]
         if isinstance(expression, by_torch.ToFloat):
-            return _float_of(materialise(self._of(expression.args[0]), self._values))
+            return float_of(materialise(self._affine_of(expression.args[0]), self._values))
         raise UnsupportedError(f"the number {expression} can't be open: it is computed where the graph does not say so")
 
     def check_given(self, what: str, numbers: Iterable) -> None:
@@ -224,78 +168,25 @@ class OpenNumbers:
     def _affine(self, number) -> ir.AffineExpr:
         if not is_open(number):
             return ir.AffineExpr.get_constant(known(number))
-        return self._of(number.node.expr)
+        return self._affine_of(number.node.expr)
 
-    def _of(self, expression: sympy.Expr) -> ir.AffineExpr:
-        """Raises UnsupportedError for what no affine expression says."""
-        if expression in self._symbols:
-            return ir.AffineExpr.get_symbol(self._symbols[expression])
-        if isinstance(expression, sympy.Integer):
-            return ir.AffineExpr.get_constant(int(expression))
-        if isinstance(expression, sympy.Add | sympy.Mul):
-            first, *others = map(self._of, expression.args)
-            for each in others:
-                first = first + each if isinstance(expression, sympy.Add) else first * each
-            return first
-        if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
-            return self._of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
-        if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
-            chosen = _stride_of(expression) if free_unbacked_symbols(expression) else self._chosen(expression)
-            return self._of(chosen)
-        if isinstance(expression, _DIVISIONS):
-            return ir.AffineExpr.get_floor_div(*map(self._of, expression.args))
-        if isinstance(expression, by_torch.CeilToInt) and isinstance(expression.args[0], by_torch.IntTrueDiv):
-            return ir.AffineExpr.get_floor_div(*map(self._of, _rounded_up(*expression.args[0].args)))
-        if isinstance(expression, _REMAINDERS):
-            return ir.AffineExpr.get_mod(*map(self._of, expression.args))
-        raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
+    def _affine_of(self, expression: sympy.Expr) -> ir.AffineExpr:
+        return affine(expression, self._symbols, self._environment)
 
     def _define_largest(self, expression: sympy.Expr) -> None:
         """Makes the largest of several numbers a symbol of its own, where only data tells which it is."""
         if expression in self._symbols or not free_unbacked_symbols(expression):
             return
-        first, *others = (materialise(self._of(each), self._values) for each in expression.args)
+        first, *others = (materialise(self._affine_of(each), self._values) for each in expression.args)
         for each in others:
             first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, each]).result
         self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))
-
-    def _chosen(self, expression: sympy.Expr) -> sympy.Expr:
-        """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
-        is_largest = isinstance(expression, by_torch.Max | sympy.Max)
-        chosen, *others = expression.args
-        for each in others:
-            ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
-            chosen = chosen if self._environment.evaluate_expr(ordered) else each
-        return chosen
-
-
-def _stride_of(expression: sympy.Expr) -> sympy.Expr:
-    """`size` of `max(1, size)`: they differ in strides of tensors without elements, which nothing reads by."""
-    is_stride = isinstance(expression, _LARGEST_OF) and len(expression.args) == 2 and 1 in expression.args
-    if not is_stride:
-        raise UnsupportedError(f"the number {expression} can't be open: only data tells which one it is")
-    return next(each for each in expression.args if each != 1)
-
-
-def _rounded_up(dividend: sympy.Expr, divisor: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Dividend and divisor of a quotient of whole numbers that, rounded down, is this one rounded up."""
-    if not (divisor.is_Integer and divisor > 0):
-        raise UnsupportedError(f"the number {dividend} / {divisor} can't be open: it is rounded up, by no known number")
-    return dividend + divisor - 1, divisor
 
 
 def _range(number: torch.SymInt) -> ir.Attribute:
     """The least and the largest number that guards and checks of the graph's allow."""
     allowed = number.node.shape_env.bound_sympy(number.node.expr)
     return ir.DenseI64ArrayAttr.get([_within(allowed.lower), _within(allowed.upper)])
-
-
-def _number(name: str, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[torch_type("float")], operands=list(operands)).result
-
-
-def _float_of(number: ir.Value) -> ir.Value:
-    return number if number.type == torch_type("float") else _number("torch.aten.Float.Scalar", number)
 
 
 def _within(bound: sympy.Expr) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import types_read_once
+from dovetail.dialects.torch_facts.read_once import types_read_once
 from dovetail.errors import DovetailError, PassError
 from dovetail.passes.base import Pass
 from dovetail.passes.pipeline import Pipeline

@@ -7,6 +7,7 @@ import pytest
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context
+from dovetail.dialects.torch_facts.read_once import types_read_once
 from dovetail.dialects.torch_facts.types import (
     DTYPE_NAMES,
     holds_tensors,
@@ -19,7 +20,6 @@ from dovetail.dialects.torch_facts.types import (
     require_tensor_info,
     tensor_info,
     torch_type,
-    types_read_once,
     value_type,
     with_dtype,
     with_shape,

@@ -1,0 +1,75 @@
+"""Numbers that Dynamo leaves open as affine expressions of the IR's symbols."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]  # it has no stubs
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._sympy import functions as by_torch
+from torch_mlir import ir
+
+from dovetail.errors import UnsupportedError
+
+# Of each, an affine expression has one.
+_DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
+_REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
+LARGEST_OF = (by_torch.Max, sympy.Max)
+"""Torch's name and sympy's for the largest of several numbers."""
+
+
+def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environment: Any) -> ir.AffineExpr:
+    """`expression` by `symbols`, by number; `environment` is Dynamo's, which guards what is decided on the way.
+
+    Raises:
+        UnsupportedError: for what no affine expression says.
+    """
+
+    def of(part: sympy.Expr) -> ir.AffineExpr:
+        return affine(part, symbols, environment)
+
+    if expression in symbols:
+        return ir.AffineExpr.get_symbol(symbols[expression])
+    if isinstance(expression, sympy.Integer):
+        return ir.AffineExpr.get_constant(int(expression))
+    if isinstance(expression, sympy.Add | sympy.Mul):
+        first, *others = map(of, expression.args)
+        for each in others:
+            first = first + each if isinstance(expression, sympy.Add) else first * each
+        return first
+    if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
+        return of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
+    if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
+        chosen = _stride_of(expression) if free_unbacked_symbols(expression) else _chosen(expression, environment)
+        return of(chosen)
+    if isinstance(expression, _DIVISIONS):
+        return ir.AffineExpr.get_floor_div(*map(of, expression.args))
+    if isinstance(expression, by_torch.CeilToInt) and isinstance(expression.args[0], by_torch.IntTrueDiv):
+        return ir.AffineExpr.get_floor_div(*map(of, _rounded_up(*expression.args[0].args)))
+    if isinstance(expression, _REMAINDERS):
+        return ir.AffineExpr.get_mod(*map(of, expression.args))
+    raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
+
+
+def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
+    """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
+    is_largest = isinstance(expression, by_torch.Max | sympy.Max)
+    chosen, *others = expression.args
+    for each in others:
+        ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
+        chosen = chosen if environment.evaluate_expr(ordered) else each
+    return chosen
+
+
+def _stride_of(expression: sympy.Expr) -> sympy.Expr:
+    """`size` of `max(1, size)`: they differ in strides of tensors without elements, which nothing reads by."""
+    is_stride = isinstance(expression, LARGEST_OF) and len(expression.args) == 2 and 1 in expression.args
+    if not is_stride:
+        raise UnsupportedError(f"the number {expression} can't be open: only data tells which one it is")
+    return next(each for each in expression.args if each != 1)
+
+
+def _rounded_up(dividend: sympy.Expr, divisor: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """Dividend and divisor of a quotient of whole numbers that, rounded down, is this one rounded up."""
+    if not (divisor.is_Integer and divisor > 0):
+        raise UnsupportedError(f"the number {dividend} / {divisor} can't be open: it is rounded up, by no known number")
+    return dividend + divisor - 1, divisor
