@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from torch_mlir import ir
 
@@ -35,6 +35,8 @@ _DEEPEST = 200
 """How deep an expression may be nested: what reads it goes down by recursion."""
 
 T = TypeVar("T")
+Numbered: TypeAlias = Callable[[Mapping[int, int]], int]
+"""A number by those that the symbols are."""
 
 
 def is_sound(size: ir.AffineExpr) -> bool:
@@ -78,9 +80,22 @@ def evaluated(size: ir.AffineExpr, known: Mapping[int, int]) -> int:
         KeyError: for a symbol that is not `known`.
         ZeroDivisionError: for a quotient by a symbol that is 0.
     """
-    return _folded(
-        size, lambda number: number, known.__getitem__, lambda kind, left, right: _NUMBERS[kind](left, right)
-    )
+    return function_of(size)(known)
+
+
+def function_of(size: ir.AffineExpr) -> Numbered:
+    """What computes `size` as `evaluated` does, without MLIR."""
+
+    def constant(number: int) -> Numbered:
+        return lambda _: number
+
+    def symbol(number: int) -> Numbered:
+        return lambda known: known[number]
+
+    def combined(kind: type, left: Numbered, right: Numbered) -> Numbered:
+        return lambda known: _NUMBERS[kind](left(known), right(known))
+
+    return _folded(size, constant, symbol, combined)
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:

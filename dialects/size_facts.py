@@ -37,13 +37,13 @@ def _broken_signature(function_op) -> Iterator[Broken]:
             for name, expected in _unmet(of, facts):
                 yield function_op, f"expects '{name}' of {what} {number} to be {expected}, got {facts[name]}"
                 return
-    if role(function_op) not in (Role.JOINT, Role.CALL):
+    if role(function_op) not in (Role.JOINT, Role.CALL, Role.LAYOUTS):
         return
     known = {each[SYMBOL].value for each in arguments if SYMBOL in each}
     for number, facts in enumerate(arguments):
-        unknown = used_symbols(facts[SIZES]) - known if SIZES in facts else ()
-        for each in sorted(unknown):
-            yield function_op, f"expects '{SIZES}' of argument {number} by symbols that it takes, got s{each}"
+        unknown = ((name, used_symbols(facts[name]) - known) for name in (SIZES, STRIDES) if name in facts)
+        for name, each in ((name, each) for name, numbers in unknown for each in sorted(numbers)):
+            yield function_op, f"expects '{name}' of argument {number} by symbols that it takes, got s{each}"
 
 
 def _broken_op(op: ir.Operation) -> Iterator[str]:

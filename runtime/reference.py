@@ -73,7 +73,8 @@ def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents:
     given: list[Sequence] = [list(tangents)] if tangents else []
     layouts = read_layouts(Module(module))
     if layouts is not None:
-        given.append(layouts(dict(zip(_owned(entry), tangents, strict=True))))
+        symbols = given_symbols(entry, arguments)
+        given.append(layouts(dict(zip(_owned(entry), tangents, strict=True)), symbols))
     with torch.no_grad():
         outcome = Emitter(entry, bindings, has_layouts=layouts is not None).emit().load()(list(arguments), *given)
     results, gradients = outcome if tangents else (outcome, [None] * len(arguments))
@@ -89,7 +90,8 @@ def _run_backward(module: ir.Module, arguments: list, tangents: list, seed: int)
     layouts = read_layouts(found)
     forward = Emitter(found.forward, bindings).emit().load()
     backward = Emitter(found.backward, bindings, has_layouts=layouts is not None).emit().load()
-    told = () if layouts is None else (layouts(dict(zip(tangent_results(found.backward), tangents, strict=True))),)
+    named = dict(zip(tangent_results(found.backward), tangents, strict=True))
+    told = () if layouts is None else (layouts(named, given_symbols(found.forward, arguments)),)
     torch.manual_seed(seed)
     with torch.no_grad():
         returned = forward(list(arguments))

@@ -1,20 +1,21 @@
 """The function `@layouts`: nodes of eager's backward, from the tangents to what operands lie as."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
+from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import TANGENT_OF
+from dovetail.dialects.attributes import SYMBOL, TANGENT_OF
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.torch_facts.ops import op_name
-from dovetail.errors import UnsupportedError
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.dynamo.open_sizes import is_open
 from dovetail.frontend.records import BackwardLayouts
 from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -28,29 +29,34 @@ def layouts_function(
 
     Of the same places, `given_as` are the types of the tangents: eager's trace may lay out other ones.
 
-    Its first arguments are the tangents. What no tangent reaches, or no single op makes, is an argument that lies as it
-    was traced.
+    Its first arguments are the tangents, then symbols. What no tangent reaches, or no single op makes, is an argument
+    that lies as it was traced.
 
     Raises:
-        UnsupportedError: for tensors of open sizes.
+        UnsupportedError: for sizes that only data tells.
     """
     tangents = {node: numbers[place] for place, node in layouts.tangents.items()}
-    computed, given = _needed(layouts, tangents)
-    arguments = [*tangents, *given]
-    if any(is_open(size) for node in arguments for size in node.meta["val"].size()):
-        raise UnsupportedError("operands in the backward lie as the gradients do that the caller gives: sizes count")
-    types = [given_as[place] for place in layouts.tangents]
+    computed, given, sizes = _needed(layouts, tangents)
+    symbols = importer.open.entering(number for node in (*computed, *given, *sizes) for number in _numbers(node))
+    types = [*(given_as[place] for place in layouts.tangents), *([torch_type("int", importer._c)] * len(symbols))]
     types += [ref_type(importer.types, node.meta["val"], importer.home) for node in given]
     with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
         function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")
         set_role(function_op, Role.LAYOUTS)
-        facts = [{TANGENT_OF: i64(tangents[node])} if node in tangents else {} for node in arguments]
+        facts = [{TANGENT_OF: i64(number)} for number in tangents.values()]
+        facts += [{SYMBOL: i64(number)} for number in symbols]
+        facts += [importer.open.lying(node.meta["val"]) for node in given]
         function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
         block = function_op.add_entry_block()
     inner = importer.nested(block)
+    values = list(block.arguments)
+    first = len(tangents) + len(symbols)
+    inner.open = importer.open.at(dict(zip(symbols, values[len(tangents) : first], strict=True)))
     with ir.Location.unknown(importer._c), ir.InsertionPoint(block):
-        for node, ref in zip(arguments, block.arguments, strict=True):
+        for node, ref in zip([*tangents, *given], [*values[: len(tangents)], *values[first:]], strict=True):
             inner.bind_node_value(node, read(ref).value)
+        for node in sizes:
+            inner.bind_node_value(node, inner._import_argument(ir.Location.unknown(), node.meta["val"]))
         for node in computed:
             _import(inner, node)
         values = [inner.resolve_node_value(node) for node in layouts.results]
@@ -59,19 +65,28 @@ def layouts_function(
         function_op.attributes["function_type"] = ir.TypeAttr.get(signature)
 
 
-def _needed(layouts: BackwardLayouts, tangents: Mapping) -> tuple[list[torch.fx.Node], list[torch.fx.Node]]:
-    """The nodes that the results need and tangents reach, in order; and what these take besides, likewise."""
+def _needed(layouts: BackwardLayouts, tangents: Mapping) -> tuple[list[torch.fx.Node], ...]:
+    """The nodes that the results need and tangents reach, in order; tensors that these take besides; numbers."""
     depending = reachable(tangents, lambda node: node.users)
-    wanted, given = set(layouts.results), set()
+    wanted: dict[torch.fx.Node, int] = dict.fromkeys(layouts.results, 0)
     for node in reversed(layouts.graph.nodes):
         if node not in wanted or node in tangents:
             continue
-        if node in depending and _is_asked(node):
-            wanted.update(node.all_input_nodes)
+        if not isinstance(node.meta["val"], torch.Tensor | list | tuple):
+            wanted[node] = 2
+        elif node in depending and _is_asked(node):
+            wanted |= dict.fromkeys(set(node.all_input_nodes) - wanted.keys(), 0)
         else:
-            given.add(node)
+            wanted[node] = 1
     ordered = [node for node in layouts.graph.nodes if node in wanted and node not in tangents]
-    return [each for each in ordered if each not in given], [each for each in ordered if each in given]
+    return tuple([each for each in ordered if wanted[each] == kind] for kind in range(3))
+
+
+def _numbers(node: torch.fx.Node) -> Iterator:
+    """The open numbers that a node takes, makes, or that its tensors are sized by."""
+    yield from filter(is_open, tree_leaves((node.args, node.kwargs)))
+    for made in tree_leaves(node.meta["val"]):
+        yield from filter(is_open, (*made.size(), *made.stride()) if isinstance(made, torch.Tensor) else (made,))
 
 
 def _is_asked(node: torch.fx.Node) -> bool:

@@ -1,6 +1,6 @@
 """Numbers that Dynamo leaves open, as the IR says them: the symbols, what sizes are by them, and values for both."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -69,6 +69,20 @@ class OpenNumbers:
         inner._values = {self._symbols[each]: value for each, value in opened.items() if each in self._symbols}
         inner._floats = {each: value for each, value in opened.items() if each in self._floats}
         return inner
+
+    def at(self, values: Mapping[int, ir.Value]) -> "OpenNumbers":
+        """Those of a function that takes these `values` of symbols."""
+        inner = copy(self)
+        inner._values = dict(values)
+        return inner
+
+    def entering(self, numbers: Iterable) -> list[int]:
+        """The symbols that `numbers` are made of; raises UnsupportedError for one that is no argument's."""
+        used = {symbol for each in numbers for symbol in each.node.expr.free_symbols}
+        found = {self._symbols.get(each, -1) for each in used}
+        if not found <= set(self._places.values()):
+            raise UnsupportedError("operands in the backward lie as gradients do of sizes that only data tells")
+        return sorted(found)
 
     def taken(self, value: Any) -> dict[str, ir.Attribute]:
         """What is known of an argument that looks like `value`: that it is a symbol, or its sizes."""

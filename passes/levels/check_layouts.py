@@ -3,12 +3,13 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import FOLLOWED, STRIDES, TANGENT_OF
+from dovetail.dialects.attributes import FOLLOWED, STRIDES, SYMBOL, TANGENT_OF
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
 from dovetail.dialects.layouts import layouts_of, tangents_of
 from dovetail.dialects.operand_strides import followed
 from dovetail.dialects.reading import Module, Role, argument_fact, argument_facts, of_class, role, symbol
+from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, is_constant
 from dovetail.dialects.torch_facts.types import is_value_type
@@ -43,8 +44,8 @@ def check_layouts(module: Module, pass_name: str) -> None:
 def _check(layouts: func.FuncOp, module: Module, pass_name: str) -> None:
     types = dict(_tangents(module))
     for index, type_ in enumerate(layouts.type.inputs):
-        if not isinstance(type_, RefType):
-            raise fail(layouts, pass_name, f"expects argument {index} to be a ref, got '{type_}'")
+        if not isinstance(type_, RefType) and argument_fact(layouts, index, SYMBOL) is None:
+            raise fail(layouts, pass_name, f"expects argument {index} to be a ref or a symbol, got '{type_}'")
         stated = argument_fact(layouts, index, TANGENT_OF)
         number = stated.value if isinstance(stated, ir.IntegerAttr) else -1
         if stated is not None and types.get(number) != type_:
@@ -55,7 +56,7 @@ def _check(layouts: func.FuncOp, module: Module, pass_name: str) -> None:
             raise fail(layouts, pass_name, f"expects to return values, got '{type_}'")
     for op in module.ops(layouts):
         is_called = op.name == _CALL and aten_name(op) is not None and not control_flow_name(op)
-        if not (is_called or op.name in _PASSED or is_constant(op)):
+        if not (is_called or op.name in (*_PASSED, *ARITHMETIC) or is_constant(op)):
             raise fail(op, pass_name, f"has no place in '@{symbol(layouts)}', expected a '{_CALL}' that calls one op")
 
 

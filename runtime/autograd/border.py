@@ -8,7 +8,7 @@ import torch
 
 from dovetail.backends.python.tensors import with_strides
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major, static
-from dovetail.runtime.autograd.layouts import Layouts
+from dovetail.runtime.autograd.layouts import Laid, Layouts
 from dovetail.runtime.autograd.version_checks import Watch
 from dovetail.runtime.stats import count_copy
 
@@ -29,14 +29,14 @@ class Tangent:
     device: str = "cpu"
     lies_as_result: bool = True
 
-    def layout(self, result: torch.Tensor) -> "Laid":
+    def layout(self, result: torch.Tensor) -> Laid:
         """The sizes and strides of a call that gave `result`."""
         shape = tuple(result.size())
         if None not in self.strides:
             return shape, static(self.strides)
         return shape, result.stride() if self.lies_as_result else row_major(shape)
 
-    def prepare(self, gradient: torch.Tensor | None, layout: "Laid") -> torch.Tensor:
+    def prepare(self, gradient: torch.Tensor | None, layout: Laid) -> torch.Tensor:
         """`gradient` in the layout that the backward was compiled for; zeros where autograd has none."""
         shape, strides = layout
         if gradient is None:
@@ -48,10 +48,6 @@ class Tangent:
         if laid_out is not gradient:
             count_copy("gradient in another memory layout than traced")
         return laid_out
-
-
-Laid = tuple[tuple[int, ...], tuple[int, ...]]
-"""Sizes, and strides in elements."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,8 @@ class Border:
     for which of them it must be unchanged; None where the memory is not known.
     `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks
     like, None for a number.
-    `layouts` tells how operands in the backward lie that lie as tangents do, None where none do.
+    `layouts` tells how operands in the backward lie that lie as tangents do, None where none do; `symbols` are the
+    arguments that it takes for symbols, by the symbol.
     """
 
     owned: int
@@ -93,9 +90,10 @@ class Border:
     saved_types: tuple[tuple[tuple[OpenSize, ...], torch.dtype] | None, ...]
     used: tuple[frozenset[int], ...]
     layouts: Layouts | None
+    symbols: Mapping[int, int]
 
     @cached_property
-    def layouts_of_tangents(self) -> tuple["Laid", ...] | None:
+    def layouts_of_tangents(self) -> tuple[Laid, ...] | None:
         """How tangents lie in every call, None where that hangs on the call."""
         found = [(each.shape, each.strides) for each in self.tangents]
         return None if any(None in (*shape, *strides) for shape, strides in found) else tuple(found)  # type: ignore[arg-type]  # none is None
@@ -109,9 +107,13 @@ class Border:
         idle = [index for index, places in self.reached if all(gradients[place] is None for place in places)]
         return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
 
-    def told_by(self, tangents: Sequence[torch.Tensor]) -> tuple:
+    def numbers(self, arguments: Sequence) -> Mapping[int, int]:
+        """The symbols that `told_by` takes, by number, of a call with `arguments`."""
+        return {symbol: arguments[place] for symbol, place in self.symbols.items()}
+
+    def told_by(self, tangents: Sequence[torch.Tensor], symbols: Mapping[int, int]) -> tuple:
         """What the backward takes after its list of values: how operands lie, if that hangs on the `tangents`."""
         if self.layouts is None:
             return ()
         numbered = zip(self.tangents, tangents, strict=True)
-        return (self.layouts({each.result: given for each, given in numbered}),)
+        return (self.layouts({each.result: given for each, given in numbered}, symbols),)

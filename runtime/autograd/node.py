@@ -77,7 +77,7 @@ def make_border(
                 results = tuple(_view_of(bases[index], each) if index in bases else each for index, each in shown)
             if interrupted is not None and has_hooks():
                 interrupted.results = results[: border.owned]
-            ctx.kept = keep(ctx, slots, results, arguments)
+            ctx.kept, ctx.symbols = keep(ctx, slots, results, arguments), border.numbers(arguments)
             ctx.layouts = border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents]
             # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
             ctx.roots = [each for each in arguments if _requires_grad(each)] if refusal is not None else []
@@ -101,7 +101,7 @@ def make_border(
         """The gradients of the arguments; empties `left`: what was saved must not outlive its last use."""
         pairs = zip(border.tangents, ctx.layouts, strict=True)
         tangents = [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
-        told = border.told_by(tangents)
+        told = border.told_by(tangents, ctx.symbols)
         values = [*(left[slot] for slot in slots.of_saved), *tangents]
         if not torch.is_grad_enabled():
             left.clear()

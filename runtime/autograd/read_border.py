@@ -14,6 +14,7 @@ from dovetail.dialects.attributes import (
     ONCE,
     REACHED,
     REREAD,
+    SYMBOL,
     TANGENT_OF,
     VERSIONS,
     WATCHED,
@@ -28,7 +29,7 @@ from dovetail.dialects.stated import stated_by
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border, Tangent
-from dovetail.runtime.autograd.layouts import Layouts
+from dovetail.runtime.autograd.layouts import Layouts, Number
 from dovetail.runtime.autograd.version_checks import Watch
 
 
@@ -80,6 +81,7 @@ def read_border(
         ),
         used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
         layouts=layouts,
+        symbols={} if layouts is None else _symbols(forward, layouts),
     )
 
 
@@ -91,6 +93,12 @@ def _check(value: SavedValue) -> Watch | None:
     if value.in_argument is not None:
         return Watch(True, value.in_argument, tuple(value.checked_for))
     return None if result is None else Watch(False, result, tuple(value.checked_for))
+
+
+def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
+    """The arguments that `layouts` takes for symbols, by the symbol: those of `@forward` are the call's."""
+    places = {each[SYMBOL].value: place for place, each in enumerate(argument_facts(forward)) if SYMBOL in each}
+    return {each.symbol: places[each.symbol] for each in layouts.arguments if isinstance(each, Number)}
 
 
 def _words(border: func.FuncOp, name: str) -> str | None:

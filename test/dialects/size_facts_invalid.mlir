@@ -101,6 +101,12 @@ func.func @f(%x: !v, %zero: !torch.int) {
 
 // -----
 
+!r = !dovetail.ref<!torch.vtensor<[?,4],f32>, strided<[?, 1]>>
+// expected-error @below {{'func.func' op expects 'dovetail.strides' of argument 0 by symbols that it takes, got s1}}
+func.func private @layouts(!r {dovetail.strides = affine_map<()[s0, s1] -> (s1, 1)>}) attributes {dovetail.role = "layouts"}
+
+// -----
+
 // COM: Only declared, so that there is no argument to look at.
 func.func private @f(!torch.int {dovetail.symbol = 0 : i64}) attributes {dovetail.role = "joint"}
 

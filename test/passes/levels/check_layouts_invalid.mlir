@@ -65,7 +65,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  // expected-error @+1 {{'func.func' op expects argument 0 to be a ref, got '!torch.vtensor<[3,4],f32>' (in pass 'verify-level')}}
+  // expected-error @+1 {{'func.func' op expects argument 0 to be a ref or a symbol, got '!torch.vtensor<[3,4],f32>' (in pass 'verify-level')}}
   func.func private @layouts(%t: !v {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "layouts"} {
     return %t : !v
   }
