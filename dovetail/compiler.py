@@ -21,7 +21,7 @@ from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.target import device_type
 from dovetail.eager_path import eager_variant, flat, note_eager, warned_of_defect
-from dovetail.errors import AliasMismatch, DovetailError, OptionError, RereadError, UnsupportedError
+from dovetail.errors import DovetailError, OptionError, RereadError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
 from dovetail.frontend.devices import home_of
 from dovetail.frontend.dynamo.default_device import state_default_device
@@ -41,7 +41,7 @@ from dovetail.program_cache import ProgramEntry
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
-from dovetail.variants import Variants
+from dovetail.variants import Variants, of_these_sizes
 
 log = logging.getLogger("dovetail")
 
@@ -94,7 +94,7 @@ def compile_graph(
             return eager_variant(eager, arguments, error)
         # After its compilation Dynamo takes no guards: what was compiled then holds for arguments of these sizes.
         if is_open and TracingContext.try_get() is None:
-            program = _of_these_sizes(program, inputs)
+            program = of_these_sizes(program, inputs)
         if not lifted:
             return program
         held = HeldTensors(lifted)
@@ -106,25 +106,6 @@ def compile_graph(
         return variant
 
     return Variants(compile_variant, eager, example_inputs, options.strict, lifted)
-
-
-def _of_these_sizes(program: Callable, inputs: Sequence) -> Callable:
-    """`program` for arguments of the sizes and strides of `inputs`; other ones are another variant's."""
-    expected = _described(inputs)
-
-    def run(given: list):
-        if _described(given) != expected:
-            raise AliasMismatch("arguments have other sizes than those that this variant was compiled for")
-        return program(given)
-
-    return run
-
-
-def _described(values: Sequence) -> list:
-    return [
-        (each.shape, each.stride(), each.storage_offset()) if isinstance(each, torch.Tensor) else each
-        for each in values
-    ]
 
 
 @unseen()

@@ -105,3 +105,22 @@ class Variants:
 def _has_derivative(values: Sequence) -> bool:
     """Whether forward-mode AD, at the level that is open, wants to know a derivative by one of the tensors."""
     return any(forward_ad.unpack_dual(each).tangent is not None for each in plain_tensors(values))
+
+
+def of_these_sizes(program: Callable, inputs: Sequence) -> Callable:
+    """`program` for arguments of the sizes and strides of `inputs`; other ones are another variant's."""
+    expected = _described(inputs)
+
+    def run(given: list):
+        if _described(given) != expected:
+            raise AliasMismatch("arguments have other sizes than those that this variant was compiled for")
+        return program(given)
+
+    return run
+
+
+def _described(values: Sequence) -> list:
+    return [
+        (each.shape, each.stride(), each.storage_offset()) if isinstance(each, torch.Tensor) else each
+        for each in values
+    ]

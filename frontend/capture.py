@@ -22,6 +22,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import (
+    check_histories,
     check_inputs,
     check_metadata,
     check_nodes,
@@ -40,7 +41,6 @@ from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
-from dovetail.frontend.observe.joined_histories import check_histories
 from dovetail.frontend.observe.observations import observe
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent

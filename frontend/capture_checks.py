@@ -1,6 +1,6 @@
-"""What a capture refuses before anything ran: arguments, writes, metadata and nodes that the IR can't say."""
+"""What a capture refuses: arguments, writes, histories, metadata and nodes that the IR can't say."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException
@@ -12,6 +12,7 @@ from dovetail.errors import RereadError, UnsupportedError
 from dovetail.frontend.devices import TYPES
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
+from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.wrapped_arguments import Arguments
 
@@ -99,3 +100,30 @@ def check_nodes(graph: torch.fx.Graph, is_open: bool) -> None:
                 )
             if str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
                 raise UnsupportedError(f"{source_line(node)}: element type {value.dtype} is not supported")
+
+
+def check_histories(
+    seen: Observations, static: Collection[int], groups: Sequence[AliasGroup], names: Sequence[str]
+) -> None:
+    """Checks module state that keeps a history from call to call, by the `static` arguments' positions.
+
+    A compiled call is one node: a backward from any of its results runs through what gave all of its arguments their
+    values, with gradients or without. What a buffer's next backward runs through again must not be freed by then.
+
+    Raises:
+        UnsupportedError: where another result's history comes from arguments that a buffer's new history does not, or
+            frees what that does not.
+    """
+    reached, frees = seen.backward.reached, seen.backward.frees
+    tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
+    sources = {
+        place: {index for index, places in enumerate(reached) if places is not None and place in places}
+        for place in range(len(seen.leaving))
+    }
+    together = {index: set(group.members) for group in groups for index in group.members}
+    for index in tracked:
+        place = seen.written[index]
+        is_kept = sources[place] and not together.get(index, {index}).isdisjoint(static)
+        is_apart = any(not sources[place].issuperset(each) for each in sources.values())
+        if is_kept and (is_apart or any(not set(frees[place]).issuperset(each) for each in frees)):
+            raise UnsupportedError(f"argument {names[index]} keeps a history apart from that of other results")

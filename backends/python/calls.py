@@ -11,6 +11,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
+from dovetail.backends.python.on_values import callable_for
 from dovetail.backends.python.operators import overload
 from dovetail.backends.python.parts import join
 from dovetail.dialects.calls import written
@@ -77,7 +78,7 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
         raise ModuleError(f"{name} has no overload 'out', which writes to memory")
     target = overload(called_as)
     takes_memory = any(map(is_memory, op.operands))
-    called = target if takes_memory else aten.callable_for(target)
+    called = target if takes_memory else callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
     rows = {place for place, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
     operands = [

@@ -11,6 +11,7 @@ from torch_mlir import ir
 from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.calls import as_tuple
 from dovetail.backends.python.memory import filled, lies_as_stated
+from dovetail.backends.python.on_values import view_function
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,
@@ -100,7 +101,7 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
 
 def _view(emitter: Emitter, op: ViewOp) -> None:
     name, mode = op.callee_name.removesuffix(".default").replace(".", "_"), op.sets_grad_mode
-    function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", aten.view_function(op.callee_name, mode))
+    function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", view_function(op.callee_name, mode))
     numbers = iter(op.numbers)
     arguments = [emitter.name(op.ref), *(_said(emitter, each, numbers) for each in ir.ArrayAttr(op.args))]
     if op.callee_name == "aten.as_strided.default":

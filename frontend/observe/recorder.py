@@ -1,22 +1,22 @@
-"""The interpreter that runs a graph eagerly, and notes node by node what becomes of the tensors."""
+"""The interpreter that runs a graph eagerly, and notes node by node what becomes of the tensors and what is saved."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 
 import torch
 from torch._ops import HigherOrderOperator
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recomputation import Recomputation, packing
 from dovetail.frontend.observe.run_facts import EagerRun, version
-from dovetail.frontend.observe.slice_updates import saved_by_update
 from dovetail.frontend.observe.step import Step, given_tensors
 from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
@@ -104,3 +104,31 @@ def _move_forgotten_counters(step: Step) -> None:
     for tensor, before, *_ in step.given if step.name.startswith("_foreach") else ():
         if memory(tensor) in step.written and version(tensor) == before and not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
+
+
+Call = Callable[[tuple, dict], object]
+
+
+def saved_by_update(
+    call: Call, written: torch.Tensor, required_grad: bool, args: tuple, kwargs: dict
+) -> Iterator[torch.Tensor]:
+    """What the in-place op `call` on `written`, one of its arguments, saved; `required_grad` says of it before the op.
+
+    Runs it again on a tensor of its own memory: what it saves of that, it saved of `written`.
+
+    Raises:
+        UnsupportedError: where it saved another part of what it wrote, so that eager's backward always raises.
+    """
+    with torch.enable_grad():
+        alone = written.detach().clone()
+        if required_grad:
+            alone = alone.requires_grad_() * 1
+    known = reachable([alone])
+    call(*tree_map(lambda each: alone if each is written else each, (args, kwargs)))
+    for saved in saved_by(nodes_on_the_way([alone], known)):
+        if memory(saved) == memory(alone):
+            yield written
+        elif root(saved) is root(written):
+            raise UnsupportedError("autograd saved a value that is written later: a part of what an in-place op wrote")
+        else:
+            yield saved

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from dovetail.backends.python.aten import BINDINGS
+from dovetail.backends.python.on_values import BINDINGS
 
 aten = torch.ops.aten
 

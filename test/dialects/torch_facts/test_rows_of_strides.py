@@ -5,7 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from dovetail.backends.python.aten import callable_for
+from dovetail.backends.python.on_values import callable_for
 from dovetail.dialects.torch_facts.ops import Kind, row_of_name
 from dovetail.dialects.torch_facts.row import Op
 from dovetail.dialects.torch_facts.rows import OPS

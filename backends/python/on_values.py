@@ -1,0 +1,96 @@
+"""What runs for an op of ATen's on values, which have no strides of their own."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+
+from dovetail.backends.python.operators import overload
+
+
+def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
+    """What to call for `target` on values: views by size must accept any strides, since values have none."""
+    return _ON_VALUES.get(target) or BINDINGS.get(target, target)
+
+
+def _as_strided(value, size, stride, storage_offset=None):
+    """`as_strided` of a value: of the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.contiguous()  # may lie within larger memory
+    return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
+
+
+def _scatter(target: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A scatter into a value; ATen's copies all the memory that its tensor is a part of, and gives that part."""
+
+    def scatter(value, *args):
+        is_whole = value.untyped_storage().nbytes() == value.numel() * value.itemsize
+        return target(value if is_whole else value.clone(), *args)
+
+    return scatter
+
+
+def _as_strided_scatter(value, source, size, stride, storage_offset=None):
+    """`as_strided_scatter` into a value: into the memory that it would have, alone, if it were laid out row by row."""
+    rows = value.clone(memory_format=torch.contiguous_format)
+    rows.as_strided(size, stride, storage_offset or 0).copy_(source)
+    return rows
+
+
+def _bernoulli(value, p, generator=None):
+    """`bernoulli` in the order in which `value` lies, as `bernoulli_` draws; ATen's own goes row by row."""
+    return torch.empty_like(value).bernoulli_(p, generator=generator).contiguous()
+
+
+_ON_VALUES: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.bernoulli.p: _bernoulli,
+    torch.ops.aten.view.default: torch.reshape,
+    torch.ops.aten._unsafe_view.default: torch.reshape,
+    torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.reshape(value, size),
+    torch.ops.aten.as_strided.default: _as_strided,
+    torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
+    **{
+        target: _scatter(target)
+        for target in (
+            torch.ops.aten.slice_scatter.default,
+            torch.ops.aten.select_scatter.default,
+            torch.ops.aten.diagonal_scatter.default,
+        )
+    },
+}
+
+
+BINDINGS: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.addmm.default: torch.addmm,
+    torch.ops.aten.baddbmm.default: torch.baddbmm,
+    torch.ops.aten.bmm.default: torch.bmm,
+    torch.ops.aten.cat.default: torch.cat,
+    torch.ops.aten.embedding.default: torch.embedding,
+    torch.ops.aten.expand.default: torch.Tensor.expand,
+    torch.ops.aten.gather.default: torch.gather,
+    torch.ops.aten.mm.default: torch.mm,
+    torch.ops.aten.permute.default: torch.permute,
+    torch.ops.aten.reshape.default: torch.reshape,
+    torch.ops.aten.select.int: torch.select,
+    torch.ops.aten.split_with_sizes.default: torch.split_with_sizes,
+    torch.ops.aten.squeeze.dim: torch.squeeze,
+    torch.ops.aten.t.default: torch.t,
+    torch.ops.aten.transpose.int: torch.transpose,
+    torch.ops.aten.unsqueeze.default: torch.unsqueeze,
+}
+"""PyTorch's own bindings of what programs call most. An `OpOverload` takes 2 us longer to
+convert its arguments, as much as a small region takes."""
+
+
+@cache
+def view_function(name: str, grad_mode: bool | None) -> Callable[..., Any]:
+    """The view function `name`, called in autograd's mode `grad_mode`."""
+    function = overload(name)
+    if grad_mode is None:
+        return function
+
+    def view(*arguments):
+        with torch.set_grad_enabled(grad_mode):
+            return function(*arguments)
+
+    return view
