@@ -18,7 +18,7 @@ from dovetail.tools.gpu.report import TestRun, figures, outcome, speed
 def test_cases_compute_what_they_say(case: Case) -> None:
     """Catches a case that fails on the GPU, where time is dear, and one whose results are not those in float64."""
     make = Make("cpu", case.dtype, shrink=64)
-    results, exact = prepare(case, make, None)(), prepare(case, make, None, wide=True)()
+    results, exact = prepare(case, make, None)(), prepare(case, make, None, is_wide=True)()
     assert len(results) == len(exact)
     for got, true in zip(results, exact, strict=True):
         assert got.dtype is case.dtype
@@ -31,11 +31,13 @@ def test_figures() -> None:
     fast = Measured("fast", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 10.0}, error=1.0, bytes_moved=10_000_000)
     slow = Measured("slow", "memory", {EAGER: 40.0, THEIRS: 20.0, OURS: 40.0}, bytes_moved=10_000_000)
     failed = Measured("failed", "call", {EAGER: 1.0, THEIRS: 2.0}, problem="dovetail: LaunchError: why ")
+    fast.compile_seconds = {THEIRS: 3.0, OURS: 1.5}
     assert speed(fast) == 2.0
     said = figures([fast, slow, failed], 2e12)
-    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 0.50 | 1.00 |  |" in said
-    assert "| failed | 1.0 | 2.0 | – | – | – | – | dovetail: LaunchError: why |" in said
+    assert "| fast | 40.0 | 20.0 | 10.0 | 2.00 | 0.50 | 1.00 | 3.00 | 1.50 |  |" in said
+    assert "| failed | 1.0 | 2.0 | – | – | – | – | – | – | dovetail: LaunchError: why |" in said
     assert "Of group memory, 2 cases: 1.00 × inductor by the geometric mean, 0.50 at least." in said
+    assert "First calls, with empty caches, take 0.50 of inductor's time" in said
 
 
 def test_failed_tests_are_named() -> None:

@@ -1,6 +1,6 @@
 """What is trained: a Hugging Face model in a small configuration, its data, its learning rate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,6 +49,20 @@ class Task:
             return LossOf(self.model()).train()
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Of a language model."""
+
+    width: int = 64
+    layers: int = 2
+    heads: int = 4
+    length: int = 64
+    words: int = data.VOCABULARY
+
+
+SMALL = Sizes()
+
+
 def _hugging_face(name: str, **settings: Any) -> nn.Module:
     """The model of this class's name. Who names tasks and makes no model is spared a second of imports."""
     import transformers
@@ -57,15 +71,15 @@ def _hugging_face(name: str, **settings: Any) -> nn.Module:
     return made(made.config_class(**settings))
 
 
-def gpt2() -> nn.Module:
-    """GPT-2 with two layers of width 64; the compared run has no dropout."""
+def gpt2(sizes: Sizes = SMALL) -> nn.Module:
+    """GPT-2, without dropout since runs are compared."""
     return _hugging_face(
         "GPT2LMHeadModel",
-        vocab_size=data.VOCABULARY,
-        n_positions=64,
-        n_embd=64,
-        n_layer=2,
-        n_head=4,
+        vocab_size=sizes.words,
+        n_positions=sizes.length,
+        n_embd=sizes.width,
+        n_layer=sizes.layers,
+        n_head=sizes.heads,
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
@@ -75,44 +89,44 @@ def gpt2() -> nn.Module:
     )
 
 
-def bert() -> nn.Module:
-    """BERT with two layers of width 64, without dropout."""
+def bert(sizes: Sizes = SMALL) -> nn.Module:
+    """BERT, without dropout; its inner layers are twice as wide as it is."""
     return _hugging_face(
         "BertForMaskedLM",
-        vocab_size=data.VOCABULARY,
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=128,
-        max_position_embeddings=64,
+        vocab_size=sizes.words,
+        hidden_size=sizes.width,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        intermediate_size=2 * sizes.width,
+        max_position_embeddings=sizes.length,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
 
 
-def llama() -> nn.Module:
-    """Llama with two layers of width 64 and grouped queries (four heads, two of keys and values)."""
+def llama(sizes: Sizes = SMALL) -> nn.Module:
+    """Llama with grouped queries: keys and values have half as many heads."""
     return _hugging_face(
         "LlamaForCausalLM",
-        vocab_size=data.VOCABULARY,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
+        vocab_size=sizes.words,
+        hidden_size=sizes.width,
+        intermediate_size=2 * sizes.width,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        num_key_value_heads=sizes.heads // 2,
+        max_position_embeddings=sizes.length,
         use_cache=False,
     )
 
 
-def resnet() -> nn.Module:
-    """ResNet with two stages of one basic layer each, for one channel and ten classes."""
+def resnet(widths: Sequence[int] = (16, 32), layers: int = 1, channels: int = 1) -> nn.Module:
+    """ResNet of basic layers, as many in each stage, for ten classes."""
     return _hugging_face(
         "ResNetForImageClassification",
-        num_channels=1,
-        embedding_size=16,
-        hidden_sizes=[16, 32],
-        depths=[1, 1],
+        num_channels=channels,
+        embedding_size=widths[0],
+        hidden_sizes=list(widths),
+        depths=[layers] * len(widths),
         layer_type="basic",
         num_labels=10,
     )

@@ -1,14 +1,19 @@
 """Times one case on a GPU: eager, inductor and Dovetail in turns, by the GPU's own events."""
 
+import functools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import torch
 
 import dovetail
+from dovetail.tools.demo.float64 import KeepFloat64
+from dovetail.tools.demo.timing import cold_caches
 from dovetail.tools.gpu.cases import Case, Make
 
 EAGER, THEIRS, OURS = "eager", "inductor", "dovetail"
@@ -24,6 +29,7 @@ Step = Callable[[], list[torch.Tensor]]
 class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
+    `compile_seconds` are those of the first call, forward and backward, with empty caches of the compiler's.
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
     arguments and results; `fallbacks` the ops that Dovetail left to ATen for want of anything better.
     """
@@ -39,20 +45,25 @@ class Measured:
 
 
 def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
-    """Measures `case`; a compiler that fails, or is wrong, is named in `problem` and has no figure."""
+    """Measures `case`, with empty caches; a compiler that fails, or is wrong, is named in `problem`, with no figure."""
+    with cold_caches():
+        return _measured(case, device, shrink)
+
+
+def _measured(case: Case, device: str, shrink: int) -> Measured:
     made = Measured(case.name, case.group)
     make = Make(device, case.dtype, shrink)
     steps = {EAGER: prepare(case, make, None)}
-    expected, exact = steps[EAGER](), prepare(case, make, None, wide=True)()
+    expected, exact = (_compared(case, step()) for step in (steps[EAGER], prepare(case, make, None, is_wide=True)))
     for name in (THEIRS, OURS):
-        torch.compiler.reset()
         dovetail.stats(reset=True)
         try:
             begin = perf_counter()
             step = prepare(case, make, name)
             results = step()
+            torch.cuda.synchronize()
             made.compile_seconds[name] = perf_counter() - begin
-            error = _error_ratio(results, expected, exact)
+            error = _error_ratio(_compared(case, results), expected, exact)
         except Exception as failure:  # a compiler's failure is a figure of the report
             made.problem += f"{name}: {type(failure).__name__}: {' '.join(str(failure).split())[:300]} "
             continue
@@ -62,42 +73,57 @@ def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
             made.problem += f"{name}: error {error:.3g} times eager's "
             continue
         steps[name] = step
-    made.bytes_moved = sum(each.nbytes for each in (*_given(case, make), *expected))
+    made.bytes_moved = sum(each.nbytes for each in (*case.build(make).arguments, *expected))
     timed = host_microseconds if case.group == "call" else device_microseconds
     made.microseconds = timed(steps)
     return made
 
 
-def prepare(case: Case, make: Make, backend: str | None, wide: bool = False) -> Step:
-    """The case's step, compiled by a backend of `torch.compile`'s; eager for None, in float64 if it is `wide`."""
+def prepare(case: Case, make: Make, backend: str | None, is_wide: bool = False) -> Step:
+    """The case's step, compiled by a backend of `torch.compile`'s; eager for None, in float64 if it `is_wide`."""
     torch.manual_seed(0)
-    compute, arguments = case.build(make)
-    if wide:
-        arguments = tuple(each.double() if each.is_floating_point() else each for each in arguments)
-        compute = compute.double() if isinstance(compute, torch.nn.Module) else compute
-    compiled = compute if backend is None else torch.compile(compute, backend=backend, mode=case.mode)
+    work = case.build(replace(make, is_wide=is_wide))
+    compiled = work.compute if backend is None else torch.compile(work.compute, backend=backend, mode=case.mode)
+
+    def forward() -> Any:
+        return compiled(*work.arguments)
+
+    if case.autocast and not is_wide:
+        forward = torch.autocast(make.device, torch.bfloat16)(forward)
     if not case.trains:
 
         def infer() -> list[torch.Tensor]:
             with torch.no_grad():
-                result = compiled(*arguments)
-            return [] if result is None else [result]
+                result = forward()
+            return list(work.written) if result is None else [result]
 
         return infer
-    leaves = [each.requires_grad_() for each in arguments if each.is_floating_point()]
-    leaves += compute.parameters() if isinstance(compute, torch.nn.Module) else ()
-    result = compute(*arguments)
-    tangent = torch.randn(result.shape, dtype=make.dtype, device=make.device).to(result.dtype)
-    del result
+    leaves = [each.requires_grad_() for each in work.arguments if each.is_floating_point()]
+    leaves += work.compute.parameters() if isinstance(work.compute, torch.nn.Module) else ()
+    given = functools.cache(_tangent)
 
     def train() -> list[torch.Tensor]:
         for leaf in leaves:
             leaf.grad = None
-        result = compiled(*arguments)
-        result.backward(tangent)
+        with KeepFloat64() if is_wide else nullcontext():
+            result = forward()
+        result.backward(given(result.shape, result.dtype, result.device))
         return [result.detach(), *(leaf.grad for leaf in leaves if leaf.grad is not None)]
 
     return train
+
+
+def _tangent(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """The same for each compiler, also where it computes in float64."""
+    drawn = torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return drawn.bfloat16().to(device, dtype)
+
+
+def _compared(case: Case, results: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Copies of what is compared: of a model its loss, and all gradients as one, of which some are but rounding."""
+    if case.group != "model":
+        return [each.detach().clone() for each in results]
+    return [results[0].clone(), torch.cat([each.flatten() for each in results[1:]])]
 
 
 def device_microseconds(steps: dict[str, Step]) -> dict[str, float]:
@@ -150,10 +176,6 @@ def _calls_in_a_sample(step: Step) -> int:
     step()
     torch.cuda.synchronize()
     return max(1, min(200, int(SAMPLE_SECONDS / (perf_counter() - begin))))
-
-
-def _given(case: Case, make: Make) -> tuple[torch.Tensor, ...]:
-    return case.build(make)[1]
 
 
 def _error_ratio(results: list, expected: list, exact: list) -> float:

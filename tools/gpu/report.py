@@ -55,18 +55,26 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
         "× inductor",
         "of bandwidth",
         "error × eager's",
+        "compile, s: inductor",
+        "Dovetail",
         "note",
     )
     said = [table(head, rows), "", f"A copy moves {bandwidth / 1e12:.2f} TB/s."]
     for group in dict.fromkeys(each.group for each in results):
         ratios = [ratio for each in results if each.group == group and (ratio := speed(each)) is not None]
         if ratios:
-            mean = exp(sum(map(log, ratios)) / len(ratios))
             said.append(
-                f"Of group {group}, {len(ratios)} cases: {mean:.2f} × inductor by the geometric mean,"
+                f"Of group {group}, {len(ratios)} cases: {_mean(ratios):.2f} × inductor by the geometric mean,"
                 f" {min(ratios):.2f} at least."
             )
+    compiled = [times[OURS] / times[THEIRS] for each in results if len(times := each.compile_seconds) == 2]
+    if compiled:
+        said.append(f"First calls, with empty caches, take {_mean(compiled):.2f} of inductor's time, by the same mean.")
     return "\n".join(said)
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return exp(sum(map(log, ratios)) / len(ratios))
 
 
 def speed(each: Measured) -> float | None:
@@ -91,6 +99,7 @@ def _row(each: Measured, bandwidth: float) -> list[str]:
         _number(ratio),
         _number(share),
         _number(each.error),
+        *(_number(each.compile_seconds.get(name)) for name in (THEIRS, OURS)),
         each.problem.strip() or (f"{each.fallbacks} ops fall back to ATen" if each.fallbacks else ""),
     ]
 
