@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from dovetail.backends.scheduling import AT_HAL, PIPELINE, TO_FLOW
+from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def cache_directory() -> Path:
 
 def region_key(source: str, target: Target, plans: bool = False) -> str:
     """SHA-256, in hex, of everything that decides what is kept; `plans` are read where there are any, or not."""
-    scheduled = " ".join((PIPELINE, *TO_FLOW, *AT_HAL)) if plans else ""
+    scheduled = " ".join((PIPELINE, str(FLAGS_TO))) if plans else ""
     return hashlib.sha256(f"{FORMAT}\0{target.fingerprint()}\0{scheduled}\0{source}".encode()).hexdigest()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.backends import iree_worker
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
-from dovetail.backends.scheduling import AT_HAL, PIPELINE, TO_FLOW
+from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
@@ -82,25 +82,25 @@ class Lowered:
 def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Lowered:
     """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases."""
     tilings: dict[str, str] = {}
-    flags = target.compile_flags()
-    run = runs.run((*flags, *TO_FLOW, "--compile-to=flow"), source, timeout)
-    if run.failure:
-        return Lowered(run)
-    text, since = _scheduled(run.output.decode(errors="replace"), timeout, runs)
-    for phase, edit in target.edits:
-        run = runs.run((*flags, since, f"--compile-to={phase}"), text, timeout)
+    flags, text = target.compile_flags(), source
+    since: tuple[str, ...] = ()
+    for phase, edit in (*target.tensor_edits, ("flow", ""), *target.edits):
+        run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
         if run.failure:
             return Lowered(run)
+        if not edit:
+            text, since = _scheduled(run.output.decode(errors="replace"), timeout, runs)
+            continue
         try:
             tiled, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
         except OSError as error:
             return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
         tilings |= tiled
-        text, since = edited.decode(), f"--compile-from={phase}"
-    return Lowered(runs.run((*flags, since, *AT_HAL, "--compile-to=hal"), text, timeout), tilings)
+        text, since = edited.decode(), (f"--compile-from={phase}",)
+    return Lowered(runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings)
 
 
-def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, str]:
+def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, tuple[str]]:
     """`text`, at phase `flow`, at phase `stream`, and the flag by which the compiler goes on from there.
 
     Where our choice of its passes fails, the compiler takes its own, which take longer.
@@ -108,8 +108,8 @@ def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, str]
     run = runs.run_passes(PIPELINE, text, timeout)
     if run.failure:
         log.info("IREE schedules regions by its own passes: %s", run.failure)
-        return text, "--compile-from=flow"
-    return run.output.decode(errors="replace"), "--compile-from=stream"
+        return text, ("--compile-from=flow",)
+    return run.output.decode(errors="replace"), ("--compile-from=stream",)
 
 
 def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:

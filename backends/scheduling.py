@@ -76,14 +76,13 @@ _FOR_LAUNCHES = (
 PIPELINE = f"builtin.module({','.join((*_TO_TENSORS, *_TO_ASYNC, *_TO_COMMANDS, *_FOR_LAUNCHES))})"
 """For `iree-opt`, of a module at phase `flow`."""
 
-TO_FLOW = ("--verify=false",)
-"""Flags of `iree-compile` for what comes before.
+_UNVERIFIED = ("--verify=false",)
+_RECORDED_AT_ONCE = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
 
-It verifies all of its text after each pass, a third of its time there. The next process verifies what it is handed.
-"""
+FLAGS_TO = {"global-optimization": _UNVERIFIED, "flow": _UNVERIFIED, "hal": _RECORDED_AT_ONCE}
+"""Flags of `iree-compile` on the way to a phase.
 
-AT_HAL = ("--iree-hal-memoization=false", "--iree-hal-indirect-command-buffers=false")
-"""Flags of `iree-compile` for what follows: functions record their commands where they run them.
-
-What records them when a module is loaded, for buffers in slots, takes up to a third of its time, and no plan needs it.
+Up to `flow` it verifies all of its text after each pass, a third of its time there; the next process verifies what it
+is handed. To `hal`, functions record their commands where they run them: what records them when a module is loaded, for
+buffers in slots, takes up to a third of its time, and no plan needs it.
 """

@@ -47,8 +47,12 @@ class Target(Protocol):
         """What the compiler is given for `text`, a module of regions in the torch dialect."""
 
     @property
+    def tensor_edits(self) -> tuple[tuple[str, str], ...]:
+        """Phases of IREE's before `flow` at which its text is edited, in order, and what the worker is to do there."""
+
+    @property
     def edits(self) -> tuple[tuple[str, str], ...]:
-        """Phases of IREE's at which its text is edited, in order, and what the worker is asked to do there."""
+        """Likewise after `flow`."""
 
     @property
     def why_plain(self) -> str:
@@ -88,6 +92,7 @@ class CpuTarget:
     aggressive_fusion: bool = False
     rows_by_twos: bool = False
     device = "cpu"
+    tensor_edits = ()
     edits = ()
     why_plain = ""
 

@@ -86,6 +86,11 @@ class CudaTarget:
         return self
 
     @property
+    def tensor_edits(self) -> tuple[tuple[str, str], ...]:
+        """One kernel of what belongs together, where tiles are ours."""
+        return () if self.why_plain else (("global-optimization", "wrap"),)
+
+    @property
     def edits(self) -> tuple[tuple[str, str], ...]:
         """Tiles, and the library's functions, unless IREE's own are asked for."""
         if self.why_plain:
@@ -110,7 +115,7 @@ class CudaTarget:
             self.attribute(),
             version(COMPILER_PACKAGE),
             assembler_version(),
-            str(self.edits),
+            str((self.tensor_edits, self.edits)),
             worker.fingerprint(),
         ]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()

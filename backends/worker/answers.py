@@ -6,6 +6,7 @@ from typing import Any
 from dovetail.backends.worker.configure import configure
 from dovetail.backends.worker.finish import finish
 from dovetail.backends.worker.host_program import read_plans
+from dovetail.backends.worker.wrap import wrap
 
 Answer = tuple[dict[str, Any], bytes]
 
@@ -17,6 +18,7 @@ def answer(asked: Mapping[str, Any], text: bytes) -> Answer:
 
 _TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {
     "plans": lambda asked, text: read_plans(text, asked["names"]),
+    "wrap": lambda asked, text: ({}, wrap(text)),
     "configure": lambda asked, text: configure(text),
     "finish": lambda asked, text: ({}, finish(text)),
 }

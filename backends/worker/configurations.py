@@ -124,7 +124,7 @@ MOST_ELEMENTS = 64
 
 def rows(loops: Loops) -> Distribution | None:
     """Whole rows in registers: read once, reduced by as many threads as have about 16 elements each."""
-    if not loops.reduces_rows or loops.bits > 32:
+    if not loops.reduces_rows or loops.written > 32:
         return None
     extent = loops.extents[-1]
     if extent % LANES:

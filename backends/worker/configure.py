@@ -42,7 +42,7 @@ def _configure(kernel: ir.Operation) -> str:
         return "IREE tiles nothing there"
     if any("promote_operands" in str(op.attributes[_CONFIG]) for op in tiled):
         return "IREE's tiles, through shared memory"
-    if any("iterator_types" not in op.attributes for op in tiled):
+    if any("iterator_types" not in op.attributes and op.name != "linalg.fill" for op in tiled):
         return "IREE's tiles: of what is no loop"
     computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
     found = [read_loops(op) for op in computing]
@@ -80,7 +80,8 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     ends = [nest for nest in ends if not nest.loops.reduces]
     if any(nest.loops.extents != root.loops.extents for nest in ends):
         return "IREE's tiles: what follows the rows has other loops"
-    widest = replace(root.loops, bits=max(nest.loops.bits for nest in whole))
+    bits, written = (max(getattr(nest.loops, each) for nest in whole) for each in ("bits", "written"))
+    widest = replace(root.loops, bits=bits, written=written)
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from iree.compiler import ir
 
 from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
+from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import Globals
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
@@ -81,7 +82,7 @@ class _Reader:
                 self._add_steps([op])
         if len(self.executables) > 1:
             raise Unreadable(f"its code lies in {len(self.executables)} executables, expected one")
-        return {
+        plan = {
             "executable": next(iter(self.executables), ""),
             "arguments": self.argument_count,
             "values": self.numbers.values,
@@ -89,6 +90,7 @@ class _Reader:
             "constants": [each.hex() for each in self.constants],
             "steps": self.steps,
         }
+        return forward_copies(plan) if any(self.codes[each].is_for_gpu for each in self.executables) else plan
 
     def _check_order(self) -> None:
         """What the queue does, in the order of the text: each must wait for nothing that comes after it.

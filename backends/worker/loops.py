@@ -11,13 +11,15 @@ class Loops:
         extents: iterations of each loop, outermost first.
         reduced: whether each reduces.
         inner: the loops, by number, whose neighbours lie beside each other in memory for some operand of all loops.
-        bits: of the widest element that the op reads or writes.
+        bits: of the widest element that the op writes, or reads along an inner loop.
+        written: of the widest that it writes.
     """
 
     extents: tuple[int, ...]
     reduced: tuple[bool, ...]
     inner: frozenset[int]
     bits: int
+    written: int
 
     @property
     def reduces(self) -> bool:

@@ -17,7 +17,7 @@ def read_loops(op: ir.Operation) -> Loops | None:
     reduced = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
     extents: dict[int, int] = {}
     inner: set[int] = set()
-    bits = 8
+    widths: list[tuple[set[int], int]] = []
     for value, given in zip(op.operands, op.attributes["indexing_maps"], strict=True):
         form = _MAP.search(str(given))
         if form is None:
@@ -25,19 +25,21 @@ def read_loops(op: ir.Operation) -> Loops | None:
         places = [each.strip() for each in form[2].split(",") if each.strip()]
         shaped = value.type if isinstance(value.type, ir.RankedTensorType) else None
         if shaped is None:
-            bits = max(bits, _width(value.type))
+            widths.append((set(), _width(value.type)))
             continue
-        bits = max(bits, _width(shaped.element_type))
         if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in places):
             return None
         numbers = [int(each[1:]) for each in places]
+        widths.append((set(numbers), _width(shaped.element_type)))
         for number, extent in zip(numbers, shaped.shape, strict=True):
             extents[number] = extent
-        if len(set(numbers)) == len(reduced):
+        if numbers and len(set(numbers)) == len(reduced):
             inner.add(numbers[-1])
     if set(extents) != set(range(len(reduced))):
         return None
-    return Loops(tuple(extents[number] for number in range(len(reduced))), reduced, frozenset(inner), bits)
+    written = max(width for _, width in widths[len(widths) - len(op.results) :])
+    bits = max(8, written, *(width for along, width in widths if not inner or along & inner))
+    return Loops(tuple(extents[number] for number in range(len(reduced))), reduced, frozenset(inner), bits, written)
 
 
 def _width(type_: ir.Type) -> int:

@@ -1,9 +1,12 @@
 """What `@forward` saves for `@backward`, by each algorithm of the pass `partition`."""
 
+from collections.abc import Container
 from dataclasses import replace
 from functools import partial
 
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import is_number
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
@@ -15,6 +18,7 @@ from dovetail.passes.partition.saved_memory import Fate, SavedMemory
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
+_IN_REGIONS = (Kind.CONSTANT, Kind.VIEW, Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 
 
 def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:
@@ -47,12 +51,20 @@ def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm:
 def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
     """By value, its bytes, twice where a copy is saved; next to nothing for what lives on or the user wants saved.
 
-    None for what is never saved: views, constants, what the user wants recomputed, and what is no tensor or number.
+    On GPUs, where moving is the time, also twice for what is written only to be saved. None for what is never saved:
+    views, constants, what the user wants recomputed, and what is no tensor or number.
     """
-    return [_cost(graph, memory, value) for value in range(len(graph.values))]
+    in_memory = _written_anyway(graph) if device_type(graph.joint.operation.parent) == "cuda" else None
+    return [_cost(graph, memory, value, in_memory) for value in range(len(graph.values))]
 
 
-def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
+def _written_anyway(graph: JointGraph) -> set[int]:
+    """The values, by their roots, that stand in memory whether or not they are saved: what is no part of a region."""
+    apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
+    return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
+
+
+def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:
     producer = graph.producers[value]
     info = expected_info(graph.values[value])
     if producer is None:
@@ -64,4 +76,5 @@ def _cost(graph: JointGraph, memory: SavedMemory, value: int) -> Cost:
         return None
     if node.is_saved or memory.is_static(value):
         return 1
-    return (1 + _BYTE * info.nbytes) * (2 if memory.fate(value) is Fate.COPY else 1)
+    is_written = memory.fate(value) is Fate.COPY or (in_memory is not None and graph.roots[value] not in in_memory)
+    return (1 + _BYTE * info.nbytes) * (2 if is_written else 1)

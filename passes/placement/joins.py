@@ -1,5 +1,7 @@
 """Tensors that are joined row by row, and what is computed for that alone: ATen's work, without a copy before it."""
 
+from math import prod
+
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import ReadOp
@@ -12,6 +14,8 @@ from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.placement.scattered_views import is_scattered
 from dovetail.passes.rewriting.constants import integer
 
+_MOST_PARTS = 8
+"""That have a launch each; ATen joins any number by one."""
 JOINING = ("torch.aten.cat", "torch.aten.stack")
 """Ops of a list of tensors."""
 
@@ -22,6 +26,27 @@ def joins_rows(op: ir.Operation) -> bool:
     if result is None or dim is None or not result.shape:
         return False
     return any(size != 1 for size in result.shape[: dim % len(result.shape)])
+
+
+def kernels_write_parts(op: ir.Operation) -> bool:
+    """Whether kernels of a GPU compute all that `op` joins, for it alone, and can write it where it is joined.
+
+    They write vectors of 16 bytes, so that each part of a row must be of such.
+    """
+    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    listed = producer(op.operands[0])
+    if op.name != "torch.aten.cat" or result is None or dim is None or listed is None or not result.is_floating_point:
+        return False
+    infos = [tensor_info(value.type) for value in listed.operands]
+    if not 2 <= len(infos) <= _MOST_PARTS or result.itemsize > 4 or result.numel < SMALLEST:
+        return False
+    made = [producer(value) for value in listed.operands]
+    if not all(each is not None and kind(each) is Kind.POINTWISE and len(users(*each.results)) == 1 for each in made):
+        return False
+    return all(
+        each is not None and each.dtype == result.dtype and prod(each.shape[dim:]) * each.itemsize % 16 == 0
+        for each in infos
+    )
 
 
 def is_computed_for_a_join(op: ir.Operation) -> bool:

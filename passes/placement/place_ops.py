@@ -19,7 +19,7 @@ from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
-from dovetail.passes.placement.joins import JOINING, is_computed_for_a_join, joins_rows
+from dovetail.passes.placement.joins import JOINING, is_computed_for_a_join, joins_rows, kernels_write_parts
 from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
@@ -114,7 +114,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
                 "library",
                 f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind",
             )
-        if joins_rows(op):
+        if joins_rows(op) and not (device == "cuda" and kernels_write_parts(op)):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)
     if not reason and device == "cpu" and is_computed_for_a_join(op):

@@ -8,7 +8,7 @@ from dovetail.backends import launch_plans
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.scheduling import AT_HAL, PIPELINE
+from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 from dovetail.backends.target import CpuTarget
 
 REGION = """
@@ -63,7 +63,7 @@ def test_text_that_is_handed_on_is_verified():
     runs, flags = CompilerRuns(), CpuTarget().compile_flags()
     for run in (
         runs.run_passes(PIPELINE, UNSOUND, timeout=120),
-        runs.run((*flags, "--compile-from=stream", *AT_HAL, "--compile-to=hal"), UNSOUND, timeout=120),
+        runs.run((*flags, "--compile-from=stream", *FLAGS_TO["hal"], "--compile-to=hal"), UNSOUND, timeout=120),
     ):
         assert run.failure is not None
         assert "doesn't match function result type" in run.failure

@@ -15,6 +15,7 @@ def nest(*extents: int, reduced: int | None = None, inner: int | None = None, bi
         tuple(loop == reduced for loop in range(len(extents))),
         frozenset({last if inner is None else inner}),
         bits,
+        min(bits, 32),
     )
 
 

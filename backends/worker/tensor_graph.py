@@ -1,0 +1,71 @@
+"""The straight line of ops of a function on tensors, and what each needs of the others."""
+
+from collections.abc import Container, Iterable
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.read_loops import read_loops
+
+LOOPS = "linalg.generic"
+COMPUTING = (LOOPS, "linalg.fill", "tensor.empty")
+
+
+class TensorGraph:
+    """The ops of a block by number, in order.
+
+    Attributes:
+        ops: the ops themselves.
+        loops: of those that are plain loops.
+        needs: by number, the ops whose results each takes.
+    """
+
+    def __init__(self, block: ir.Block):
+        self.ops = [each.operation for each in block.operations]
+        self._numbers = {result: number for number, op in enumerate(self.ops) for result in op.results}
+        self.loops: list[Loops | None] = [read_loops(op) if op.name == LOOPS else None for op in self.ops]
+        self.needs = [[self._numbers[value] for value in op.operands if value in self._numbers] for op in self.ops]
+
+    def extents(self, number: int) -> tuple[int, ...]:
+        """How far the loops of op `number`, which has some, run."""
+        loops = self.loops[number]
+        return () if loops is None else loops.extents
+
+    def needed_by(self, numbers: Iterable[int], among: Container[int] | None = None) -> set[int]:
+        """The ops that compute what `numbers` need, these included; only those of `among`, if it is given."""
+        found: set[int] = set()
+        left = list(numbers)
+        while left:
+            number = left.pop()
+            is_wanted = self.ops[number].name in COMPUTING and (among is None or number in among)
+            if is_wanted and number not in found:
+                found.add(number)
+                left += self.needs[number]
+        return found
+
+    def is_closed(self, inside: set[int]) -> bool:
+        """Whether all that `inside` takes from elsewhere is there before any of it is computed."""
+        beside = {each for number in inside for each in self.needs[number]} - inside
+        reached: set[int] = set()
+        left = list(beside)
+        while left:
+            number = left.pop()
+            if number not in reached:
+                reached.add(number)
+                left += self.needs[number]
+        return reached.isdisjoint(inside)
+
+    def users(self, inside: set[int]) -> list[int]:
+        """The ops outside of `inside` that take any of it, in order."""
+        return [n for n, needed in enumerate(self.needs) if n not in inside and not inside.isdisjoint(needed)]
+
+    def copied(self, numbers: Iterable[int], at: ir.InsertionPoint) -> dict[ir.Value, ir.Value]:
+        """Copies of ops, in order, at a place where all else that they take is known; their results by the old ones."""
+        values: dict[ir.Value, ir.Value] = {}
+        for number in sorted(numbers):
+            op = self.ops[number]
+            copy = op.clone(at)
+            for place, value in enumerate(op.operands):
+                copy.operands[place] = values.get(value, value)
+            values.update(zip(op.results, copy.results, strict=True))
+        return values

@@ -1,0 +1,143 @@
+"""What is one kernel though IREE would cut it: plans and PTX, read without a GPU."""
+
+import re
+
+import pytest
+
+from dovetail.backends import iree
+from dovetail.backends.cuda import assembler
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import target_for_device
+
+SUM = "torch.aten.sum.dim_IntList"
+OF_ROWS = "!torch.list<int>, !torch.bool, !torch.none -> !K"
+GRADIENT_OF_A_NORM = f"""module {{
+  func.func @main(%dy: !X, %weight: !C, %x: !X, %mean: !K, %r: !K, %dx: !MX, %dw: !MP, %db: !MP) {{
+    %true = torch.constant.bool true
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %one = torch.constant.int 1
+    %n = torch.constant.int 4096
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %four = torch.constant.int 4
+    %rows = torch.constant.int 2048
+    %sizes = torch.prim.ListConstruct %four, %rows, %n : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %c = torch.aten.sub.Tensor %x, %mean, %one : !X, !K, !torch.int -> !X
+    %h = torch.aten.mul.Tensor %c, %r : !X, !K -> !X
+    %s = torch.aten.div.Scalar %r, %n : !K, !torch.int -> !K
+    %g = torch.aten.mul.Tensor %dy, %weight : !X, !C -> !X
+    %a = torch.aten.mul.Scalar %g, %n : !X, !torch.int -> !X
+    %b = {SUM} %g, %last, %true, %none : !X, {OF_ROWS}
+    %gh = torch.aten.mul.Tensor %g, %h : !X, !X -> !X
+    %d = {SUM} %gh, %last, %true, %none : !X, {OF_ROWS}
+    %e = torch.aten.mul.Tensor %h, %d : !X, !K -> !X
+    %f = torch.aten.sub.Tensor %a, %b, %one : !X, !K, !torch.int -> !X
+    %i = torch.aten.sub.Tensor %f, %e, %one : !X, !X, !torch.int -> !X
+    %j = torch.aten.mul.Tensor %s, %i : !K, !X -> !X
+    %k = torch.aten.mul.Tensor %dy, %h : !X, !X -> !X
+    %parts = torch.aten.reshape %k, %sizes : !X, !torch.list<int> -> !B
+    %l = {SUM} %parts, %last, %false, %none : !B, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %others = torch.aten.reshape %dy, %sizes : !X, !torch.list<int> -> !B
+    %m = {SUM} %others, %last, %false, %none : !B, !torch.list<int>, !torch.bool, !torch.none -> !P
+    torch.overwrite.tensor.contents %j overwrites %dx : !X, !MX
+    torch.overwrite.tensor.contents %l overwrites %dw : !P, !MP
+    torch.overwrite.tensor.contents %m overwrites %db : !P, !MP
+    return
+  }}
+}}"""
+TYPES = {
+    "!MX": "!torch.tensor<[8192,4096],f32>",
+    "!MP": "!torch.tensor<[4,4096],f32>",
+    "!P": "!torch.vtensor<[4,4096],f32>",
+    "!B": "!torch.vtensor<[4,2048,4096],f32>",
+    "!X": "!torch.vtensor<[8192,4096],f32>",
+    "!K": "!torch.vtensor<[8192,1],f32>",
+    "!C": "!torch.vtensor<[4096],f32>",
+}
+
+
+def kernels(text: str, types: dict[str, str]) -> tuple[list[dict], list[str], list]:
+    """The launches of a region, the PTX of each kernel, and the transients."""
+    for name, type_ in types.items():
+        text = re.sub(f"{name}\\b", type_, text)
+    [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
+    assert isinstance(plan, LaunchPlan), plan
+    steps = [step for step in plan.steps["steps"] if step["op"] != "barrier"]
+    entries = re.split(r"(?=\.visible \.entry)", plan.code.decode())[1:]
+    return steps, [next(each for each in entries if step["entry"] in each) for step in steps], plan.steps["transients"]
+
+
+@pytest.fixture(autouse=True)
+def ptx_alone(monkeypatch: pytest.MonkeyPatch):
+    """The code is PTX, to be read; failures of one test are not remembered in the next."""
+    monkeypatch.setattr(assembler, "assembler", lambda: "")
+    monkeypatch.setattr(iree, "_failures", {})
+
+
+def test_the_gradient_of_a_norm_stores_nothing_between_kernels():
+    """Would catch IREE's cuts where a term is used twice: two matrices stored, six passes over the memory more."""
+    steps, code, transients = kernels(GRADIENT_OF_A_NORM, TYPES)
+    assert [step["tiling"] for step in steps] == ["rows", "columns", "columns"]
+    assert transients == []
+    assert (
+        len(re.findall(r"ld\.global\S*v4", code[0])) == 3 * 4
+    )  # x, the tangent and the weight, 16 of a row each, once
+    assert len(re.findall(r"st\.global\S*v4", code[0])) == 4
+
+
+JOINED = """module {
+  func.func @main(%x: !X, %y: !X, %m: !M) {
+    %one = torch.constant.int 1
+    %two = torch.constant.int 2
+    %0 = torch.aten.mul.Scalar %x, %two : !X, !torch.int -> !X
+    %1 = torch.aten.add.Scalar %y, %one, %one : !X, !torch.int, !torch.int -> !X
+    %l = torch.prim.ListConstruct %0, %1 : (!X, !X) -> !torch.list<vtensor>
+    %2 = torch.aten.cat %l, %one : !torch.list<vtensor>, !torch.int -> !Y
+    torch.overwrite.tensor.contents %2 overwrites %m : !Y, !M
+    return
+  }
+}"""
+
+
+@pytest.mark.parametrize(("dtype", "item"), [("f32", 4), ("bf16", 2)])
+def test_what_is_joined_is_computed_where_it_belongs(dtype: str, item: int):
+    """Would catch parts that are stored and then copied element by element, and the whole once more in the end."""
+    types = {"!X": f"!torch.vtensor<[512,2048],{dtype}>", "!Y": f"!torch.vtensor<[512,4096],{dtype}>"}
+    steps, code, transients = kernels(JOINED, types | {"!M": f"!torch.tensor<[512,4096],{dtype}>"})
+    assert [(step["op"], step["tiling"]) for step in steps] == [("dispatch", "pointwise")] * 2
+    assert [[each[0] for each in step["bindings"]] for step in steps] == [[0, 2], [1, 2]]
+    assert steps[1]["bindings"][1] == [2, 0, 512 * 4096 * item]
+    assert transients == []
+    for each in code:
+        assert len(re.findall(r"ld\.global\S*v4", each)) == len(re.findall(r"st\.global\S*v4", each)) == 1
+
+
+COUNTED = """module {
+  func.func @main(%x: !X, %m: !M) {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %absent = torch.constant.int -100
+    %single = torch.constant.int 6
+    %zero = torch.constant.int 0
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.ne.Scalar %x, %absent : !X, !torch.int -> !B
+    %1 = torch.aten._to_copy %0, %single, %none, %none, %none, %false, %none : !B, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !F
+    %2 = torch.aten.sum.dim_IntList %1, %dims, %false, %none : !F, !torch.list<int>, !torch.bool, !torch.none -> !S
+    torch.overwrite.tensor.contents %2 overwrites %m : !S, !M
+    return
+  }
+}"""  # noqa: E501 - an op is a line
+
+
+def test_whole_numbers_are_compared_and_counted_by_many_threads():
+    """Would catch one thread that goes over all targets of a cross entropy, since they are wide."""
+    types = {
+        "!X": "!torch.vtensor<[4096],si64>",
+        "!B": "!torch.vtensor<[4096],i1>",
+        "!F": "!torch.vtensor<[4096],f32>",
+        "!S": "!torch.vtensor<[],f32>",
+        "!M": "!torch.tensor<[],f32>",
+    }
+    [step], _, _ = kernels(COUNTED, types)
+    assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])

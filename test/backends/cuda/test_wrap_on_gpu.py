@@ -1,0 +1,81 @@
+"""What is one kernel though IREE would cut it, on a GPU, against float64."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional
+
+import dovetail
+
+pytestmark = pytest.mark.cuda
+
+DTYPES = (torch.float32, torch.bfloat16)
+
+
+def _norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    return functional.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+def _rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * weight
+
+
+def _joined(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x * 2, y.exp()], -1)
+
+
+def _agrees(function: Callable, tensors: list[torch.Tensor]) -> None:
+    def results(compute: Callable, dtype: torch.dtype) -> list[torch.Tensor]:
+        leaves = [each.detach().to(dtype).requires_grad_() for each in tensors]
+        result = compute(*leaves)
+        torch.manual_seed(1)
+        tangent = torch.randn(result.shape, device="cuda", dtype=tensors[0].dtype).to(dtype)
+        return [result.detach(), *torch.autograd.grad(result, leaves, tangent)]
+
+    exact, eager = results(function, torch.float64), results(function, tensors[0].dtype)
+    dovetail.stats(reset=True)
+    ours = results(torch.compile(function, backend="dovetail"), tensors[0].dtype)
+    assert dovetail.stats().ops["fallback"] == 0
+    for got, theirs, true in zip(ours, eager, exact, strict=True):
+        floor = torch.finfo(got.dtype).eps / 2 * true.norm()
+        assert (got - true).norm() <= 3 * (theirs - true).norm() + floor
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(4096, 1024), (512, 768), (256, 12288), (4096, 64), (1024, 3001)], ids=str)
+@pytest.mark.parametrize("function", [_norm, _rms_norm])
+def test_gradients_of_norms(function: Callable, shape: tuple[int, int], dtype: torch.dtype):
+    """Catches two sums of rows of which one never arrives where they share a kernel, or terms of another row."""
+    torch.manual_seed(0)
+    given = [torch.randn(shape, device="cuda") + 0.5, *(torch.randn(shape[1], device="cuda") for _ in range(2))]
+    _agrees(function, [each.to(dtype) for each in given[: 3 if function is _norm else 2]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(512, 16384), (64, 50257), (1000, 1000), (4096, 32)], ids=str)
+def test_cross_entropy(shape: tuple[int, int], dtype: torch.dtype):
+    """Catches targets, which are wide, taken for others by rows that many threads share."""
+    torch.manual_seed(0)
+    targets = torch.randint(shape[1], shape[:1], device="cuda")
+    targets[::7] = -100
+    _agrees(lambda x: functional.cross_entropy(x, targets), [torch.randn(shape, device="cuda", dtype=dtype)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("widths", [(2048, 2048), (64, 192), (24, 1000), (7, 1001)], ids=str)
+def test_concatenations(widths: tuple[int, int], dtype: torch.dtype):
+    """Catches parts that overwrite each other, and vectors that reach over a part's end."""
+    torch.manual_seed(0)
+    _agrees(_joined, [torch.randn(1024, width, device="cuda", dtype=dtype) for width in widths])
+
+
+def test_a_concatenation_of_parts_that_are_used_again():
+    """Catches a part that is written where it is joined, and nowhere else."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        scaled = x * 2
+        return torch.cat([scaled + 1, y.sin()], 1).sum(0)[: x.shape[1]] + scaled
+
+    torch.manual_seed(0)
+    _agrees(function, [torch.randn(1024, 256, device="cuda") for _ in range(2)])
