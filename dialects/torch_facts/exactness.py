@@ -8,11 +8,13 @@ another order.
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.row import Rounding
-from dovetail.dialects.torch_facts.types import ShapedInfo, is_torch_type, shaped_info
+from dovetail.dialects.torch_facts.row import Kind, Rounding
+from dovetail.dialects.torch_facts.types import ShapedInfo, is_torch_type, shaped_info, tensor_info
 
 # In half precision, how often a number is rounded depends on what its computation is fused with.
 _SINGLE = ("float32", "float64")
+# Up to which float32 holds every whole number.
+_COUNTED = 1 << 24
 
 
 def deciding_operands(op: ir.Operation) -> tuple[int, ...]:
@@ -45,6 +47,25 @@ def is_repeatable(op: ir.Operation) -> bool:
     if not any(map(_is_inexact, infos)):
         return True
     return rounding is Rounding.ONCE and all(info.dtype in _SINGLE for info in infos)
+
+
+def count_by(op: ir.Operation, counted: int) -> int:
+    """How many truth values an element of the result of `op` counts at most in floating point; 0 of what is no count.
+
+    `counted` says so of its first operand. Counts are whole, so that no order of adding them up rounds one.
+    """
+    name = aten_name(op)
+    if not counted and name != "aten._to_copy.default":
+        return 0
+    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    if source is None or result is None or result.dtype not in _SINGLE:
+        return 0
+    if name in ("aten.sum.default", "aten.sum.dim_IntList"):
+        most = counted * source.numel // max(result.numel, 1)
+        return most if most <= _COUNTED else 0
+    if name == "aten._to_copy.default":
+        return 1 if source.dtype == "bool" else counted
+    return counted if row(op).kind is Kind.VIEW else 0
 
 
 def _results(op: ir.Operation) -> list[ShapedInfo]:

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import Module, Role, arguments, body, referred, result_fact, role, symbol
-from dovetail.dialects.torch_facts.exactness import deciding_operands, is_number, is_repeatable
+from dovetail.dialects.torch_facts.exactness import count_by, deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.rewriting.cloning import attributes_key
 
@@ -29,6 +29,7 @@ class Step:
         decided_by: the operands whose last bits decide; empty where nothing is decided.
         differs: whether it gives other bits for the same operands elsewhere.
         varies: whether it differs, or what it comes from does.
+        counts: how many truth values one of its numbers counts at most; 0 of what is no count.
     """
 
     op: ir.Operation | None
@@ -40,6 +41,7 @@ class Step:
     decided_by: tuple[int, ...] = ()
     differs: bool = False
     varies: bool = False
+    counts: int = 0
 
     @property
     def comes_from(self) -> list[int]:
@@ -107,10 +109,13 @@ class ValueFlow:
         """The steps of the results of `op`."""
         operands = tuple([known.get(value) for value in op.operands])
         decided_by = tuple(_each_once([operands[number] for number in deciding_operands(op)]))
-        differs = not is_repeatable(op)
+        first = next(iter(operands), None)
+        counts = count_by(op, 0 if first is None else self.steps[first].counts)
+        differs = not counts and not is_repeatable(op)
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
+        facts = operands, decided_by, differs, varies, counts
         return [
-            self._append(Step(op, host, place, number, is_number(value.type), operands, decided_by, differs, varies))
+            self._append(Step(op, host, place, number, is_number(value.type), *facts))
             for number, value in enumerate(op.results)
         ]
 
