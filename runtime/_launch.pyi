@@ -1,6 +1,6 @@
 """The extension, whose sources are in `native/`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -26,3 +26,5 @@ class Plan:
     def __call__(self, *arguments: torch.Tensor | int) -> None: ...
 
 def attach(tensor_type: type[torch.Tensor], exchange: object, get_num_threads: Callable[[], int]) -> bool: ...
+def addresses(tensors: Sequence[torch.Tensor]) -> bytes | None: ...
+def count_ready(tensors: Sequence[torch.Tensor]) -> int: ...

@@ -8,6 +8,7 @@ from operator import attrgetter
 import torch
 
 from dovetail.errors import AliasMismatch
+from dovetail.runtime.places import addresses
 
 _data_ptr = torch.Tensor.data_ptr
 _REMEMBERED = 8
@@ -117,17 +118,18 @@ class Guard:
 
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
         if None in self.extents:
-            self._sweep(self._spans_of(tensors), tuple(map(_data_ptr, tensors)))
+            self._sweep(self._spans_of(tensors), addresses(tensors))
         else:
-            self._check_starts(tuple(map(_data_ptr, tensors)))
+            self._check_starts(addresses(tensors))
 
     @cached_property
-    def _check_starts(self) -> Callable[[tuple[int, ...]], None]:
+    def _check_starts(self) -> Callable[[bytes], None]:
         """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""
         return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans))
 
-    def _sweep(self, spans: Mapping[int, tuple[int, bool]], starts: Sequence[int]) -> None:
+    def _sweep(self, spans: Mapping[int, tuple[int, bool]], places: bytes) -> None:
         """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
+        starts = memoryview(places).cast("Q")
         end, last, written_end, last_written = 0, -1, 0, -1
         for index in sorted(spans, key=starts.__getitem__):
             start, (nbytes, is_written) = starts[index], spans[index]

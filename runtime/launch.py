@@ -5,7 +5,7 @@ import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import iree.runtime as iree
@@ -14,6 +14,7 @@ from iree.runtime._binding import create_hal_driver
 
 from dovetail.backends.target import ALIGNMENT
 from dovetail.runtime.misfits import misfit
+from dovetail.runtime.places import is_importable
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:
@@ -60,20 +61,6 @@ def ready(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     count_copy("region input neither contiguous nor aligned")
     return prepare(tensor)
-
-
-def is_importable(tensor: torch.Tensor) -> bool:
-    """Whether a compiled region can read `tensor` where it lies."""
-    address = _data_ptr(tensor)
-    if address % ALIGNMENT or not tensor.is_contiguous():
-        return False
-    # A negative view (`is_neg`) shows other values than its memory holds, zeros may have no memory.
-    return not tensor.is_neg() and (bool(address) or not tensor.numel())
-
-
-def are_importable(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether compiled regions can read all of `tensors` where they lie."""
-    return all(map(is_importable, tensors))
 
 
 # What an argument is imported as: memory at an address, shape, dtype, IREE's name of the dtype.

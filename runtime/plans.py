@@ -1,7 +1,6 @@
 """Loads launch plans: regions that run on torch's own threads, without IREE's runtime (docs/launch-plans.md)."""
 
 import functools
-import logging
 import os
 import threading
 import weakref
@@ -25,6 +24,7 @@ from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
+from dovetail.runtime.extension import unusable
 from dovetail.runtime.launch import ready
 from dovetail.runtime.misfits import misfit
 from dovetail.runtime.plan_memory import PlanMemory
@@ -32,8 +32,6 @@ from dovetail.runtime.plan_numbers import PlanNumbers
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
-
-log = logging.getLogger("dovetail")
 
 WAYS = ("plans", "iree.runtime")
 """What `DOVETAIL_LAUNCH` may say: plans where there are any, the default, or none."""
@@ -57,21 +55,7 @@ def unavailable(device: str) -> str:
     way = os.environ.get("DOVETAIL_LAUNCH", WAYS[0])
     if way not in WAYS:
         raise OptionError(f"DOVETAIL_LAUNCH={way}: expected one of: {', '.join(WAYS)}")
-    return _attached() if way == WAYS[0] else f"DOVETAIL_LAUNCH={way}"
-
-
-@functools.cache
-def _attached() -> str:
-    """Shows the extension this process's torch; says once what is lost where that fails."""
-    try:
-        from dovetail.runtime import _launch
-
-        _launch.attach(torch.Tensor, torch.Tensor.__dlpack_c_exchange_api__, torch.get_num_threads)
-    except (ImportError, AttributeError, ValueError) as error:
-        reason = f"the extension that launches plans can't be used: {error}"
-        log.warning("%s; regions run through iree.runtime, and slower: docs/launch-plans.md", reason)
-        return reason
-    return ""
+    return unusable() if way == WAYS[0] else f"DOVETAIL_LAUNCH={way}"
 
 
 def unloadable(plan: LaunchPlan, device: str) -> str:
@@ -97,8 +81,8 @@ def load_library(code: bytes) -> "_launch.Library":
     """
     from dovetail.runtime import _launch
 
-    if _attached():
-        raise ValueError(_attached())
+    if unusable():
+        raise ValueError(unusable())
     key = digest(code)
     with _loading:
         library = _libraries.get(key)

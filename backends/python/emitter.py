@@ -236,8 +236,8 @@ def _question(op: ir.Operation) -> tuple | None:
     match op.opview:
         case DestinationOp() as destination:
             return DestinationOp, destination.proof_name == "none"
-        case WriteOp() as write if IN_PLACE in op.attributes:
-            return WriteOp, write.mode_name, write.version_count
+        case WriteOp() if IN_PLACE in op.attributes:
+            return (WriteOp,)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -56,27 +56,35 @@ def _write(emitter: Emitter, op: WriteOp) -> None:
         if op == emitter.run[0].opview:
             ops = [each.opview for each in emitter.run]
             are_the_same = " and ".join(f"{emitter.name(each.value)} is {emitter.name(each.ref)}" for each in ops)
-            _otherwise(emitter, "", are_the_same, [emitter.name(each.ref) for each in ops], count)
+            _otherwise(emitter, "", are_the_same, ops)
         indent = "    "
     if is_in_place:
         # Mostly it is the argument itself, which costs less to ask.
-        _otherwise(emitter, indent, f"{value} is {ref} or {ref}.data_ptr() == {value}.data_ptr()", [ref], count)
+        _otherwise(emitter, indent, f"{value} is {ref} or {ref}.data_ptr() == {value}.data_ptr()", [op])
         indent += "    "
     emitter.line(f"{indent}{write}({ref}, {value})")
     if count > 1:
-        move = emitter.bind("increment_versions", tensors.increment_versions)
-        emitter.line(f"{indent}{move}(({ref},), {count - 1})")
+        emitter.line(f"{indent}{_moved(emitter, [ref], count - 1)}")
 
 
-def _otherwise(emitter: Emitter, indent: str, are_in_place: str, refs: list[str], count: int) -> None:
-    """What comes next is done unless values `are_in_place`, where at most version counters move."""
-    if not count:
+def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[WriteOp]) -> None:
+    """What comes next is done unless the values of `ops` `are_in_place`, where at most version counters move."""
+    by_count: dict[int, list[str]] = {}
+    for op in ops:
+        if op.version_count:
+            by_count.setdefault(op.version_count, []).append(emitter.name(op.ref))
+    if not by_count:
         emitter.line(f"{indent}if not ({are_in_place}):")
         return
-    move = emitter.bind("increment_versions", tensors.increment_versions)
     emitter.line(f"{indent}if {are_in_place}:")
-    emitter.line(f"{indent}    {move}(({as_tuple(refs)}), {count})")
+    for count, refs in by_count.items():
+        emitter.line(f"{indent}    {_moved(emitter, refs, count)}")
     emitter.line(f"{indent}else:")
+
+
+def _moved(emitter: Emitter, refs: list[str], count: int) -> str:
+    """The call that moves the version counters of `refs` on by `count`."""
+    return f"{emitter.bind('increment_versions', tensors.increment_versions)}(({as_tuple(refs)}), {count})"
 
 
 def _copy(emitter: Emitter, op: CopyOp) -> None:
@@ -122,13 +130,11 @@ def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
     size, stride = ", ".join(stated[:rank]), ", ".join(stated[rank:-1])
     emitter.line(f"{ref}.as_strided_([{size}], [{stride}], {ref}.storage_offset() + {stated[-1]})")
     if op.version_count > 1:
-        move = emitter.bind("increment_versions", tensors.increment_versions)
-        emitter.line(f"{move}(({ref},), {op.version_count - 1})")
+        emitter.line(_moved(emitter, [ref], op.version_count - 1))
 
 
 def _touch(emitter: Emitter, op: TouchOp) -> None:
-    move = emitter.bind("increment_versions", tensors.increment_versions)
-    emitter.line(f"{move}(({emitter.name(op.ref)},), {op.version_count})")
+    emitter.line(_moved(emitter, [emitter.name(op.ref)], op.version_count))
 
 
 def _set_grad_mode(emitter: Emitter, op: SetGradModeOp) -> None:

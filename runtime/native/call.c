@@ -2,39 +2,21 @@
 
 #include "plan.h"
 
-static const Exchange *exchange;
-static PyTypeObject *tensor_type;
-static PyObject *is_neg;
-
 enum { MOST_ON_STACK = 8 << 10 };  // bytes, of the numbers of one call
 
-int attach_tensors(PyTypeObject *type, const Exchange *found) {
-  exchange = found;
-  tensor_type = (PyTypeObject *)Py_NewRef((PyObject *)type);
-  is_neg = PyUnicode_InternFromString("is_neg");
-  return is_neg ? 0 : -1;
-}
-
-// Whether `given` is as expected; its bytes, and into the registers the sizes that the plan wants.
+// Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
 static int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers) {
-  if (given->device_type != ON_CPU || given->type_code != expected->type_code || given->type_lanes != 1 ||
-      given->type_bits != expected->type_bits || given->ndim != expected->ndim)
+  if (given->type_code != expected->type_code || given->type_lanes != 1 || given->type_bits != expected->type_bits ||
+      given->ndim != expected->ndim)
     return 0;
-  *bytes = expected->bytes;
-  if (expected->bytes < 0) {
-    *bytes = expected->type_bits / 8;
-    for (int i = 0; i < expected->ndim; i++)
-      if (given->shape[i] < 0 || __builtin_mul_overflow(*bytes, given->shape[i], bytes)) return 0;
+  *bytes = expected->bytes < 0 ? expected->type_bits / 8 : expected->bytes;
+  for (int i = 0; i < expected->ndim; i++) {
+    const int64_t size = given->shape[i];
+    if (size != expected->shape[i] && (expected->shape[i] >= 0 || size < 0)) return 0;
+    if (expected->bytes < 0 && __builtin_mul_overflow(*bytes, size, bytes)) return 0;
+    if (expected->registers[i] >= 0) registers[expected->registers[i]] = size;
   }
-  int64_t stride = 1;
-  for (int i = expected->ndim - 1; i >= 0; i--) {
-    if (expected->shape[i] >= 0 && given->shape[i] != expected->shape[i]) return 0;
-    if (given->shape[i] != 1 && *bytes && given->strides && given->strides[i] != stride) return 0;
-    stride *= given->shape[i];
-    if (expected->registers[i] >= 0) registers[expected->registers[i]] = given->shape[i];
-  }
-  if (*bytes && !given->data) return 0;  // PyTorch has zeros without memory
-  return !(((uintptr_t)given->data + given->byte_offset) % ALIGNMENT);
+  return 1;
 }
 
 // The memory and the numbers of a call.
@@ -54,13 +36,9 @@ static int locate(const Plan *plan, Py_ssize_t index, PyObject *given, const Cal
     return !(number == -1 && PyErr_Occurred());
   }
   Tensor tensor;
-  if (!PyObject_TypeCheck(given, tensor_type) || exchange->borrow(given, &tensor) ||
-      !fits(expected, &tensor, &call->bytes[index], call->registers))
-    return 0;
-  call->buffers[index] = (char *)tensor.data + tensor.byte_offset;
-  PyObject *negative = PyObject_CallMethodNoArgs(given, is_neg);  // it shows other numbers than its memory holds
-  Py_XDECREF(negative);
-  return negative == Py_False;
+  if (borrow(given, &tensor) || !fits(expected, &tensor, &call->bytes[index], call->registers)) return 0;
+  call->buffers[index] = address_of(&tensor);
+  return lies_well(given, &tensor);
 }
 
 // What the plan's `misfit` gives in place of argument `index`; NULL with what it raises.

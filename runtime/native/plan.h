@@ -147,7 +147,20 @@ int prepare_team(void);
 
 // A plan's vectorcall: runs it on a region's tensors and numbers.
 PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags, PyObject *keywords);
+
+// ---- tensors.c ----
+
 // Notes how to see torch's tensors; -1 with an exception.
 int attach_tensors(PyTypeObject *type, const Exchange *exchange);
+// Reads what `given` is as a tensor; -1 where it is none that can be read, and then there may be an exception.
+int borrow(PyObject *given, Tensor *tensor);
+// The first byte in use.
+char *address_of(const Tensor *tensor);
+// Whether code can take the tensor where it lies; if not, there may be an exception.
+int lies_well(PyObject *given, const Tensor *tensor);
+// Where each of some tensors lies, as bytes of an array of addresses; None where one of them can't be read.
+PyObject *addresses(PyObject *module, PyObject *tensors);
+// How many of the first of some tensors surely lie well.
+PyObject *count_ready(PyObject *module, PyObject *tensors);
 
 #pragma GCC visibility pop

@@ -282,6 +282,8 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     must_refuse(TypeError, fill, fine, fine)
     fails = (DISPATCH, False, "fail", (draw.choice([2, 5]), 1, 1), (), (good,), 0, 0)
     must_refuse(RuntimeError, launch.Plan("stress", library, argument, *none, (), b"", (fails,), refuse), fine)
+    without_code = launch.Library(b"")
+    must_refuse(ValueError, launch.Plan, "stress", without_code, argument, *none, (), b"", (fails,), refuse)
 
 
 def check_open_refusals(launch: Any, library: Any) -> None:
@@ -329,6 +331,19 @@ def check_open_refusals(launch: Any, library: Any) -> None:
     must_refuse(ValueError, made(steps=(wide,)), fine, 1)
     must_refuse(ValueError, made(transients=((2,),)), fine, 1)
     must_refuse(ValueError, made(transients=((4,),)), fine, 1)
+
+
+def check_places(launch: Any, draw: random.Random) -> None:
+    """Many tensors at once, the last bytes of their memory, and what is no tensor."""
+    given = [Guarded(draw.randint(1, 5000)).tensor for _ in range(draw.randint(0, 40))]
+    starts = memoryview(launch.addresses(given)).cast("Q").tolist()
+    if starts != [each.data_ptr() for each in given] or launch.count_ready(tuple(given)) != len(given):
+        raise SystemExit("tensors lie elsewhere than told")
+    for wrong in (None, 3, "tensor", torch.ones(2).to_sparse(), given):
+        if launch.addresses([*given, wrong]) is not None or launch.count_ready([*given, wrong]) != len(given):
+            raise SystemExit("what is no tensor is taken for one")
+    must_refuse(TypeError, launch.addresses, 3)
+    must_refuse(TypeError, launch.count_ready, None)
 
 
 def in_threads(plans: list[RandomPlan], seed: int) -> None:
@@ -382,7 +397,7 @@ def main() -> None:
     if not launch.attach(torch.Tensor, torch.Tensor.__dlpack_c_exchange_api__, torch.get_num_threads):
         raise SystemExit("torch's OpenMP was not found")
     code = options.library.read_bytes()
-    for part in (b"", b"no code", code[:100]):
+    for part in (b"no code", code[:100]):
         must_refuse(OSError, launch.Library, part)
     library, made = launch.Library(code), []
     for seed in range(options.plans):
@@ -395,6 +410,7 @@ def main() -> None:
         if seed % 50 == 49:
             check_refusals(launch, launch.Library(code), draw)
             check_open_refusals(launch, launch.Library(code))
+            check_places(launch, draw)
             in_threads(made[-20:], seed)
             in_a_team(made[-20:], draw)
     in_a_child(made[-20:], draw)

@@ -1,0 +1,53 @@
+"""Where tensors lie: the extension, which answers for many at once, and what answers for one must say the same."""
+
+import pytest
+import torch
+
+from dovetail.runtime import places
+from dovetail.runtime.extension import unusable
+
+pytestmark = pytest.mark.skipif(bool(unusable()), reason=f"needs the extension, which the install builds: {unusable()}")
+
+TENSORS = {
+    "rows": torch.ones(4, 8),
+    "parameter": torch.nn.Parameter(torch.ones(3)),
+    "scalar": torch.tensor(2.0),
+    "columns": torch.ones(4, 8).t(),
+    "one element of any step": torch.ones(64).as_strided((1, 1), (7, 5)),
+    "one row of any step": torch.ones(64).as_strided((1, 3), (7, 1)),
+    "repeated": torch.ones(1).expand(3),
+    "empty": torch.ones(0, 3),
+    "empty of any step": torch.ones(64).as_strided((0, 3), (1, 9)),
+    "misaligned": torch.ones(9)[1:],
+    "negative": torch._neg_view(torch.ones(4)),
+    "without memory": torch._efficientzerotensor(3),
+    "half": torch.ones(3, dtype=torch.bfloat16),
+    "bool": torch.ones(3, dtype=torch.bool),
+    "complex": torch.ones(3, dtype=torch.complex64),
+    "eight bits": torch.ones(3).to(torch.float8_e4m3fn),
+}
+
+
+@pytest.mark.parametrize("tensor", TENSORS.values(), ids=TENSORS.keys())
+def test_both_say_the_same(tensor: torch.Tensor):
+    """Would catch a region that is handed memory with other numbers than the tensor shows, or too little of it."""
+    good = torch.ones(2)
+    assert places.are_importable((good, tensor, good)) == places.is_importable(tensor)
+    expected = [good.data_ptr(), tensor.data_ptr()]
+    assert memoryview(places.addresses([good, tensor])).cast("Q").tolist() == expected
+
+
+def test_without_the_extension(monkeypatch: pytest.MonkeyPatch):
+    """Would catch an install without a C compiler that can't run what mutates its arguments."""
+    given = tuple(TENSORS.values())
+    expected = places.addresses(given), [places.are_importable((each,)) for each in given]
+    monkeypatch.setattr(places, "extension", lambda: None)
+    assert (places.addresses(given), [places.are_importable((each,)) for each in given]) == expected
+
+
+def test_what_is_no_tensor_is_refused():
+    """Would catch a pointer that is read from some other object's bytes."""
+    with pytest.raises(TypeError):
+        places.addresses([torch.ones(1), 3])
+    with pytest.raises(TypeError):
+        places.are_importable((None,))
