@@ -1,6 +1,7 @@
 """`torch.cond` and `while_loop` nodes: their graphs become functions of the module, the node a host call of them."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import filterfalse
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from dovetail.dialects.reading import Role, set_role
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
 from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.to_ir.number_nodes import bind_number
 
 
 def import_cond(importer, loc: ir.Location, node: torch.fx.Node) -> None:
@@ -81,7 +83,7 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
     with ir.InsertionPoint(block):
         nodes = (each for each in module.graph.nodes if each.op != "output")
-        inner.import_nodes(filterfalse(inner.bind_number, nodes))
+        inner.import_nodes(filterfalse(partial(bind_number, inner), nodes))
     returned = module.graph.output_node().args[0]
     returned = returned if isinstance(returned, list | tuple) else [returned]
     with ir.InsertionPoint(inner._b), ir.Location.unknown(importer._c):

@@ -5,6 +5,7 @@ argument's ref, a gradient is tied to its input. See docs/ir-levels.md.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import filterfalse
 
 import torch
@@ -28,6 +29,7 @@ from dovetail.frontend.to_ir.guard_function import call_guard
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.leaving import Leaving
 from dovetail.frontend.to_ir.node_importer import NodeImporter
+from dovetail.frontend.to_ir.number_nodes import bind_number
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.refs import ref_type
 
@@ -104,7 +106,7 @@ class _Joint:
         return torch_type("int") if argument.symbol is not None else self.types.value_info_to_type(argument.number)
 
     def _import(self, nodes: Iterable[torch.fx.Node]) -> None:
-        self.nodes.import_nodes(filterfalse(self.nodes.bind_number, nodes), skip_placeholders_outputs=True)
+        self.nodes.import_nodes(filterfalse(partial(bind_number, self.nodes), nodes), skip_placeholders_outputs=True)
 
     def _bind_arguments(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):

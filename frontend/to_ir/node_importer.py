@@ -1,6 +1,5 @@
 """One FX node to torch-dialect ops: torch-mlir's importer, and what it would drop or refuse."""
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,7 +13,6 @@ from dovetail.dialects.calls import extern
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
-from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import CPU_DEVICE, with_index
 from dovetail.frontend.dynamo.open_sizes import is_open, known
@@ -24,13 +22,9 @@ from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_function
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
 from dovetail.frontend.to_ir.memory_ops import import_as_strided, import_slice_scatter
-from dovetail.frontend.to_ir.number_ops import compared, computed, eager_quotient
+from dovetail.frontend.to_ir.number_nodes import define_sizes
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.operand_strides import state_strides
-
-ITEM_REASON = "a Python number, which is read on the host"
-SIZE_REASON = "a size that only data tells"
-_ITEMS = (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.item.default)
 
 EFFECT_REASON = "effect: random numbers, a check or a mutation"
 
@@ -81,7 +75,7 @@ class NodeImporter(GraphNodeImporter):
         made = made[result_idx] if isinstance(made, list | tuple) and result_idx < len(made) else made
         self._note_device(value, made)
         if node.op == "call_function" and isinstance(made, torch.Tensor) and isinstance(value, ir.Value):
-            self._define_sizes(node, value, made)
+            define_sizes(self, node, value, made)
 
     def _note_device(self, value: ir.Value, made: object) -> None:
         if self.home != CPU_DEVICE and isinstance(made, torch.Tensor) and isinstance(value, ir.Value):
@@ -91,53 +85,6 @@ class NodeImporter(GraphNodeImporter):
         value = super()._import_literal(py_value, info)
         self._note_device(value, py_value)
         return value
-
-    def bind_number(self, node: torch.fx.Node) -> bool:
-        """Makes the number that `node` computes of symbols alone, at the insertion point; False if it computes none."""
-        number = node.meta.get("val") if node.op == "call_function" else None
-        if not isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
-            return False
-        loc = self._cc.get_node_location(node) or ir.Location.unknown(self._c)
-        if isinstance(number, torch.SymBool):
-            operands = [self._import_argument(loc, each) for each in node.args]
-            with loc:
-                self.bind_node_value(node, compared(node.target, operands))
-            return True
-        if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
-            operands = [self._import_argument(loc, each) for each in node.args]
-            # What the user's own Python computes has no such tag in a custom function's backward either.
-            if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
-                value = eager_quotient(*operands)
-            else:
-                value = computed(number, node.target, operands)
-        else:
-            is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or self.open.is_new(number))
-            if is_item and not self.open.is_known(number):
-                self.open.define(number, self._import_item(node))
-            value = self.open.value(number)
-            value = value if isinstance(value, ir.Value) else self._import_argument(loc, value)
-        self.bind_node_value(node, value)
-        return True
-
-    def _import_item(self, node: torch.fx.Node) -> ir.Value:
-        """The number that a tensor holds, as a library call: it is read once, on the host."""
-        loc = self._cc.get_node_location(node) or ir.Location.unknown(self._c)
-        kind = "int" if isinstance(node.meta["val"], torch.SymInt) else "float"
-        operands, results = [self.resolve_node_value(node.args[0])], [torch_type(kind, self._c)]
-        op = self.call(loc, node, "aten.item.default", ITEM_REASON, operands, results)
-        self.state_strides(node, op, torch.ops.aten.item.default._schema, node.args, {})
-        return op.results[0]
-
-    def _define_sizes(self, node: torch.fx.Node, value: ir.Value, made: torch.Tensor) -> None:
-        """Reads the sizes of `value` that only data tells, once it is made, by library calls."""
-        sizes: Sequence = made.size()
-        for dim, size in enumerate(sizes):
-            if self.open.is_new(size):
-                loc = self._cc.get_node_location(node) or ir.Location.unknown(self._c)
-                operands = [value, self._import_argument(loc, dim)]
-                results = [torch_type("int", self._c)]
-                op = self.call(loc, node, "aten.sym_size.int", SIZE_REASON, operands, results)
-                self.open.define(size, op.results[0])
 
     def bind_results(self, node: torch.fx.Node, values: Sequence[ir.Value | None]) -> None:
         """Binds what `getitem` takes from `node`, by position; None where there is no value to take."""

@@ -22,7 +22,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.records import Input
 from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
-from dovetail.frontend.to_ir.number_ops import float_of
+from dovetail.frontend.to_ir.number_nodes import float_of
 
 _LARGEST = 2**63 - 1
 

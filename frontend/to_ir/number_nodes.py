@@ -1,0 +1,133 @@
+"""FX nodes that compute numbers which are open, and sizes that only data tells."""
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch_mlir import ir
+
+from dovetail.dialects.dovetail.ops.pow import pow_
+from dovetail.dialects.dovetail.ops.quotient import quotient
+from dovetail.dialects.dovetail.ops.sqrt import sqrt
+from dovetail.dialects.torch_facts.types import torch_type
+from dovetail.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from dovetail.frontend.to_ir.node_importer import NodeImporter
+
+_ITEM_REASON = "a Python number, which is read on the host"
+_SIZE_REASON = "a size that only data tells"
+_ITEMS = (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.item.default)
+
+
+def bind_number(importer: "NodeImporter", node: torch.fx.Node) -> bool:
+    """Makes the number that `node` computes of symbols alone, at the insertion point; False if it computes none."""
+    number = node.meta.get("val") if node.op == "call_function" else None
+    if not isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return False
+    loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
+    if isinstance(number, torch.SymBool):
+        operands = [importer._import_argument(loc, each) for each in node.args]
+        with loc:
+            importer.bind_node_value(node, compared(node.target, operands))
+        return True
+    if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
+        operands = [importer._import_argument(loc, each) for each in node.args]
+        # What the user's own Python computes has no such tag in a custom function's backward either.
+        if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
+            value = eager_quotient(*operands)
+        else:
+            value = computed(number, node.target, operands)
+    else:
+        is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or importer.open.is_new(number))
+        if is_item and not importer.open.is_known(number):
+            importer.open.define(number, _import_item(importer, node))
+        value = importer.open.value(number)
+        value = value if isinstance(value, ir.Value) else importer._import_argument(loc, value)
+    importer.bind_node_value(node, value)
+    return True
+
+
+def _import_item(importer: "NodeImporter", node: torch.fx.Node) -> ir.Value:
+    """The number that a tensor holds, as a library call: it is read once, on the host."""
+    loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
+    kind = "int" if isinstance(node.meta["val"], torch.SymInt) else "float"
+    operands, results = [importer.resolve_node_value(node.args[0])], [torch_type(kind, importer._c)]
+    op = importer.call(loc, node, "aten.item.default", _ITEM_REASON, operands, results)
+    importer.state_strides(node, op, torch.ops.aten.item.default._schema, node.args, {})
+    return op.results[0]
+
+
+def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value, made: torch.Tensor) -> None:
+    """Reads the sizes of `value` that only data tells, once it is made, by library calls."""
+    sizes: Sequence = made.size()
+    for dim, size in enumerate(sizes):
+        if importer.open.is_new(size):
+            loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
+            operands = [value, importer._import_argument(loc, dim)]
+            results = [torch_type("int", importer._c)]
+            op = importer.call(loc, node, "aten.sym_size.int", _SIZE_REASON, operands, results)
+            importer.open.define(size, op.results[0])
+
+
+# What compares whole numbers, by Python's operator.
+_COMPARISONS = {
+    operator.ge: "torch.aten.ge.int",
+    operator.gt: "torch.aten.gt.int",
+    operator.le: "torch.aten.le.int",
+    operator.lt: "torch.aten.lt.int",
+    operator.eq: "torch.aten.eq.int",
+    operator.ne: "torch.aten.ne.int",
+}
+
+# What takes the root of an open number, by the names under which Dynamo has it.
+_ROOTS = (torch.sym_sqrt, torch._sym_sqrt, math.sqrt)  # type: ignore[attr-defined]  # Dynamo's own name
+
+# Python's operators on numbers of floating point, by the op that computes each.
+_OF_FLOATS = {
+    operator.add: "torch.aten.add.float",
+    operator.sub: "torch.aten.sub.float",
+    operator.mul: "torch.aten.mul.float",
+    operator.truediv: "torch.aten.div.float",
+    operator.neg: "torch.aten.neg.float",
+}
+
+
+def computed(number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) -> ir.Value:
+    """The value that is `number`, which Python's operator `target` makes of others.
+
+    Each operator is one op: an expression of sympy's is simplified as if nothing were rounded, infinite or NaN.
+    """
+    if target is torch.sym_float:
+        return float_of(operands[0])
+    if target in _ROOTS:
+        return sqrt(float_of(operands[0])).root
+    if target is operator.pow:
+        return pow_(*map(float_of, operands)).power
+    if target not in _OF_FLOATS:
+        raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
+    return _number(_OF_FLOATS[target], *map(float_of, operands))
+
+
+def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+    """The value that eager's own backward computes, which divides by 0: Python raises."""
+    return quotient(float_of(dividend), float_of(divisor)).quotient
+
+
+def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
+    """The truth value that Python's operator `target` makes of two whole numbers."""
+    is_whole = all(each.type == torch_type("int") for each in operands)
+    if target not in _COMPARISONS or not is_whole:
+        raise UnsupportedError(f"a truth value of open numbers: the IR has no op for {target.__name__} of them")
+    return ir.Operation.create(_COMPARISONS[target], results=[torch_type("bool")], operands=operands).result
+
+
+def _number(name: str, *operands: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[torch_type("float")], operands=list(operands)).result
+
+
+def float_of(number: ir.Value) -> ir.Value:
+    """A number as one of floating point."""
+    return number if number.type == torch_type("float") else _number("torch.aten.Float.Scalar", number)
