@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -87,10 +86,8 @@ class Row:
 
     def function(self) -> Callable:
         """The program, callable."""
-        if not inspect.isclass(self.program):
-            return self.program
-        made: Any = self.program
-        return made()
+        is_class = inspect.isclass(self.program)
+        return self.program() if is_class else self.program
 
     def arguments(self, training: bool) -> list:
         """Fresh leaves; those that are trained require a gradient."""

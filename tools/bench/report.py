@@ -6,6 +6,7 @@ from statistics import median
 from dovetail.tools.bench.figures import DYNAMIC, EAGER, Figures
 from dovetail.tools.bench.goals import GOALS, OURS, THEIRS
 from dovetail.tools.bench.record import Machine, recorded
+from dovetail.tools.markdown import table
 
 _COMPILERS = (EAGER, THEIRS, OURS, DYNAMIC)
 # Figure, title, factor from its unit in `Figures` to the table's.
@@ -28,9 +29,8 @@ def sections() -> dict[str, str]:
 
 def goals(found: Sequence[tuple[Machine, Sequence[Figures]]]) -> str:
     """A row for each goal, a column for each machine: geometric mean, and the worst case; bold is not reached."""
-    lines = [_row("goal", "asked", *(machine.title for machine, _ in found)), _rule(2 + len(found))]
-    lines += [_row(goal.what, goal.asked, *(goal.found(results) for _, results in found)) for goal in GOALS]
-    return "\n".join(lines) + "\n"
+    rows = ([goal.what, goal.asked, *(goal.found(results) for _, results in found)] for goal in GOALS)
+    return "\n".join(table(["goal", "asked", *(machine.title for machine, _ in found)], rows)) + "\n"
 
 
 def figures(machine: Machine, results: Sequence[Figures]) -> str:
@@ -40,32 +40,19 @@ def figures(machine: Machine, results: Sequence[Figures]) -> str:
     for figure, title, factor in _TABLES:
         rows = list(_rows(results, figure, factor))
         if rows:
-            head = _row("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}", "dynamic / static")
-            lines += [f"### {title}", "", head, _rule(8), *rows, ""]
+            head = ("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}", "dynamic / static")
+            lines += [f"### {title}", "", *table(head, rows), ""]
     return "\n".join(lines)
 
 
-def _rows(results: Sequence[Figures], figure: str, factor: float) -> Iterable[str]:
+def _rows(results: Sequence[Figures], figure: str, factor: float) -> Iterable[list[str]]:
     for each in results:
         medians = {name: median(samples) for name, samples in getattr(each, figure).items()}
         if medians:
             values = (f"{medians[name] * factor:.4g}" if name in medians else "–" for name in _COMPILERS)
-            yield _row(
-                each.case,
-                *values,
-                _ratio(medians, OURS, EAGER),
-                _ratio(medians, OURS, THEIRS),
-                _ratio(medians, DYNAMIC, OURS),
-            )
+            ratios = ((OURS, EAGER), (OURS, THEIRS), (DYNAMIC, OURS))
+            yield [each.case, *values, *(_ratio(medians, *pair) for pair in ratios)]
 
 
 def _ratio(medians: dict[str, float], one: str, other: str) -> str:
     return f"{medians[one] / medians[other]:.2f}" if one in medians and medians.get(other) else "–"
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _rule(columns: int) -> str:
-    return "|---" * columns + "|"

@@ -20,12 +20,12 @@ from torch.utils._pytree import tree_map_only
 
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.derivatives import uses
+from dovetail.tools.fuzz.distances import difference, eager_error, equal, error, far, is_same_infinity, reference
 from dovetail.tools.fuzz.observe import Key, Observed, observe
 from dovetail.tools.fuzz.stochastic import RandomRounding
 from dovetail.tools.fuzz.two_passes import TwoPassVariances
 from dovetail.tools.fuzz.world import World
 
-_MORE = 3  # times eager's error
 _RUNS = 32  # at most, with random rounding
 _MOST_RUNS = (
     256  # for one element of thousands: some are further off than 32 runs of each show, and any near-tie may win
@@ -56,7 +56,7 @@ class Accepted:
         """Which elements were judged, with the same numbers."""
         if (call, key) not in self.seen or self.seen[call, key][0].shape != eager.shape:
             return torch.zeros_like(eager, dtype=torch.bool)
-        return _equal(self.seen[call, key][0], eager) & _equal(self.seen[call, key][1], compiled)
+        return equal(self.seen[call, key][0], eager) & equal(self.seen[call, key][1], compiled)
 
 
 @dataclass
@@ -85,13 +85,13 @@ class Judge:
         right = self._run(call, TwoPassVariances(), left, wide=True)
         for key, where in left.items():
             if key in right.values and right.values[key].shape == where.shape:
-                where &= ~_is_same_infinity(compiled.values[key], right.values[key])
-                right.values[key] = _reference(eager.values[key], right.values[key])
-        spread = {key: _eager_error(eager.values[key], right.values.get(key)) for key in left}
+                where &= ~is_same_infinity(compiled.values[key], right.values[key])
+                right.values[key] = reference(eager.values[key], right.values[key])
+        spread = {key: eager_error(eager.values[key], right.values.get(key)) for key in left}
         first = 0
         for seed in range(_MOST_RUNS + 1):
             for key, where in list(left.items()):
-                left[key] = _far(compiled.values[key], right.values.get(key), spread[key], where)
+                left[key] = far(compiled.values[key], right.values.get(key), spread[key], where)
                 if not left[key].any():
                     del left[key]
             first = first or _count(left)
@@ -106,14 +106,14 @@ class Judge:
                 raise ran.raised
             for key, where in left.items():
                 if key in ran.values:
-                    spread[key] = spread[key].fmax(_error(ran.values[key], right.values.get(key)))
+                    spread[key] = spread[key].fmax(error(ran.values[key], right.values.get(key)))
                     # What is not finite has no distance; that eager can give it, this run shows.
-                    where &= ~(_equal(compiled.values[key], ran.values[key]) & ~ran.values[key].isfinite())
+                    where &= ~(equal(compiled.values[key], ran.values[key]) & ~ran.values[key].isfinite())
         for key in judged:
             if key not in left:
                 self.accepted.seen[call, key] = eager.values[key], compiled.values[key]
         return [
-            _difference(key, call, eager.values[key], compiled.values[key], right.values.get(key), spread[key], where)
+            difference(key, call, eager.values[key], compiled.values[key], right.values.get(key), spread[key], where)
             for key, where in left.items()
         ]
 
@@ -180,13 +180,9 @@ def _unequal(eager: Observed, compiled: Observed) -> Iterator[tuple[Key, torch.T
         actual = compiled.values.get(key)
         if actual is None or actual.shape != expected.shape or actual.dtype != expected.dtype:
             continue  # a fact differs
-        where = ~_equal(actual, expected)
+        where = ~equal(actual, expected)
         if where.any():
             yield key, where
-
-
-def _equal(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    return (first == second) | ((first != first) & (second != second))
 
 
 def _count(left: dict[Key, torch.Tensor]) -> int:
@@ -196,71 +192,3 @@ def _count(left: dict[Key, torch.Tensor]) -> int:
 def _is_few(left: dict[Key, torch.Tensor]) -> bool:
     """Whether what is left are single elements of many."""
     return all(where.sum() <= _FEW * where.numel() for where in left.values())
-
-
-def _error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
-    """Distances; NaN where one of the two is not finite, or nothing is known."""
-    if right is None or right.shape != values.shape:
-        return torch.full(values.shape, torch.nan, dtype=torch.float64)
-    distance = (values.double() - right.double()).abs()
-    return torch.where(distance.isfinite(), distance, torch.nan)
-
-
-def _is_same_infinity(values: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Which elements are infinite or NaN as the value in double precision is, whatever rounding made of eager's."""
-    return ~right.isfinite() & _equal(values.to(right.dtype), right)
-
-
-def _reference(values: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """What distances are measured from: eager's own numbers where the value in double precision is none.
-
-    A division by what is zero in double precision and nearly zero in eager, say: what rounding does to eager's tells
-    how far apart such numbers are.
-    """
-    if not right.is_floating_point():
-        return right
-    return torch.where(right.isfinite() | ~values.isfinite(), right, values.double())
-
-
-def _eager_error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
-    """Distances, infinite where eager's own run is not finite and the value in double precision is: it overflowed."""
-    error = _error(values, right)
-    if right is None or right.shape != values.shape:
-        return error
-    return torch.where(~values.isfinite() & right.to(values.dtype).isfinite(), torch.inf, error)
-
-
-def _allowed(right: torch.Tensor, spread: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    rounding = torch.zeros_like(spread)
-    if dtype.is_floating_point:
-        precision = torch.finfo(dtype)
-        rounding = right.double().abs() * precision.eps + precision.smallest_normal * precision.eps
-    return _MORE * spread.nan_to_num(0.0) + rounding
-
-
-def _far(values: torch.Tensor, right: torch.Tensor | None, spread: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
-    """Of the elements `where`, those beyond the bound."""
-    if right is None or right.shape != values.shape:
-        return where
-    allowed = _allowed(right, spread, values.dtype)
-    return where & ~allowed.isinf() & ~((values.double() - right.double()).abs() <= allowed)
-
-
-def _difference(
-    key: Key,
-    call: int,
-    eager: torch.Tensor,
-    compiled: torch.Tensor,
-    right: torch.Tensor | None,
-    spread: torch.Tensor,
-    where: torch.Tensor,
-) -> Difference:
-    """Shows the first element beyond the bound, beside what it should be."""
-    first = tuple(where.nonzero()[0].tolist())
-    at = f"{list(first)} of {list(eager.shape)} (one of {int(where.sum())} elements): " if eager.ndim else ""
-    expected = f"{at}{eager[first].item()!r}"
-    if right is None or right.shape != eager.shape:
-        return Difference(key[0], call, key[1], expected, repr(compiled[first].item()))
-    bound = _allowed(right, spread, eager.dtype)[first].item()
-    precise = f" (in double precision {right[first].item()!r}, at most {bound:.3g} off)"
-    return Difference(key[0], call, key[1], expected + precise, repr(compiled[first].item()))

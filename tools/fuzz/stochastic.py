@@ -24,7 +24,6 @@ wherever they are equal, and rounding does not explain what is left of `a * a - 
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -33,12 +32,11 @@ from torch.utils._pytree import tree_map_only
 from dovetail.tools.fuzz import exactness
 from dovetail.tools.fuzz.additions import IN_A_ROW, MEANS, SUMS, additions, terms
 from dovetail.tools.fuzz.kernel_steps import FUNCTIONAL_BATCH_NORM, STEPS
+from dovetail.tools.fuzz.noise import EPSILONS, Noise
+from dovetail.tools.fuzz.remainders import BY_PLACE, in_vectors
 from dovetail.tools.fuzz.two_passes import VARIANCES, variance
 
 aten = torch.ops.aten
-_FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-_EPSILONS = {each: torch.finfo(each).eps for each in _FLOATS}
-_POOL = 1 << 21  # random numbers
 
 # Sums and products of two numbers: each has one right value, wherever it is computed. Not quotients: a compiler may
 # multiply by the reciprocal of a number.
@@ -47,17 +45,6 @@ _CORRECTLY_ROUNDED = {
     aten.rsub.Scalar,
     aten.square.default,
 }
-
-# ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them.
-_BY_PLACE = {
-    aten.elu_backward.default,
-    aten.hardshrink_backward.default,
-    aten.hardswish_backward.default,
-    aten.hardtanh_backward.default,
-    aten.logit_backward.default,
-    aten.softshrink_backward.default,
-}
-_VECTORS = 64  # of which no element of the first copy is in the remainder
 
 # Ops that read a sign, with the place of the operand. IEEE 754 leaves that of a computed NaN to the machine.
 _READ_SIGNS = {aten.signbit.default: 0, aten.copysign.Tensor: 1}
@@ -71,14 +58,10 @@ class RandomRounding(TorchDispatchMode):
 
     def __init__(self, seed: int, double: bool = False):
         super().__init__()
-        self.random = torch.Generator("cpu").manual_seed(seed)
-        self.is_extreme = seed % 2 == 1  # the ends of a range tell in a few runs what is possible at most
+        self.noise = Noise(seed)
         self.in_steps = seed // 2 % 2 == 1
-        self.is_by_value = seed // 4 % 2 == 1
-        self.salt = (seed + 1) * 0x1E3779B97F4A7C15 % (1 << 62)
-        self.is_correct = False  # whether the op at hand is a sum or product of two numbers
         self.is_one_by_one = False
-        self.rounded = {*_EPSILONS} if double else {*_EPSILONS} - {torch.float64}
+        self.rounded = {*EPSILONS} if double else {*EPSILONS} - {torch.float64}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -95,7 +78,7 @@ class RandomRounding(TorchDispatchMode):
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
-        self.is_correct = func in _CORRECTLY_ROUNDED or (func is aten.pow.Tensor_Scalar and args[1] == 2)
+        self.noise.is_correct = func in _CORRECTLY_ROUNDED or (func is aten.pow.Tensor_Scalar and args[1] == 2)
         if func in _READ_SIGNS:
             return self._with_any_sign(result, args[_READ_SIGNS[func]])
         results = result if isinstance(result, tuple | list) else [result]
@@ -119,8 +102,8 @@ class RandomRounding(TorchDispatchMode):
             is_exact = ~nearest.isfinite() | exactness.is_exact(func, *wide, index, right, nearest)
             if not is_exact.all():
                 off = off or _results(func, *self._widened(args, kwargs, noise=True))
-                noisy = self._with_noise(off[index], rounded.dtype)
-                if self.is_extreme:
+                noisy = self.noise.added_to(off[index], rounded.dtype)
+                if self.noise.is_extreme:
                     errors = errors or self._kernel_errors(func, args, kwargs)
                     noisy += errors[index]
                 if self.in_steps and func in SUMS:
@@ -129,9 +112,9 @@ class RandomRounding(TorchDispatchMode):
             if self.in_steps and exactness.is_sum(func):
                 nearest = nearest + self._overflown(func, args, kwargs, index, rounded.dtype)
             rounded.copy_(nearest)
-        if self.is_extreme and func in _BY_PLACE:
+        if self.noise.is_extreme and func in BY_PLACE:
             _, value = (each for each in args if isinstance(each, torch.Tensor))
-            result.copy_(torch.where(value.isnan(), _in_vectors(func, args), result))
+            result.copy_(torch.where(value.isnan(), in_vectors(func, args), result))
         return result
 
     def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
@@ -155,11 +138,11 @@ class RandomRounding(TorchDispatchMode):
         """What the roundings of all additions come to; of half precision, in which kernels add in single precision."""
         addends = terms(args)
         count = addends.size(-1)
-        epsilon = _EPSILONS[torch.promote_types(dtype, torch.float32)]
+        epsilon = EPSILONS[torch.promote_types(dtype, torch.float32)]
         errors = torch.zeros_like(addends[:, 0])
         # A number's last bits are rounded alike whenever it is added to a sum of the same size.
         for added, partial in additions(addends, count if self.is_one_by_one else IN_A_ROW):
-            errors += (self._noise(added.ldexp(partial.frexp().exponent)) * partial).sum(-1)
+            errors += (self.noise.drawn(added.ldexp(partial.frexp().exponent)) * partial).sum(-1)
         return errors * (epsilon / 2) / (count if func in MEANS else 1)
 
     def _overflown(self, func: torch._ops.OpOverload, args, kwargs, index: int, dtype: torch.dtype):
@@ -169,13 +152,13 @@ class RandomRounding(TorchDispatchMode):
         too_large, too_small = positive > limit, negative < -limit
         if not (too_large.any() or too_small.any()):
             return 0.0
-        unit = self._unit(positive)
+        unit = self.noise.unit(positive)
         above = torch.where(too_large & (unit > -1 / 3), torch.inf, 0.0)
         return (above - torch.where(too_small & (unit < 1 / 3), torch.inf, 0.0)).to(dtype)
 
     def _with_any_sign(self, result: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
         """The result of an op that reads the signs of `read`; those of NaN are drawn."""
-        is_other = read.isnan() & (self._unit(read.double()) < 0)
+        is_other = read.isnan() & (self.noise.unit(read.double()) < 0)
         return torch.where(is_other, ~result if result.dtype == torch.bool else -result, result)
 
     def _rounds(self, value) -> bool:
@@ -189,10 +172,10 @@ class RandomRounding(TorchDispatchMode):
         def widen(tensor: torch.Tensor) -> torch.Tensor:
             if not self._rounds(tensor):
                 return tensor
-            return self._with_noise(tensor.double(), tensor.dtype) if noise else tensor.double()
+            return self.noise.added_to(tensor.double(), tensor.dtype) if noise else tensor.double()
 
         wide = tree_map_only(torch.Tensor, widen, (args, kwargs))
-        return tree_map_only(torch.dtype, lambda each: torch.float64 if each in _EPSILONS else each, wide)
+        return tree_map_only(torch.dtype, lambda each: torch.float64 if each in EPSILONS else each, wide)
 
     def _kernel_errors(self, func: Callable, args, kwargs) -> list[torch.Tensor]:
         """How far ATen's results are from those in double precision, at operands that are up to a unit off."""
@@ -201,7 +184,7 @@ class RandomRounding(TorchDispatchMode):
             if not self._rounds(tensor):
                 return tensor
             wide = tensor.double()
-            return self._unit(wide).mul(_EPSILONS[tensor.dtype]).add_(1).mul_(wide).to(tensor.dtype)
+            return self.noise.unit(wide).mul(EPSILONS[tensor.dtype]).add_(1).mul_(wide).to(tensor.dtype)
 
         args, kwargs = tree_map_only(torch.Tensor, near, (args, kwargs))
         results = _results(func, args, kwargs)
@@ -211,70 +194,14 @@ class RandomRounding(TorchDispatchMode):
             for each, right in zip(results, exact, strict=True)
         ]
 
-    def _with_noise(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        """Numbers in double precision, up to half a unit in the last place of `dtype` off, or just that much."""
-        unit = self._noise(wide)
-        relative = _half_of_subnormal(wide, dtype)
-        return unit.mul(_EPSILONS[dtype] / 2 if relative is None else relative).add_(1).mul_(wide)
-
-    def _noise(self, like: torch.Tensor) -> torch.Tensor:
-        """Numbers from -1 to 1, or one of the two."""
-        return self._unit(like).sign() if self.is_extreme else self._unit(like)
-
-    def _unit(self, like: torch.Tensor) -> torch.Tensor:
-        """Numbers from -1 to 1: a part of a pool, since drawing takes longer than using."""
-        count = like.numel()
-        if self.is_correct or self.is_by_value:
-            salt = int(torch.randint(1 << 62, (), generator=self.random, device="cpu"))
-            return _hashed(like, self.salt if self.is_correct else salt)
-        if count > _POOL // 2 + _POOL // 16:
-            drawn = torch.rand(like.shape, generator=self.random, dtype=torch.float64, device="cpu")
-            return drawn.to(like.device) * 2 - 1
-        start = int(torch.randint(_POOL - count, (), generator=self.random, device="cpu"))
-        return _pool()[start : start + count].view(like.shape).to(like.device)
-
 
 def _results(func: Callable, args: Sequence, kwargs: dict) -> list[torch.Tensor]:
     result = func(*args, **kwargs)
     return list(result) if isinstance(result, tuple | list) else [result]
 
 
-def _in_vectors(func: Callable, args) -> torch.Tensor:
-    """What a pointwise op gives where each element lies in one of the vectors of its kernel."""
-    copied = func(*tree_map_only(torch.Tensor, lambda each: each.flatten().repeat(_VECTORS), args))
-    return copied[: args[0].numel()].view(args[0].shape)
-
-
-def _half_of_subnormal(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
-    """Half a unit in the last place, relative to each number, where some are subnormal: their unit stays the same.
-
-    No number is moved by more than its half: nothing turns to zero, or changes its sign, that does not round to zero.
-    """
-    precision = torch.finfo(dtype)
-    sizes = wide.abs()
-    if not ((sizes > 0) & (sizes < precision.smallest_normal)).any():
-        return None
-    step = precision.smallest_normal * precision.eps
-    return (step / 2 / sizes).clamp(precision.eps / 2, 0.5)
-
-
 def _is_double(value) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
-
-
-@cache
-def _pool() -> torch.Tensor:
-    random = torch.Generator("cpu").manual_seed(0)
-    return torch.rand(_POOL, generator=random, dtype=torch.float64, device="cpu") * 2 - 1
-
-
-def _hashed(wide: torch.Tensor, salt: int) -> torch.Tensor:
-    """Numbers from -1 to 1, equal where those of `wide` are (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
-    bits = wide.contiguous().view(torch.int64) ^ salt
-    for shift, factor in ((30, -0x40A7B892E31B1A47), (27, -0x6B2FB644ECCEEE15)):
-        bits ^= (bits >> shift).bitwise_and_((1 << 64 - shift) - 1)
-        bits *= factor
-    return bits.double().mul_(2.0**-63)
 
 
 def _in_single_precision(number: float) -> float:

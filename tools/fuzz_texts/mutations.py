@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dovetail.dialects.attributes import NAMES, REASON
+from dovetail.dialects.attributes import NAMES
 from dovetail.tools.fuzz_texts import payloads
-from dovetail.tools.fuzz_texts.payloads import quoted
+from dovetail.tools.fuzz_texts.lines import call_operator, change_location, drop_line, repeat_line, swap_lines
+from dovetail.tools.fuzz_texts.payloads import DEEP, quoted
 
 Mutation = Callable[[str, Random], str]
 
@@ -26,7 +27,6 @@ _ATTRIBUTES = (
     *sorted(NAMES),
     *"sym_visibility callee args index mode versions requires_grad value size stride offset grad_mode".split(),
 )
-_DEEP = (10, 300, 20_000)
 
 
 def rename_symbol(text: str, draw: Random) -> str:
@@ -125,41 +125,9 @@ def change_operator(text: str, draw: Random) -> str:
     return _replaced(_NAMED_OP, text, draw, lambda _: draw.choice([*names, payloads.operator(draw)]))
 
 
-def call_operator(text: str, draw: Random) -> str:
-    """Before some op, a call of an operator on strings and numbers."""
-    lines = [
-        f"    %canary = torch.constant.str {quoted(payloads.CANARY)}",
-        "    %canary_on = torch.constant.bool true",
-        "    %canary_size = torch.constant.int 4",
-        "    %canary_none = torch.constant.none",
-        f"    %canaries = torch.operator {quoted(payloads.operator(draw))}(%canary, %canary_on, %canary_size, "
-        f'%canary_none, %canary_none, %canary_none, %canary_none) {{{REASON} = "x"}} : (!torch.str, !torch.bool, '
-        "!torch.int, !torch.none, !torch.none, !torch.none, !torch.none) -> !torch.vtensor<[4],f32>",
-    ]
-    return _with_line(text, draw, "\n".join(lines))
-
-
-def change_location(text: str, draw: Random) -> str:
-    """An op says that it comes from elsewhere."""
-    deep = draw.choice(_DEEP)
-    places = [
-        f"loc({quoted(payloads.text(draw))})",
-        f"loc({quoted(payloads.text(draw))}:{abs(int(draw.random() * 10**12))}:1)",
-        f"loc({'fused[' * 3}unknown{']' * 3})",
-        f"loc({'callsite(' * deep}unknown{' at unknown)' * deep})",
-        f"loc(#{payloads.CANARY})",
-    ]
-    lines = text.split("\n")
-    ends = [number for number, line in enumerate(lines) if line.startswith("    ") and not line.rstrip().endswith("{")]
-    if ends:
-        number = draw.choice(ends)
-        lines[number] = f"{lines[number]} {draw.choice(places)}"
-    return "\n".join(lines)
-
-
 def nest(text: str, draw: Random) -> str:
     """Something stands in itself, many times over."""
-    deep = draw.choice(_DEEP)
+    deep = draw.choice(DEEP)
     key = draw.choice(_ATTRIBUTES)
     values = (
         f"{'[' * deep}{']' * deep}",
@@ -173,27 +141,6 @@ def nest(text: str, draw: Random) -> str:
     if draw.random() < 0.3:
         return "module {\n" * deep + text + "}\n" * deep
     return _replaced(_ATTRIBUTE, text, draw, lambda found: f"{found[0]}, {key} = {draw.choice(values)}")
-
-
-def drop_line(text: str, draw: Random) -> str:
-    lines = text.split("\n")
-    del lines[draw.randrange(len(lines))]
-    return "\n".join(lines)
-
-
-def repeat_line(text: str, draw: Random) -> str:
-    lines = text.split("\n")
-    number = draw.randrange(len(lines))
-    return "\n".join(
-        [*lines[: number + 1], *lines[number : number + 1] * draw.choice((1, 1, 500)), *lines[number + 1 :]]
-    )
-
-
-def swap_lines(text: str, draw: Random) -> str:
-    lines = text.split("\n")
-    one, other = draw.randrange(len(lines)), draw.randrange(len(lines))
-    lines[one], lines[other] = lines[other], lines[one]
-    return "\n".join(lines)
 
 
 def change_character(text: str, draw: Random) -> str:
@@ -247,10 +194,3 @@ def _pick(pattern: re.Pattern[str], text: str, draw: Random) -> re.Match[str] | 
 def _replaced(pattern: re.Pattern[str], text: str, draw: Random, by: Callable[[re.Match[str]], str]) -> str:
     found = _pick(pattern, text, draw)
     return text if found is None else text[: found.start()] + by(found) + text[found.end() :]
-
-
-def _with_line(text: str, draw: Random, line: str) -> str:
-    lines = text.split("\n")
-    inside = [number for number, each in enumerate(lines) if each.startswith("    ")]
-    lines.insert(draw.choice(inside) if inside else len(lines), line)
-    return "\n".join(lines)

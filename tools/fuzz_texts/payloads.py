@@ -5,6 +5,9 @@ from random import Random
 CANARY = "dovetail_canary"
 """In every text that must not run: a module that may not be imported, a file that may not be made."""
 
+DEEP = (10, 300, 20_000)
+"""How many times over something stands in itself."""
+
 _CODE = f"open('{CANARY}', 'w')"
 _STATEMENTS = (
     f"z(a):\n    pass\n{_CODE}\ndef forward_region_1",

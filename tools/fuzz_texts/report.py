@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from dovetail.tools.fuzz_texts.mutant import Mutant
 from dovetail.tools.fuzz_texts.trial import CONTAINED, FINDINGS, MEMORY_BYTES, RIGHT, SECONDS, Outcome
+from dovetail.tools.markdown import table
 
 _KINDS = ("text", "bytecode", "artifact")
 _SHOWN = 40
@@ -65,15 +66,11 @@ def report(tally: Tally) -> str:
         seconds=SECONDS,
         memory=MEMORY_BYTES >> 30,
     )
-    lines = [
-        f"## Seeds {first} to {last - 1}",
-        "",
-        f"| | {' | '.join(_KINDS)} | all |",
-        f"|---|{'---|' * (len(_KINDS) + 1)}",
-    ]
+    rows = []
     for kind in (*RIGHT, *FINDINGS):
         each = [tally.counts[given, kind] for given in _KINDS]
-        lines.append(f"| {kind} | {' | '.join(map(str, each))} | {sum(each)} |")
+        rows.append([kind, *each, sum(each)])
+    lines = [f"## Seeds {first} to {last - 1}", "", *table(["", *_KINDS, "all"], rows)]
     contained = ", ".join(f"{name} {count}" for name, count in sorted(tally.contained.items())) or "none"
     lines += ["", f"Signals contained: {contained}. Of the errors, {tally.internal} name a Python exception.", ""]
     if tally.found:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from importlib.metadata import version
 
 from dovetail.tools.machine import processor
+from dovetail.tools.markdown import cell, table
 from dovetail.tools.op_db.cases import Case
 from dovetail.tools.op_db.check import EAGER, NO_GRAPH, NO_SAMPLE, NOT_REPEATABLE, NOT_RUN, RIGHT, WRONG, Outcome
 
@@ -37,8 +38,8 @@ def report(outcomes: dict[Case, Outcome], samples: int) -> str:
         machine=processor(),
         samples=samples,
     )
-    lines = [head, f"| element type | {' | '.join(_KINDS)} |", f"|---|{'---|' * len(_KINDS)}"]
-    lines += [f"| {name} | {' | '.join(str(found[kind]) for kind in _KINDS)} |" for name, found in counts.items()]
+    rows = ([name, *(found[kind] for kind in _KINDS)] for name, found in counts.items())
+    lines = [head, *table(["element type", *_KINDS], rows)]
     lines += _listed("Wrong", {case: each for case, each in outcomes.items() if each.kind == WRONG})
     lines += _reasons("Run eagerly", {case: each for case, each in outcomes.items() if each.kind == EAGER})
     fixed = {case: each for case, each in outcomes.items() if each.kind == RIGHT and each.why}
@@ -53,8 +54,8 @@ def summary(outcomes: dict[Case, Outcome]) -> str:
 
 
 def _listed(title: str, outcomes: dict[Case, Outcome]) -> list[str]:
-    rows = [f"| {case} | {_cell(outcome.why)} |" for case, outcome in outcomes.items()]
-    return ["", f"## {title}", "", "| sample | how |", "|---|---|", *rows] if rows else []
+    rows = [(case, cell(outcome.why)) for case, outcome in outcomes.items()]
+    return ["", f"## {title}", "", *table(("sample", "how"), rows)] if rows else []
 
 
 def _reasons(title: str, outcomes: dict[Case, Outcome]) -> list[str]:
@@ -62,11 +63,7 @@ def _reasons(title: str, outcomes: dict[Case, Outcome]) -> list[str]:
     for case, outcome in outcomes.items():
         by_reason[_SOURCE_LINE.sub("", outcome.why).partition(" (")[0][:150]].append(case)
     rows = [
-        f"| {len(cases)} | {_cell(reason)} | {', '.join(sorted({case.op for case in cases})[:6])} |"
+        (len(cases), cell(reason), ", ".join(sorted({case.op for case in cases})[:6]))
         for reason, cases in sorted(by_reason.items(), key=lambda item: -len(item[1]))
     ]
-    return ["", f"## {title}", "", "| samples | why | ops, the first six |", "|---|---|---|", *rows] if rows else []
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return ["", f"## {title}", "", *table(("samples", "why", "ops, the first six"), rows)] if rows else []

@@ -10,7 +10,8 @@ from dovetail.backends.target import CpuTarget, Target
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare
-from dovetail.tools.sweep.cases import Case, Slot
+from dovetail.tools.sweep.calls import Slot
+from dovetail.tools.sweep.cases import Case
 from dovetail.tools.sweep.imported import imported, keep_compiled
 from dovetail.tools.sweep.judge import Outcome, compare
 from dovetail.tools.sweep.launch import launched, lower

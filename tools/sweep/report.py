@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from dovetail.passes.placement.place_ops import NO_ELEMENTS
+from dovetail.tools.markdown import cell, table
 from dovetail.tools.sweep.cpu import Cpu
 from dovetail.tools.sweep.judge import ACCEPTED
 from dovetail.tools.sweep.record import recorded
@@ -28,21 +29,25 @@ def markdown() -> str:
     for part, (title, text) in _INTRODUCTIONS.items():
         parts = {cpu.title: figures[part] for cpu, figures in found}
         lines += [f"## {title}", "", text, ""]
-        lines += _table(("wrong", "how"), parts, _wrong)
-        lines += _table(("left to ATen", "because", "element types"), parts, _left)
+        lines += _rows(("wrong", "how"), parts, _wrong)
+        lines += _rows(("left to ATen", "because", "element types"), parts, _left)
     lines += ["## Differences that we accept", ""]
     lines += [f"- `{name}`: {reason}" for name, reason in sorted(ACCEPTED.items())]
     return "\n".join(lines) + "\n"
 
 
 def _cpus(found: list[tuple[Cpu, dict]]) -> list[str]:
-    lines = ["| CPU | vector | IREE, torch, Python | what a graph hands to IREE | replaced ops by themselves |"]
-    lines.append("|---|---|---|---|---|")
-    for cpu, figures in found:
-        versions = ", ".join(figures["versions"].values())
-        counts = " | ".join(_counts(figures[part]) for part in _INTRODUCTIONS)
-        lines.append(f"| {cpu.title} | {cpu.vector_bytes} bytes | {versions} | {counts} |")
-    return [*lines, ""]
+    head = ("CPU", "vector", "IREE, torch, Python", "what a graph hands to IREE", "replaced ops by themselves")
+    rows = (
+        [
+            cpu.title,
+            f"{cpu.vector_bytes} bytes",
+            ", ".join(figures["versions"].values()),
+            *(_counts(figures[part]) for part in _INTRODUCTIONS),
+        ]
+        for cpu, figures in found
+    )
+    return [*table(head, rows), ""]
 
 
 def _counts(part: dict) -> str:
@@ -50,7 +55,7 @@ def _counts(part: dict) -> str:
     return f"{part['right']} right, {left} left to ATen, **{len(part['wrong'])} wrong**"
 
 
-def _table(head: tuple[str, ...], parts: dict[str, dict], rows: Callable[[dict], Iterable[str]]) -> list[str]:
+def _rows(head: tuple[str, ...], parts: dict[str, dict], rows: Callable[[dict], Iterable[str]]) -> list[str]:
     """The rows of all CPUs, each once, with those that it holds for."""
     holds: dict[str, list[str]] = defaultdict(list)
     for title, part in parts.items():
@@ -58,13 +63,12 @@ def _table(head: tuple[str, ...], parts: dict[str, dict], rows: Callable[[dict],
             holds[row].append(title)
     if not holds:
         return [f"Nothing is {head[0]}.", ""]
-    lines = [f"| {' | '.join(head)} | on |", "|---" * (len(head) + 1) + "|"]
-    lines += [f"| {row} | {'all' if len(on) == len(parts) else ', '.join(on)} |" for row, on in sorted(holds.items())]
-    return [*lines, ""]
+    found = ((row, "all" if len(on) == len(parts) else ", ".join(on)) for row, on in sorted(holds.items()))
+    return [*table((*head, "on"), found), ""]
 
 
 def _wrong(part: dict) -> Iterable[str]:
-    return (f"`{case}` | {_escaped(how)}" for case, how in part["wrong"].items())
+    return (f"`{case}` | {cell(how)}" for case, how in part["wrong"].items())
 
 
 def _left(part: dict) -> Iterable[str]:
@@ -74,8 +78,4 @@ def _left(part: dict) -> Iterable[str]:
             continue
         name = cause.removeprefix("aten.").removesuffix(".default")
         through = "" if name == op else f" (through `{name}`)"
-        yield f"`{op}`{through} | {_escaped(reason)} | {'all' if len(types) == 10 else ' '.join(types)}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+        yield f"`{op}`{through} | {cell(reason)} | {'all' if len(types) == 10 else ' '.join(types)}"

@@ -1,6 +1,5 @@
 """A program that computes, from a seed. Lines are drawn, run eagerly at once, and kept if their numbers make sense."""
 
-import math
 import re
 import warnings
 from collections.abc import Sequence
@@ -16,14 +15,15 @@ from dovetail.tools.fuzz.computations.contractions import CONTRACTIONS, IMAGES
 from dovetail.tools.fuzz.computations.decisions import CASTS, DECISIONS
 from dovetail.tools.fuzz.computations.functions import FUNCTIONS
 from dovetail.tools.fuzz.computations.indexing import INDEXING
-from dovetail.tools.fuzz.computations.inputs import REAL, draw_inputs, draw_kind, reseed, values
+from dovetail.tools.fuzz.computations.inputs import draw_inputs, draw_kind, reseed, values
 from dovetail.tools.fuzz.computations.layouts import LAYOUTS
 from dovetail.tools.fuzz.computations.mixed_types import MIXED_TYPES
 from dovetail.tools.fuzz.computations.normalisation import NORMALISATION, RUNNING
+from dovetail.tools.fuzz.computations.parameters import draw_parameters
 from dovetail.tools.fuzz.computations.pointwise import POINTWISE
 from dovetail.tools.fuzz.computations.reductions import REDUCTIONS
 from dovetail.tools.fuzz.helpers import SOURCES
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, Program, Step
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.rules import Rule, choice
 from dovetail.tools.fuzz.world import World
@@ -44,26 +44,7 @@ _TABLES = {
     MIXED_TYPES: 9,
 }
 _VIEWS = ("{0}", "{0}.detach()", "{0}.reshape(-1)", "{0}.unsqueeze(0)", "{0}.transpose(0, -1)", "{0}[..., :1]")
-_SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33)
-_LARGE_SHAPES = (
-    (1000, 1001),
-    (997, 1009),
-    (1, 999983),
-    (524287,),
-    (1048576,),
-    (65537, 7),
-    (7, 65537),
-    (64, 1024),
-    (31, 64, 127),
-    (8, 16, 63, 65),
-    (2, 3, 211, 223),
-    (4, 32, 512),
-    (255, 257),
-    (32768,),
-)
-_DTYPES = ("torch.float32",) * 34 + ("torch.float64", "torch.bfloat16", "torch.float16", "torch.int64", "torch.bool")
 LARGE_EVERY = 10  # seeds; the arguments of these have 32,768 to 1,048,576 elements
-_LARGEST_SMALL = 5000  # elements of the arguments of the others
 _ATTEMPTS = 12  # at a line
 _LARGEST = {False: 20_000, True: 1_100_000}  # elements of a tensor
 _BOUND = 1e4  # of what a line computes from ordinary numbers
@@ -84,7 +65,7 @@ class Generator:
     def program(self) -> Program:
         """The program, in its plain form."""
         draw = self.draw
-        self.parameters = self._parameters()
+        self.parameters = draw_parameters(draw, self.large)
         state, names = self._state()
         self.kind = draw_kind(draw)
         inputs = draw_inputs(draw, self.parameters, self.kind, grads=True)
@@ -101,27 +82,6 @@ class Generator:
         results = self._results()
         helpers = tuple(name for name in SOURCES if name in self.helpers)
         return Program(self.parameters, body, results, self._calls(inputs), "tuple", state, (), helpers, "compute")
-
-    def _parameters(self) -> tuple[Parameter, ...]:
-        """One to three; later ones mostly have the first one's shape, or that of its last dimension."""
-        draw = self.draw
-        shape = self._shape()
-        found = [Parameter("x0", shape, draw.choice([each for each in _DTYPES if each in REAL]))]
-        for number in range(1, draw.choices((1, 2, 3), (5, 6, 2))[0]):
-            spread = tuple(draw.choice((1, size)) for size in shape)
-            other = draw.choice([shape] * 6 + [shape[-1:]] * 2 + [spread, (), self._shape(), self._shape()])
-            found.append(Parameter(f"x{number}", other, draw.choice([found[0].dtype] * 6 + [*_DTYPES])))
-        return tuple(found)
-
-    def _shape(self) -> tuple[int, ...]:
-        draw = self.draw
-        if self.large:
-            return draw.choice(_LARGE_SHAPES)
-        dims = draw.choices((0, 1, 2, 3, 4), (1, 3, 9, 4, 3))[0]
-        shape = tuple(draw.choice(_SIZES) for _ in range(dims))
-        while math.prod(shape) > _LARGEST_SMALL:
-            shape = tuple(draw.choice(_SIZES) for _ in range(dims))
-        return (0, *shape[1:]) if dims and draw.random() < 0.02 else shape
 
     def _state(self) -> tuple[tuple[Step, ...], list[str]]:
         draw, shape = self.draw, self.parameters[0].shape
