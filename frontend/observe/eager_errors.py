@@ -18,6 +18,7 @@ from dovetail.dialects.torch_facts.row import Kind
 from dovetail.frontend.decompose.table import decompositions
 
 _ERRORS = (RuntimeError, TypeError, ValueError, IndexError)
+_OF_DEVICES = (torch.OutOfMemoryError, torch.AcceleratorError)
 
 _FUNCTIONS = (Kind.REDUCTION, Kind.MOVEMENT, Kind.LIBRARY)
 # What errors about element types say. Of these functions alone a kernel may refuse the stand-ins for their sizes, too.
@@ -34,10 +35,11 @@ class _Stand(NamedTuple):
 
     dtype: torch.dtype
     dims: int
+    device: str  # its type
 
 
 def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]) -> str | None:
-    """The first line of the error that the CPU's kernel raises for arguments of these types, None if it raises none.
+    """The first line of the error that the devices' kernel raises for arguments of these types, None if it raises none.
 
     Kernels are asked by small tensors, and by known numbers; elementwise ops and fills take any sizes, of other
     functions only errors about types count. A function whose numbers may ask for a large result is not asked.
@@ -51,13 +53,15 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
         return None
     flat, spec = tree_flatten((args, kwargs))
     tensors = [each for each in flat if isinstance(each, torch.Tensor)]
-    if any(each.device.type != "cpu" or each.layout is not torch.strided for each in tensors):
+    if not all(map(_can_be_asked, tensors)):
         return None
     if any(isinstance(each, torch.SymInt | torch.SymFloat | torch.SymBool) for each in flat):
         return None
     if not takes_any_sizes and _largest_result(flat) > _MOST:
         return None
-    stands = (_Stand(each.dtype, each.dim()) if isinstance(each, torch.Tensor) else each for each in flat)
+    stands = (
+        _Stand(each.dtype, each.dim(), each.device.type) if isinstance(each, torch.Tensor) else each for each in flat
+    )
     # 1, 1.0 and True are equal keys.
     error = _asked(func, tuple((type(each), each) for each in stands), spec)
     return error if error is None or takes_any_sizes or _OF_TYPES.search(error) else None
@@ -70,6 +74,18 @@ def _is_told_by_types(func: torch._ops.OpOverload, kind: Kind) -> bool:
     """
     is_replaced = kind in _FUNCTIONS or (kind is Kind.UNKNOWN and func in decompositions())
     return is_replaced and torch.Tag.nondeterministic_seeded not in func.tags and not func._opname.endswith("_backward")
+
+
+def _can_be_asked(tensor: torch.Tensor) -> bool:
+    """Whether this machine has kernels for such a tensor. A GPU's capture would record them.
+
+    What an index out of range does there ends all further work, and of many sizes the first are 1.
+    """
+    if tensor.layout is not torch.strided or tensor.device.type not in ("cpu", "cuda"):
+        return False
+    if tensor.device.type == "cpu":
+        return True
+    return tensor.dim() <= _LONG and torch.cuda.device_count() > 0 and not torch.cuda.is_current_stream_capturing()
 
 
 def _largest_result(flat: list) -> int:
@@ -85,6 +101,8 @@ def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
         args, kwargs = tree_unflatten(flat, spec)
         try:
             func(*args, **kwargs)
+        except _OF_DEVICES:
+            raise
         except _ERRORS as error:
             return str(error).splitlines()[0]
     return None
@@ -93,4 +111,4 @@ def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
 def _tensor(stand: _Stand) -> torch.Tensor:
     """Ones, of sizes 2; the first of many sizes are 1."""
     sizes = [1] * (stand.dims - _LONG) + [2] * min(stand.dims, _LONG)
-    return torch.ones(sizes, dtype=stand.dtype)
+    return torch.ones(sizes, dtype=stand.dtype, device=stand.device)

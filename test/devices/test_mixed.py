@@ -1,5 +1,7 @@
 """Programs with tensors on several devices: each op runs where its operands are, as eager's."""
 
+import re
+
 import pytest
 import torch
 from differential import assert_same
@@ -169,3 +171,18 @@ def test_default_device_in_a_checkpoint():
         return checkpoint(body, x, use_reentrant=False)
 
     assert_same(fn, on_gpu(2, 1, 5, 5, grad=True))
+
+
+@pytest.mark.parametrize(
+    "refused", [lambda x: x.int().softmax(0), lambda x: (x @ x.int(), x * 2)[1]], ids=["softmax", "product"]
+)
+def test_error_of_a_kernel(refused):
+    """What a GPU's kernel refuses by element types was computed, or left out: only kernels of the CPU were asked."""
+    x = on_gpu(3, 3)
+    with pytest.raises((RuntimeError, NotImplementedError)) as expected:
+        refused(x)
+    with (
+        pytest.warns(dovetail.errors.EagerWarning, match="raises"),
+        pytest.raises(type(expected.value), match=re.escape(str(expected.value).splitlines()[0])),
+    ):
+        torch.compile(refused, backend="dovetail", fullgraph=True)(x)

@@ -33,6 +33,7 @@ def install() -> None:
     torch.cuda._exchange_device = lambda index: library.emulated_exchange(index)
     torch.cuda._maybe_exchange_device = lambda index: library.emulated_exchange(index)
     torch.cuda.device_count = lambda: 2
+    torch.cuda.is_current_stream_capturing = lambda: False
     torch.cuda.get_device_capability = lambda device=None: CAPABILITY
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     torch.cuda.is_bf16_supported = lambda including_emulation=True: True
