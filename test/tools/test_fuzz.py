@@ -36,9 +36,16 @@ def test_no_difference_of_errors(seed: int) -> None:
     assert outcome.status in ("eager raised", "Dynamo")
 
 
-@pytest.mark.parametrize(("error", "found"), [(ZeroDivisionError(), 0), (RuntimeError(), 2)], ids=repr)
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [(ZeroDivisionError(), 0), (RuntimeError("ready INTERNAL ASSERT FAILED at engine.cpp"), 0), (RuntimeError(), 2)],
+    ids=repr,
+)
 def test_gradients_that_eager_cannot_trace(error: Exception, found: int) -> None:
-    """The gradient of a mean loss of no elements is there, but not in `cond`: what computes it counted as different."""
+    """The gradient of a mean loss of no elements is there, but not in `cond`: what computes it counted as different.
+
+    So it did where a GPU's eager ends in an assertion of PyTorch's own, which is no word on what is right.
+    """
     raised, has_one = ("raised", "backward"), ("gradient", "x has one")
     eager = Observed({raised: True, ("note", "backward"): error, has_one: False})
     assert len(differences(0, eager, Observed({raised: False, has_one: True}))) == found
