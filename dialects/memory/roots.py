@@ -4,7 +4,7 @@ What an op's result lies in, its row says (`result_memory`), or the meaning of a
 said as if ATen ran them: what a kernel computes is in memory of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 
@@ -19,6 +19,8 @@ from dovetail.dialects.dovetail import (
     ReuseOp,
     ViewOp,
 )
+from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.result_memory import result_memory
@@ -54,18 +56,13 @@ def memory_root(value: ir.Value) -> ir.Value:
 
 def may_share(value: ir.Value) -> set[ir.Value]:
     """The arguments of the function in whose memory `value` may lie, by any op that does not surely make its own."""
-    found: set[ir.Value] = set()
-    seen, pending = {value}, [value]
-    while pending:
-        each = pending.pop()
-        owner = each.owner
-        if isinstance(owner, ir.Block):
-            found |= {each} if isinstance(each.type, RefType) else set()
-        elif not _is_fresh(owner.operation):
-            operands = set(owner.operation.operands) - seen
-            seen |= operands
-            pending.extend(operands)
-    return found
+
+    def behind(each: ir.Value) -> Iterable[ir.Value]:
+        op = producer(each)
+        return () if op is None or _is_fresh(op) else op.operands
+
+    met = reachable([value], behind)
+    return {each for each in met if isinstance(each.type, RefType) and isinstance(each.owner, ir.Block)}
 
 
 def shows_operand(op: ir.Operation) -> bool:

@@ -4,6 +4,7 @@ import operator
 
 import torch
 
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 
 
@@ -22,16 +23,9 @@ def recompute_policy(node: torch.fx.Node) -> str | None:
     return policy.name.lower()
 
 
-def _users(node: torch.fx.Node) -> list[torch.fx.Node]:
+def _users(node: torch.fx.Node) -> set[torch.fx.Node]:
     """Who uses `node`'s memory: its users, and those of its results and views."""
-    found: list[torch.fx.Node] = []
-    pending = list(node.users)
-    while pending:
-        user = pending.pop()
-        found.append(user)
-        if user.target is operator.getitem or _is_view(user):
-            pending.extend(user.users)
-    return found
+    return reachable(node.users, lambda user: user.users if user.target is operator.getitem or _is_view(user) else ())
 
 
 def _is_view(node: torch.fx.Node) -> bool:

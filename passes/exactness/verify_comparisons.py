@@ -1,9 +1,11 @@
 """Pass `verify-comparisons`: no comparison meets two computations of one value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role
 from dovetail.passes.base import Pass, fail
 from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
@@ -45,16 +47,14 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
 
 def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
     """The steps that `decision` comes from and that another of them uses in the same region, not from memory."""
-    found, seen = set[int](), set[int]()
-    pending = [(decision, list(flow.steps[decision].decided_by))]
-    while pending:
-        user, used = pending.pop()
-        place = flow.steps[user].place
-        found.update(each for each in used if place in flow.regions and flow.steps[each].place == place)
-        more = [each for each in used if each not in seen and flow.steps[each].varies]
-        seen.update(more)
-        pending += [(each, flow.alike(flow.steps[each])) for each in more]
-    return found
+
+    def used(index: int) -> Sequence[int]:
+        step = flow.steps[index]
+        return step.decided_by if index == decision else flow.alike(step)
+
+    users = reachable([decision], lambda index: (each for each in used(index) if flow.steps[each].varies))
+    inside = ((flow.steps[user].place, each) for user in users for each in used(user))
+    return {each for place, each in inside if place in flow.regions and flow.steps[each].place == place}
 
 
 def _meeting(one: Step, other: Step) -> str:
