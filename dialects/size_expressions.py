@@ -98,6 +98,17 @@ def function_of(size: ir.AffineExpr) -> Numbered:
     return _folded(size, constant, symbol, combined)
 
 
+def least(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> int:
+    """A number that `size` is surely not below, by the ranges of symbols; a symbol that has none is at least 0."""
+
+    def combined(kind: type, left: int, right: int) -> int:
+        if kind is ir.AffineAddExpr:
+            return left + right
+        return left * right if kind is ir.AffineMulExpr and min(left, right) >= 0 else 0
+
+    return size if isinstance(size, int) else _folded(size, int, lambda each: ranges.get(each, (0, 0))[0], combined)
+
+
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
     """Python's text for the number that `size` is, by the names of the symbols; raises ModuleError for one without."""
 

@@ -8,7 +8,7 @@ from iree.compiler import ir
 from dovetail.backends.worker.host_ops import Unreadable, number
 
 # How numbers follow from sizes. Each takes and gives whole numbers, in 64 bits with their sign; none wraps around.
-_ARITHMETIC = ("addi", "subi", "muli", "divsi", "maxsi", "minsi", "shrui", "cmpi", "select")
+_ARITHMETIC = ("addi", "subi", "muli", "divsi", "remsi", "maxsi", "minsi", "shrui", "cmpi", "select")
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.trunci")
 NUMBERS = frozenset(
@@ -62,6 +62,9 @@ class Numbers:
         operands = list(map(self.read, op.operands))
         if op.name == "util.align":
             return self._value("muli", self._value("ceildivsi", *operands), operands[1])
+        if op.name == "arith.remsi":
+            whole = self._value("muli", self._value("divsi", *operands), operands[1])
+            return self._value("subi", operands[0], whole)
         if op.name == "arith.cmpi":
             return self._value("cmpi", _predicate(op), *operands)
         return self._value(op.name.removeprefix("arith."), *operands)

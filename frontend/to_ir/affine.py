@@ -13,6 +13,9 @@ from dovetail.errors import UnsupportedError
 # Of each, an affine expression has one.
 _DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
 _REMAINDERS = (by_torch.Mod, by_torch.PythonMod)
+_ROUNDINGS = (by_torch.CeilToInt, by_torch.FloorToInt, by_torch.TruncToInt, by_torch.RoundToInt)
+_EXACT = 1024
+"""How large the parts of a fraction may be for products with sizes to be exact in floating point."""
 LARGEST_OF = (by_torch.Max, sympy.Max)
 """Torch's name and sympy's for the largest of several numbers."""
 
@@ -43,8 +46,11 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
         return of(chosen)
     if isinstance(expression, _DIVISIONS):
         return ir.AffineExpr.get_floor_div(*map(of, expression.args))
-    if isinstance(expression, by_torch.CeilToInt) and isinstance(expression.args[0], by_torch.IntTrueDiv):
-        return ir.AffineExpr.get_floor_div(*map(of, _rounded_up(*expression.args[0].args)))
+    if isinstance(expression, _ROUNDINGS):
+        dividend, divisor = _quotient(expression)
+        return ir.AffineExpr.get_floor_div(
+            of(dividend) + _added(expression, of(dividend), divisor, environment), divisor
+        )
     if isinstance(expression, _REMAINDERS):
         return ir.AffineExpr.get_mod(*map(of, expression.args))
     raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
@@ -68,8 +74,32 @@ def _stride_of(expression: sympy.Expr) -> sympy.Expr:
     return next(each for each in expression.args if each != 1)
 
 
-def _rounded_up(dividend: sympy.Expr, divisor: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """Dividend and divisor of a quotient of whole numbers that, rounded down, is this one rounded up."""
-    if not (divisor.is_Integer and divisor > 0):
-        raise UnsupportedError(f"the number {dividend} / {divisor} can't be open: it is rounded up, by no known number")
-    return dividend + divisor - 1, divisor
+def _quotient(rounded: sympy.Expr) -> tuple[sympy.Expr, int]:
+    """Dividend and divisor, above 0, of the quotient of whole numbers that is rounded; Python computes it exactly.
+
+    Or nearly so: what it rounds to is what the quotient itself would be rounded to, of numbers below 2**52.
+    """
+    match rounded.args[0]:
+        case by_torch.IntTrueDiv(args=(dividend, sympy.Integer() as divisor)) if divisor > 0:
+            return dividend, int(divisor)
+        case sympy.Mul(args=(sympy.Float() as factor, by_torch.ToFloat(args=(number,)))):
+            numerator, denominator = float(factor).as_integer_ratio()
+            if max(abs(numerator), denominator) <= _EXACT:
+                return number * numerator, denominator
+    raise UnsupportedError(f"the number {rounded} can't be open: what is rounded may differ from what its text says")
+
+
+def _added(rounded: sympy.Expr, dividend: ir.AffineExpr, divisor: int, environment: Any) -> ir.AffineExpr | int:
+    """What is added to the dividend of a quotient so that it is rounded down to what `rounded` is."""
+    match rounded:
+        case by_torch.CeilToInt():
+            return divisor - 1
+        case by_torch.FloorToInt():
+            return 0
+        case by_torch.RoundToInt() if divisor % 2:
+            return divisor // 2
+        case by_torch.RoundToInt():  # half of the way, to what is even
+            return ir.AffineExpr.get_floor_div(dividend, divisor) % 2 + (divisor // 2 - 1)
+    if environment is None or environment.bound_sympy(rounded).lower < 0:
+        raise UnsupportedError(f"the number {rounded} can't be open: it may be below 0, and is rounded up there")
+    return 0

@@ -4,19 +4,26 @@ IREE takes two open sizes that meet for equal; here they must surely be. Nothing
 happens to be 1.
 """
 
+from collections.abc import Mapping, Sequence
+
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SIZES
+from dovetail.dialects.attributes import RANGE, SIZES
+from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.symbols import Size, is_open_number, is_open_op, known_sizes, symbols, used_symbols
+from dovetail.dialects.size_expressions import least
+from dovetail.dialects.symbols import Size, facts_of, is_open_number, is_open_op, known_sizes, symbols, used_symbols
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
+from dovetail.passes.rewriting.sums import reduced_dims
 
 UNKNOWN = "a size is known only when it runs"
 _UNRELATED = "sizes that are known only when it runs may differ"
 _SUM_TYPE = "an open dimension is summed up in float32 alone"
 _SUMS = ("sum", "mean")
+_EMPTY = "an open dimension may have no elements, of which none is the largest"
+_EXTREMA = ("amax", "amin", "max", "min", "argmax", "argmin", "aminmax")
 
 
 def open_refusal(op: ir.Operation, device: str) -> str:
@@ -34,9 +41,23 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     if facts.kind is Kind.POINTWISE:
         *operands, result = [each for each in sizes if each is not None]
         return "" if all(_meets(each, result) for each in operands) else _UNRELATED
-    info = require_shaped_info(op.operands[0].type)
-    is_sum = facts.name.partition(".")[0] in _SUMS
-    return _SUM_TYPE if is_sum and info.dtype != "float32" else ""
+    info, name = require_shaped_info(op.operands[0].type), facts.name.partition(".")[0]
+    if name in _EXTREMA and any(least(size, _ranges(op)) < 1 for size in _reduced(op, sizes[0] or ())):
+        return _EMPTY
+    return _SUM_TYPE if name in _SUMS and info.dtype != "float32" else ""
+
+
+def _reduced(op: ir.Operation, sizes: Sequence[Size]) -> list[Size]:
+    """The `sizes` of the operand that the result does not have."""
+    dims = reduced_dims(op)
+    return list(sizes) if dims is None else [sizes[dim] for dim in dims]
+
+
+def _ranges(op: ir.Operation) -> Mapping[int, Range]:
+    """Of the symbols that the function of `op` takes; a number that only data tells may be 0."""
+    values = symbols(op.parent.opview)
+    stated = {symbol: facts_of(value).get(RANGE) for symbol, value in values.items()}
+    return {symbol: (each[0], each[1]) for symbol, each in stated.items() if each is not None}
 
 
 def can_be_sized(op: ir.Operation) -> bool:

@@ -1,6 +1,7 @@
 """Sizes that only data tells, under `fullgraph=True`: what library calls make of data is as in eager."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -249,6 +250,14 @@ def test_statistics_of_nothing(op_by_op, name):
         expected.sum().backward()
         result.sum().backward()
         torch.testing.assert_close(other.grad, one.grad, equal_nan=True)
+
+
+def test_largest_of_nothing():
+    """A region takes no tensor without elements: its launch plan raised ValueError where eager raises RuntimeError."""
+    compiled = torch.compile(lambda x: x[x > 0].max(), backend="dovetail", fullgraph=True)
+    for sign in (1, -1):
+        with pytest.raises(RuntimeError, match="Expected reduction dim") if sign < 0 else nullcontext():
+            assert compiled(torch.arange(1.0, 4.0) * sign) == 3
 
 
 def test_backward_in_python_divides_as_python(op_by_op):

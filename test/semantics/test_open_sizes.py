@@ -45,6 +45,12 @@ def pad_and_cut(x):
     return y[:, 1:-1], y[::2], y[-1]
 
 
+def fractions(x):
+    n = x.shape[0]
+    sizes = round(n / 8), round((n + 1) / 3), int(n / 3), math.floor(n * 0.75), math.ceil(n / 3), int(n * 1.5)
+    return [x.sum() + x.new_zeros(size) for size in sizes], x[: int(n * 0.5)]
+
+
 def windows(x):
     return x.unfold(0, 2, 1).sum(2), x.narrow(0, 1, x.shape[0] - 1)
 
@@ -107,6 +113,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "pad and cut": (pad_and_cut, lambda n: [tensor(n, 4)]),
     "windows": (windows, lambda n: [tensor(n, 4)]),
     "halves": (lambda x: x[: x.shape[0] // 2] * 2, lambda n: [tensor(n, 4)]),
+    "fractions": (fractions, lambda n: [tensor(4 * n, 3)]),
     "masked attention": (masked, lambda n: [tensor(n, 4)]),
     "arange": (lambda x: x + torch.arange(x.shape[0], device=x.device)[:, None], lambda n: [tensor(n, 4)]),
     "rounded up": (lambda x: x.sum() + x.new_zeros(math.ceil(x.shape[0] / 3) * 3), lambda n: [tensor(n, 4)]),

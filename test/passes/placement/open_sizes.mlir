@@ -29,6 +29,9 @@ module attributes {dovetail.level = "split", dovetail.hints = array<i64: 5, 7>} 
     // A size of 1 that the type says is broadcast.
     // CHECK: torch.aten.div.Tensor {{.*}} {dovetail.placement = "region",
     %7 = torch.aten.div.Tensor %3, %6 {dovetail.sizes = [#n]} : !m, !torch.vtensor<[?,1],f32> -> !m
+    // Of no elements ATen says that none is the largest, IREE's code reads beyond them.
+    // CHECK: torch.aten.max {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "an open dimension may have no elements, of which none is the largest"
+    %max = torch.aten.max %3 : !m -> !torch.vtensor<[],f32>
     // CHECK: torch.aten.mul.Scalar {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "a size is known only when it runs"
     %8 = torch.aten.mul.Scalar %7, %n {dovetail.sizes = [#n]} : !m, !torch.int -> !m
     return %8 : !m
