@@ -1,5 +1,6 @@
 """Compiles several regions in one run of the compiler; one that fails is found by halving."""
 
+import logging
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,8 @@ from dovetail.backends.output_check import wrong_output
 from dovetail.backends.strands import Strand, joined
 from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
+
+log = logging.getLogger(__name__)
 
 
 def batches(sources: Mapping[str, str], split: Mapping[str, Sequence[Strand]], count: int) -> list[dict[str, str]]:
@@ -60,6 +63,8 @@ def compile_batch(
     batch: dict[str, str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
 ) -> dict[str, Outcome]:
     """What each region of `batch`, a text by key, compiles to."""
+    if target.edits and (not plans or unreadable_compiler()):  # IREE goes through all of its phases at once
+        target = target.plainer("no plan is read") or target
     # Named by their contents, so that no other region can be taken for one of them.
     entries = {key: f"region_{key[:16]}" for key in batch}
     texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
@@ -92,6 +97,7 @@ def _compile_plainer(
     plainer = target.plainer(run.failure)
     if plainer is None:
         return {key: _failed(key, source, target, run)}
+    log.info("region %s is compiled in a plainer way: %s", key[:16], run.failure)
     return compile_batch({key: region}, plainer, timeout, plans, runs)
 
 

@@ -84,19 +84,20 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
     tilings: dict[str, str] = {}
     flags, text = target.compile_flags(), source
     since: tuple[str, ...] = ()
-    for phase, edit in (*target.tensor_edits, ("flow", ""), *target.edits):
+    for phase, edit in {**dict(target.tensor_edits), "flow": "", **dict(target.edits)}.items():
         run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
         if run.failure:
             return Lowered(run)
-        if not edit:
-            text, since = _scheduled(run.output.decode(errors="replace"), timeout, runs)
-            continue
-        try:
-            tiled, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
-        except OSError as error:
-            return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
-        tilings |= tiled
-        text, since = edited.decode(), (f"--compile-from={phase}",)
+        text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
+        if edit:
+            try:
+                tiled, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
+            except OSError as error:
+                return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
+            tilings |= tiled
+            text = edited.decode()
+        if phase == "flow":
+            text, since = _scheduled(text, timeout, runs)
     return Lowered(runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings)
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from dovetail.backends import elementary
+from dovetail.backends import elementary, worker
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
@@ -52,7 +52,7 @@ class Target(Protocol):
 
     @property
     def edits(self) -> tuple[tuple[str, str], ...]:
-        """Likewise after `flow`."""
+        """Likewise from `flow` on."""
 
     @property
     def why_plain(self) -> str:
@@ -82,6 +82,7 @@ class CpuTarget:
         distribution: cut loops into pieces for several threads.
         aggressive_fusion: fuse more of a region's loops into one than IREE thinks good.
         rows_by_twos: cut loops into pieces of two rows, where IREE's own may have an odd number of them.
+        by_blocks: cut loops that reach tensors across their rows into blocks; else what is transposed is copied before.
     """
 
     name: str = "llvm-cpu"
@@ -91,9 +92,9 @@ class CpuTarget:
     distribution: bool = True
     aggressive_fusion: bool = False
     rows_by_twos: bool = False
+    by_blocks: bool = False
     device = "cpu"
     tensor_edits = ()
-    edits = ()
     why_plain = ""
 
     @property
@@ -129,10 +130,16 @@ class CpuTarget:
         """`text` with our own elementary functions in place of IREE's."""
         from dovetail.backends.elementary.expand import with_own_functions  # needs MLIR, which what only runs has not
 
-        return with_own_functions(text, self.rows_by_twos)
+        return with_own_functions(text, self.rows_by_twos, self.by_blocks)
 
-    def plainer(self, failure: str) -> None:
-        """There is one way to compile for CPUs."""
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """Blocks, where they are asked for."""
+        return (("flow", "cut into blocks"),) if self.by_blocks else ()
+
+    def plainer(self, failure: str) -> "CpuTarget | None":
+        """Without blocks; without them, there is one way to compile for CPUs."""
+        return replace(self, by_blocks=False) if self.by_blocks else None
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled:
         """`code`, which IREE linked."""
@@ -151,6 +158,8 @@ class CpuTarget:
     def fingerprint(self) -> str:
         """SHA-256 over the flags, the compiler's version, our own functions and, for "host", this CPU's features."""
         parts = [*self.compile_flags(), version(COMPILER_PACKAGE), elementary.fingerprint()]
+        if self.by_blocks:
+            parts += [str(self.edits), worker.fingerprint()]
         if self.cpu == "host":
             parts.append(host_cpu())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -163,6 +172,7 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "undistributed": {"distribution": False},
     "aggressive-fusion": {"aggressive_fusion": True},
     "rows-by-twos": {"rows_by_twos": True},
+    "by-blocks": {"by_blocks": True},
 }
 
 IREE_DRIVERS = ("local-sync", "local-task")

@@ -178,7 +178,7 @@ NOT_IN_PLACE = "dovetail.not_in_place"
 # Functions that others run
 
 VARIANT = "dovetail.variant"
-"""Regions that were tuned, or whose rows go by two (`pair-rows`): how it is compiled."""
+"""Regions that were tuned, that have rows by twos (`pair-rows`) or blocks (`cut-into-blocks`): how it is compiled."""
 
 DRIVER = "dovetail.driver"
 """Regions, after `choose-drivers`: the driver of IREE's runtime that runs it where it has no launch plan."""

@@ -35,6 +35,7 @@ from dovetail.passes.placement.repeat_in_regions import RepeatInRegionsPass
 from dovetail.passes.placement.sink_gathers import SinkGathersPass
 from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.choose_variant import ChooseVariantPass
+from dovetail.passes.regions.cut_into_blocks import CutIntoBlocksPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass
 from dovetail.passes.regions.keep_scalars import KeepScalarsPass
@@ -109,6 +110,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         WriteJoinedPass(),
         # After whatever makes a region.
         PairRowsPass(),
+        CutIntoBlocksPass(),
         ChooseDriversPass(),
         # After whatever makes a region or a library call: it decides who uses memory, and until when.
         PlanMemoryPass(),

@@ -18,13 +18,13 @@ from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
-def with_own_functions(text: str, rows_by_twos: bool = False) -> str:
+def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = False) -> str:
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` and `OF_DOUBLES`.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Terms of a sum and products
-    that a reduction takes in are rounded before it, large transpositions and extrema of open sizes kept apart from what
-    reads them. Numbers of bfloat16 are rounded before another type is made of them, whole ones before it is. Text that
-    does not parse stays: IREE's compiler, which parses it again, says why.
+    that a reduction takes in are rounded before it. Kept apart from what reads them are large transpositions, unless
+    loops go `by_blocks`, and extrema of open sizes. Numbers of bfloat16 are rounded before another type is made of
+    them, whole ones before it is. Text that does not parse stays: IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -42,7 +42,7 @@ def with_own_functions(text: str, rows_by_twos: bool = False) -> str:
                 round_terms(op)
                 round_bfloat16(op)
                 round_whole_numbers(op)
-            for op in [each for each in ops if is_transposition(each) or is_open_extremum(each)]:
+            for op in [each for each in ops if (is_transposition(each) and not by_blocks) or is_open_extremum(each)]:
                 fence(op.results[0])
             for op, own in [(each, own) for each in ops if (own := _own_function(each))]:
                 _replace(op, own, rows_by_twos)

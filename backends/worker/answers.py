@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dovetail.backends.worker.blocks import cut_into_blocks
 from dovetail.backends.worker.configure import configure
 from dovetail.backends.worker.finish import finish
 from dovetail.backends.worker.host_program import read_plans
@@ -19,6 +20,7 @@ def answer(asked: Mapping[str, Any], text: bytes) -> Answer:
 _TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {
     "plans": lambda asked, text: read_plans(text, asked["names"]),
     "wrap": lambda asked, text: ({}, wrap(text)),
+    "cut into blocks": lambda asked, text: ({}, cut_into_blocks(text)),
     "configure": lambda asked, text: configure(text),
     "finish": lambda asked, text: ({}, finish(text)),
 }

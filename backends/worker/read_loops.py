@@ -25,12 +25,12 @@ def read_loops(op: ir.Operation) -> Loops | None:
         places = [each.strip() for each in form[2].split(",") if each.strip()]
         shaped = value.type if isinstance(value.type, ir.RankedTensorType) else None
         if shaped is None:
-            widths.append((set(), _width(value.type)))
+            widths.append((set(), width_of(value.type)))
             continue
         if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in places):
             return None
         numbers = [int(each[1:]) for each in places]
-        widths.append((set(numbers), _width(shaped.element_type)))
+        widths.append((set(numbers), width_of(shaped.element_type)))
         for number, extent in zip(numbers, shaped.shape, strict=True):
             extents[number] = extent
         if numbers and len(set(numbers)) == len(reduced):
@@ -42,6 +42,7 @@ def read_loops(op: ir.Operation) -> Loops | None:
     return Loops(tuple(extents[number] for number in range(len(reduced))), reduced, frozenset(inner), bits, written)
 
 
-def _width(type_: ir.Type) -> int:
+def width_of(type_: ir.Type) -> int:
+    """Of a number of a type, as memory holds it."""
     text = str(type_)
     return _BITS.get(text) or int(re.sub(r"\D", "", text.replace("bf", "")) or 64)

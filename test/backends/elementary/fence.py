@@ -1,5 +1,5 @@
 # RUN: %python %s | FileCheck %s
-"""Catches a large transposition that a loop reads by single elements, and a small one that runs by itself.
+"""Catches a large transposition that a loop reads by single elements, and one that runs by itself without need.
 
 Also an extremum of open sizes that a loop finds anew for each vector, and one that runs by itself where rows are near.
 """
@@ -45,6 +45,11 @@ print(with_own_functions(TEXT.format(name="few_rows", rows=8, type="f32").replac
 # CHECK-NOT:     compute_barrier
 # CHECK:         return
 print(with_own_functions(TEXT.format(name="half", rows=512, type="bf16")))
+
+# CHECK-LABEL: func.func @by_blocks(
+# CHECK-NOT:     compute_barrier
+# CHECK:         return
+print(with_own_functions(TEXT.format(name="by_blocks", rows=512, type="f32"), by_blocks=True))
 
 ROWS = """
 !x = !torch.vtensor<[?,{length}],f32>

@@ -1,0 +1,119 @@
+"""Loops that go by blocks: the forms that there are, and that each computes what eager does."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch_mlir import ir
+
+from dovetail import compiler
+from dovetail.backends import iree_worker, target
+from dovetail.backends.iree import compile_regions
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.target import CpuTarget
+from dovetail.backends.worker.blocks import Blocks, blocks
+from dovetail.backends.worker.loops import Loops
+
+ORDERS = {
+    (257, 331): (1, 0),
+    (8209, 17): (1, 0),
+    (130, 5, 201): (1, 2, 0),
+    (2, 40, 3, 300): (0, 2, 3, 1),
+    (33, 40, 51): (2, 1, 0),
+    (1, 260, 1, 300): (3, 0, 2, 1),
+}
+
+
+def test_forms():
+    """Catches blocks along a loop that no tensor lies along, or of more numbers than the CPU has registers for."""
+
+    def form(inner: set[int], *, bits: int = 32, operations: int = 1, vector: int = 512, reduces: bool = False):
+        return blocks(Loops((8, 300, 400), (False, False, reduces), frozenset(inner), bits, bits), operations, vector)
+
+    assert form({1, 2}) == Blocks(3, across=1, rows=16, columns=16)
+    assert form({0, 2}, bits=64) == Blocks(3, across=0, rows=8, columns=8)
+    assert form({1, 2}, operations=40) == Blocks(3, across=1, rows=8, columns=16)
+    assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks(3, across=1, rows=4, columns=4)
+    assert not any((form({2}), form({1}), form({0, 1}), form({0, 1, 2}), form({1, 2}, reduces=True)))
+
+
+REGION = """
+!x = !torch.vtensor<[256,512],f32>
+!y = !torch.vtensor<[512,256],f32>
+module {
+  func.func @main(%x: !x, %y: !y, %into: !torch.tensor<[512,256],f32>) {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %order = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.permute %x, %order : !x, !torch.list<int> -> !y
+    %1 = torch.aten.mul.Tensor %0, %y : !y, !y -> !y
+    torch.overwrite.tensor.contents %1 overwrites %into : !y, !torch.tensor<[512,256],f32>
+    return
+  }
+}
+"""
+
+
+def test_what_has_no_blocks_in_the_end_is_copied_before(monkeypatch: pytest.MonkeyPatch):
+    """Catches a region lost since the worker failed, and one that reads single elements where no phase is edited."""
+    asked = iree_worker.worker.ask
+
+    def ask(what, text, timeout):
+        if what["task"] == "cut into blocks":
+            raise OSError("exit status 1")
+        return asked(what, text, timeout)
+
+    def transposed(plans: bool = True) -> Any:
+        return compile_regions({"a": REGION}, CpuTarget(by_blocks=True), timeout=60, plans=plans)["a"]
+
+    def launches() -> int:
+        plan = transposed()
+        assert isinstance(plan, LaunchPlan)
+        return sum(step["op"] == "dispatch" for step in plan.steps["steps"])
+
+    assert launches() == 1
+    monkeypatch.setattr(iree_worker.worker, "ask", ask)
+    assert launches() == 2
+    assert b"_dispatch_1" in transposed(plans=False).module
+
+
+def turned(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Short loops, long ones, such of several results, and what is computed before it is transposed."""
+    found, *_, bias = [], *tensors
+    for x, y in zip(tensors[:-1:2], tensors[1:-1:2], strict=True):
+        across = x.permute(ORDERS[tuple(x.shape)])
+        found += [across - y, y.gt(across)]
+    x, y = tensors[:2]
+    long = x.t()
+    for _ in range(9):
+        long = long * y + 1
+    return [*found, long, (x * 2).t() - bias, (x.abs() + 1).t().neg() + y]
+
+
+@pytest.mark.parametrize("cpu", ["host", "haswell", "x86-64"])
+def test_what_goes_by_blocks_is_eagers(cpu: str, monkeypatch: pytest.MonkeyPatch):
+    """Catches blocks at the edges, and of any form, that are left out, read twice or written over others."""
+    monkeypatch.setitem(target.TARGETS, "cpu", partial(CpuTarget, cpu=cpu))
+    modules: list[str] = []
+    load = compiler.load_program
+
+    def keep(module: ir.Module, *others: Any) -> Any:
+        modules.append(str(module))
+        return load(module, *others)
+
+    monkeypatch.setattr(compiler, "load_program", keep)
+    torch.manual_seed(0)
+    for dtype in (torch.float32, torch.float64):
+        tensors = []
+        for shape, order in ORDERS.items():
+            x = torch.randn(shape, dtype=dtype)
+            tensors += [x, torch.randn(x.permute(order).shape, dtype=dtype)]
+        tensors.append(torch.randn(257, dtype=dtype))
+        exact = turned([each.double() for each in tensors])
+        compiled = torch.compile(turned, backend="dovetail", options={"strict": True})
+        for result, eager, right in zip(compiled(tensors), turned(tensors), exact, strict=True):
+            assert result.stride() == eager.stride()
+            error, allowed = (abs(each.double() - right.double()).max() for each in (result, eager))
+            assert error <= 3 * allowed + 1e-14 * abs(right.double()).max()
+        assert modules[-1].count('dovetail.variant = "by-blocks"') == modules[-1].count('dovetail.role = "region"')
