@@ -1,6 +1,8 @@
 """Runs a pipeline: verification, timing, dumps, and the evidence when a pass fails."""
 
 import re
+import shlex
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,8 +14,36 @@ from dovetail.dialects.torch_facts.read_once import types_read_once
 from dovetail.errors import DovetailError, PassError
 from dovetail.passes.base import Pass
 from dovetail.passes.pipeline import Pipeline
-from dovetail.passes.running.evidence import Evidence, printed
 from dovetail.passes.running.mlir import MlirPass
+
+
+def printed(operation: ir.Operation) -> str:
+    """The text of `operation` with source lines, as input for `dovetail-opt`."""
+    return f"{operation.get_asm(enable_debug_info=True)}\n"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A module before passes, as an operation of its own or the file that it was dumped to, and the passes since."""
+
+    module: ir.Operation | Path
+    passes: tuple[str, ...] = ()
+
+    def command(self, failed: object) -> str:
+        """The shell command on which pass `failed` fails again; what was not dumped is written to a temporary file."""
+        pipeline = shlex.quote(",".join([*self.passes, str(failed)]))
+        try:
+            path = self.module if isinstance(self.module, Path) else _written(self.module)
+        except OSError as error:
+            return f"dovetail-opt - --pass-pipeline={pipeline}  # the module could not be written: {error.strerror}"
+        return f"dovetail-opt {shlex.quote(str(path))} --pass-pipeline={pipeline}"
+
+
+def _written(operation: ir.Operation) -> Path:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="dovetail-", suffix=".mlir", delete=False) as file:
+        file.write(printed(operation))
+    return Path(file.name)
+
 
 _OTHER = re.compile(r"[^\w.()-]")
 """What no file's name needs: a pipeline's text may hold a folder's."""
