@@ -50,7 +50,7 @@ def _configure(kernel: ir.Operation) -> str:
     if len(nests) != len(computing):
         return "IREE's tiles: not all loops are plain"
     reductions = [nest for nest in nests if nest.loops.reduces]
-    if any(len(nest.op.results) != 1 for nest in reductions):
+    if len(nests) > 1 and any(len(nest.op.results) != 1 for nest in reductions):
         return "IREE's tiles: a reduction of several results"
     if not reductions:
         return _pointwise(kernel, [nest for nest in nests if nest.is_tiled])

@@ -26,6 +26,10 @@ class TensorGraph:
         self.loops: list[Loops | None] = [read_loops(op) if op.name == LOOPS else None for op in self.ops]
         self.needs = [[self._numbers[value] for value in op.operands if value in self._numbers] for op in self.ops]
 
+    def number(self, value: ir.Value) -> int:
+        """The op that computes `value`; -1 of an argument."""
+        return self._numbers.get(value, -1)
+
     def extents(self, number: int) -> tuple[int, ...]:
         """How far the loops of op `number`, which has some, run."""
         loops = self.loops[number]
@@ -43,17 +47,31 @@ class TensorGraph:
                 left += self.needs[number]
         return found
 
+    def reached(self, numbers: Iterable[int]) -> set[int]:
+        """All ops that `numbers` need, these included."""
+        found: set[int] = set()
+        left = list(numbers)
+        while left:
+            number = left.pop()
+            if number not in found:
+                found.add(number)
+                left += self.needs[number]
+        return found
+
+    def is_stored(self, number: int) -> bool:
+        """Whether something else than a loop takes what op `number` computes."""
+        return any(self.ops[user].name != LOOPS for user in self.users({number}))
+
+    def erase_unused(self, numbers: Iterable[int]) -> None:
+        """Erases those of `numbers` that nothing uses, after those that use them alone."""
+        for number in sorted(numbers, reverse=True):
+            if not any(list(result.uses) for result in self.ops[number].results):
+                self.ops[number].erase()
+
     def is_closed(self, inside: set[int]) -> bool:
         """Whether all that `inside` takes from elsewhere is there before any of it is computed."""
         beside = {each for number in inside for each in self.needs[number]} - inside
-        reached: set[int] = set()
-        left = list(beside)
-        while left:
-            number = left.pop()
-            if number not in reached:
-                reached.add(number)
-                left += self.needs[number]
-        return reached.isdisjoint(inside)
+        return self.reached(beside).isdisjoint(inside)
 
     def users(self, inside: set[int]) -> list[int]:
         """The ops outside of `inside` that take any of it, in order."""
@@ -69,3 +87,12 @@ class TensorGraph:
                 copy.operands[place] = values.get(value, value)
             values.update(zip(op.results, copy.results, strict=True))
         return values
+
+    def move_behind(self, numbers: set[int], stand: ir.Operation) -> None:
+        """Moves behind `stand`, which stands for `numbers`, the ops between these that need any of them, in order."""
+        moved, behind = set(numbers), stand
+        for number in range(min(numbers), max(numbers)):
+            if number not in numbers and not moved.isdisjoint(self.needs[number]):
+                moved.add(number)
+                self.ops[number].move_after(behind)
+                behind = self.ops[number]

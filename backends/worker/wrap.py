@@ -9,9 +9,14 @@ from itertools import combinations
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.configurations import columns, rows
+from dovetail.backends.worker.merge_alike import merge_alike
+from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
 from dovetail.backends.worker.tensor_graph import TensorGraph
 
 _INSERT = "tensor.insert_slice"
+_MOST_SUMS = 3
+"""Of columns, in one kernel: more do not fit into its registers."""
 
 
 def wrap(text: bytes) -> bytes:
@@ -22,6 +27,8 @@ def wrap(text: bytes) -> bytes:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
                 _wrap_parts(function.regions[0].blocks[0])
                 _wrap_rows(function.regions[0].blocks[0])
+                _merge_columns(function.regions[0].blocks[0])
+                merge_alike(function.regions[0].blocks[0])
         return str(module).encode()
 
 
@@ -33,9 +40,7 @@ def _wrap_parts(block: ir.Block) -> None:
         part = graph.needed_by(graph.needs[number][:1], by_element)
         if any(graph.loops[each] for each in part):
             _enclose(graph, part | {number}, graph.ops[number].results)
-    for number in sorted(graph.needed_by(number for insert in inserts for number in graph.needs[insert]), reverse=True):
-        if not any(list(result.uses) for result in graph.ops[number].results):
-            graph.ops[number].erase()
+    graph.erase_unused(graph.needed_by(number for insert in inserts for number in graph.needs[insert]))
 
 
 def _wrap_rows(block: ir.Block) -> None:
@@ -49,14 +54,48 @@ def _wrap_rows(block: ir.Block) -> None:
     inside = _rows(graph)
     taken = {value for user in graph.users(inside) for value in graph.ops[user].operands}
     region = _enclose(graph, inside, [v for number in sorted(inside) for v in graph.ops[number].results if v in taken])
-    _move_behind(graph, inside, region)
+    graph.move_behind(inside, region)
     for number in sorted(inside, reverse=True):
         graph.ops[number].erase()
 
 
+def _merge_columns(block: ir.Block) -> None:
+    """Makes one loop of sums of columns that read the same, and of what computes their terms for them alone."""
+    graph = TensorGraph(block)
+    terms = {
+        number
+        for number, loops in enumerate(graph.loops)
+        if loops and not loops.reduces and is_mergeable(graph, number) and not graph.is_stored(number)
+    }
+    for sums in _column_groups(graph, terms):
+        merged = merge(graph, sums, terms)
+        graph.move_behind(set(sums), merged)
+        graph.erase_unused(graph.needed_by(sums))
+
+
+def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:
+    groups: dict[tuple, list[list[int]]] = {}
+    for number, loops in enumerate(graph.loops):
+        if not loops or columns(loops) is None or not is_mergeable(graph, number):
+            continue
+        read = inputs(graph, number, terms)
+        alike = groups.setdefault((loops.extents, loops.reduced), [])
+        found = next((each for each in alike if _can_join(graph, each, number, read, terms)), None)
+        if found is None:
+            alike.append([number])
+        else:
+            found.append(number)
+    return [group for alike in groups.values() for group in alike]
+
+
+def _can_join(graph: TensorGraph, group: list[int], number: int, read: set, terms: set[int]) -> bool:
+    is_apart = not graph.reached([number]).intersection(group)
+    return len(group) < _MOST_SUMS and is_apart and any(read & inputs(graph, each, terms) for each in group)
+
+
 def _sums(graph: TensorGraph) -> list[int]:
-    """The reductions of rows, if all rows have one shape."""
-    sums = [number for number, loops in enumerate(graph.loops) if loops and loops.reduces_rows]
+    """The reductions of rows that have a form of ours, if all rows have one shape."""
+    sums = [number for number, loops in enumerate(graph.loops) if loops and rows(loops) is not None]
     return sums if len({graph.extents(number) for number in sums}) == 1 else []
 
 
@@ -123,13 +162,3 @@ def _enclose(graph: TensorGraph, inside: set[int], results: list[ir.Value]) -> i
     for value, result in zip(results, region.results, strict=True):
         value.replace_all_uses_with(result)
     return region
-
-
-def _move_behind(graph: TensorGraph, inside: set[int], region: ir.Operation) -> None:
-    """Moves behind `region`, and in their order, the ops before it that need any of it."""
-    moved, behind = set(inside), region
-    for number in range(min(inside), max(inside)):
-        if number not in inside and not moved.isdisjoint(graph.needs[number]):
-            moved.add(number)
-            graph.ops[number].move_after(behind)
-            behind = graph.ops[number]

@@ -10,6 +10,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.memory.roots import may_share
 from dovetail.dialects.reading import body, producer, symbol, users
 from dovetail.dialects.symbols import known_sizes
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update
@@ -110,6 +111,11 @@ class Attempt:
         values = {*self.stored[symbol(region)], *inputs, *(each.value for each in kept if each.region == region)}
         return ancestors(op for value in values if (op := producer(value)))
 
+    @property
+    def device(self) -> str:
+        """The type of device that the updates are made on."""
+        return device_type(self.calls[0][1].operation.parent)
+
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
         """The updates in an order to run in, group by group, without those that wait for each other."""
@@ -122,7 +128,7 @@ class Attempt:
         }
         return [
             {update: self.cones[update] for update in stage}
-            for group in grouped(before)
+            for group in grouped(before, self.device)
             for stage in stages_of({update: before[update] for update in group}, joined)
         ]
 

@@ -10,26 +10,27 @@ from dovetail.passes.in_place.candidates import Update
 MOST_UPDATES = 128
 """Updates of one group: IREE's compile time grows faster than their number beyond some hundreds."""
 
-NEAR_BYTES = 1 << 20
-"""Bytes that a group writes: what one core keeps near until the next stage of the group reads it."""
+NEAR_BYTES = {"cpu": 1 << 20, "cuda": 1 << 62}
+"""Bytes that a group writes, by device: what one core keeps near until the next stage of the group reads it."""
 
 Family = list[Update]
 """Updates of which some must be made before others: a parameter, its moments and its count of steps."""
 
 
-def grouped(before: Mapping[Update, set[Update]]) -> list[list[Update]]:
+def grouped(before: Mapping[Update, set[Update]], device: str) -> list[list[Update]]:
     """The keys of `before`, in groups that may run in any order; the values must be made before their key.
 
     A later stage of a group reads what an earlier one has just written. Groups of equal families are equally large,
     so that they make equal regions, which are compiled once.
     """
+    near = NEAR_BYTES[device]
     alike: dict[tuple, list[Family]] = {}
     for family in families_of(before):
-        alike.setdefault(tuple(update.value.type for update in family), []).append(family)
+        alike.setdefault(tuple(sorted(str(update.value.type) for update in family)), []).append(family)
     groups: list[list[Update]] = []
     small: list[Family] = []
     for families in alike.values():
-        most = max(min(MOST_UPDATES // len(families[0]), NEAR_BYTES // max(_nbytes(families[0]), 1)), 1)
+        most = max(min(MOST_UPDATES // len(families[0]), near // max(_nbytes(families[0]), 1)), 1)
         each = next((size for size in range(most, most // 2, -1) if len(families) % size == 0), most)
         parts = [families[start : start + each] for start in range(0, len(families), each)]
         for part in parts:
@@ -37,7 +38,7 @@ def grouped(before: Mapping[Update, set[Update]]) -> list[list[Update]]:
                 groups.append([update for family in part for update in family])
             else:
                 small += part
-    return groups + _packed(small)
+    return groups + _packed(small, near)
 
 
 def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
@@ -49,11 +50,11 @@ def families_of(before: Mapping[Update, set[Update]]) -> list[Family]:
     return connected(before, neighbours.__getitem__)
 
 
-def _packed(families: Iterable[Family]) -> list[list[Update]]:
+def _packed(families: Iterable[Family], near: int) -> list[list[Update]]:
     groups: list[list[Update]] = []
     for family in families:
         joined = [*groups[-1], *family] if groups else []
-        if joined and len(joined) <= MOST_UPDATES and _nbytes(joined) <= NEAR_BYTES:
+        if joined and len(joined) <= MOST_UPDATES and _nbytes(joined) <= near:
             groups[-1] = joined
         else:
             groups.append(family)

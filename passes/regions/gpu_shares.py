@@ -24,6 +24,8 @@ ROW_TILE = 64
 """Rows that it takes at once."""
 _ENOUGH_TILES = 528
 """Workgroups that have columns to add up, below which blocks of rows are made smaller."""
+_TILES_WITHOUT_PARTS = 256
+"""Workgroups from which on a second launch, which adds up blocks, costs more than what stands idle."""
 _MOST_ROWS_OF_A_TILE = 16_384
 """Rows after which what a thread adds up one after the other is too much rounded."""
 
@@ -85,6 +87,8 @@ def cut_of(sizes: Sequence[int], dims: Sequence[int], block: int) -> tuple[int, 
 
 def block_of_column(outer: int, count: int, inner: int) -> int | None:
     """How many rows to add up first, so that there is work for all of a GPU; None for all."""
+    if count <= _MOST_ROWS_OF_A_TILE and outer * (inner // COLUMN_TILE) >= _TILES_WITHOUT_PARTS:
+        return None
     block = count
     while block % (2 * ROW_TILE) == 0 and (
         block > _MOST_ROWS_OF_A_TILE or outer * (count // block) * (inner // COLUMN_TILE) < _ENOUGH_TILES

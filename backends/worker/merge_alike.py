@@ -1,0 +1,66 @@
+"""Makes one loop of some that compute as many elements each and need nothing of each other: updates of parameters."""
+
+from collections.abc import Iterator
+
+from iree.compiler import ir
+
+from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
+from dovetail.backends.worker.tensor_graph import TensorGraph
+
+MOST_BOUND = 32
+"""Tensors that one kernel reads or writes: what its registers hold of four elements each."""
+MOST_NUMBERS = 64
+"""The same, of single numbers."""
+_KERNELS = ("flow.dispatch.region", "tensor.insert_slice")
+_ENDS = ("iree_tensor_ext.compute_barrier.end", "hal.tensor.alias")
+
+
+def merge_alike(block: ir.Block) -> None:
+    """Has several families of loops share a kernel; a family is what is connected by what its loops take."""
+    graph = TensorGraph(block)
+    apart = _apart(graph)
+    roots = [number for number in sorted(apart) if any(graph.ops[user].name in _ENDS for user in graph.users({number}))]
+    by_extents: dict[tuple[int, ...], list[set[int]]] = {}
+    for number in roots:
+        mine, families = graph.needed_by([number], apart), by_extents.setdefault(graph.extents(number), [])
+        near = [each for each in families if not mine.isdisjoint(each)]
+        families[:] = [each for each in families if each not in near] + [mine.union(*near)]
+    for extents, families in by_extents.items():
+        ends = [
+            [number for number in roots if number in each and graph.extents(number) == extents] for each in families
+        ]
+        for together in _batches(graph, ends, apart, MOST_BOUND if extents else MOST_NUMBERS):
+            merged = merge(graph, together, apart)
+            graph.move_behind(set(together), merged)
+    graph.erase_unused(apart)
+
+
+def _apart(graph: TensorGraph) -> set[int]:
+    """Loops over elements, in the order of memory, of the function's arguments, for nothing but its results."""
+    found: set[int] = set()
+    for number in reversed(range(len(graph.ops))):
+        users = [user for user in graph.users({number}) if graph.ops[user].name not in _ENDS]
+        loops = graph.loops[number]
+        if loops and not loops.reduces and is_mergeable(graph, number) and found.issuperset(users):
+            found.add(number)
+    for number in sorted(found):
+        others = (each for each in graph.reached([number]) if each not in found)
+        is_alone = not any(graph.loops[each] or graph.ops[each].name in _KERNELS for each in others)
+        in_order = all(along == tuple(sorted(along)) for _, along in inputs(graph, number, set()))
+        if not (is_alone and in_order):
+            found.discard(number)
+    return found
+
+
+def _batches(graph: TensorGraph, families: list[list[int]], inside: set[int], most: int) -> Iterator[list[int]]:
+    """The roots of two and more families that fit into one kernel together."""
+    batch: list[int] = []
+    bound = count = 0
+    for family in [*families, []]:
+        taken = {value for number in family for value, _ in inputs(graph, number, inside)}
+        size = len(taken) + len(family)
+        if batch and (not family or bound + size > most):
+            if count > 1:
+                yield sorted(batch)
+            batch, bound, count = [], 0, 0
+        batch, bound, count = [*batch, *family], bound + size, count + 1
