@@ -144,7 +144,7 @@ def _tiny_write(make: Make) -> Work:
     return Work(write, (make.randn(4),))
 
 
-_SIZES = tasks.Sizes(width=768, layers=3, heads=12, length=512)
+_SIZES = tasks.Sizes(width=768, layers=2, heads=12, length=512)
 _BATCH = 8
 
 
@@ -159,7 +159,7 @@ def _language_model(model: Callable[[tasks.Sizes], nn.Module], words: int) -> Bu
 
 def _resnet(make: Make) -> Work:
     is_small = make.shrink > 1
-    model = tasks.resnet(channels=3) if is_small else tasks.resnet((64, 128, 256, 512), layers=2, channels=3)
+    model = tasks.resnet(channels=3) if is_small else tasks.resnet((64, 128, 256, 512), channels=3)
     images = (2, 3, 16, 16) if is_small else (64, 3, 224, 224)
     given = replace(make, shrink=1).randn(*images), make.classes(images[0] * make.shrink, 10 * make.shrink)
     return Work(make.module(tasks.LossOf(model).train()), given)
@@ -206,7 +206,7 @@ CASES: tuple[Case, ...] = (
     *(Case(f"{name}-training", "step", _MEMORY[name], trains=True) for name in _TRAINED),
     *(
         Case(f"{name}{kind}", "model", build, trains=True, **how)
-        for name, build in _MODELS.items()
         for kind, how in _WAYS.items()
+        for name, build in _MODELS.items()
     ),
 )

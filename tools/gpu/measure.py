@@ -29,7 +29,7 @@ Step = Callable[[], list[torch.Tensor]]
 class Measured:
     """A case's figures: microseconds a call by compiler, or why there are none.
 
-    `compile_seconds` are those of the first call, forward and backward, with empty caches of the compiler's.
+    `compile_seconds` are those of a model's first call, forward and backward, with empty caches of the compiler's.
     `error` is the largest ‖result − float64‖/‖float64‖ of Dovetail's results over eager's; `bytes_moved` those of
     arguments and results; `fallbacks` the ops that Dovetail left to ATen for want of anything better.
     """
@@ -45,8 +45,8 @@ class Measured:
 
 
 def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
-    """Measures `case`, with empty caches; a compiler that fails, or is wrong, is named in `problem`, with no figure."""
-    with cold_caches():
+    """Measures `case`, a model with empty caches; a compiler that fails, or is wrong, is named in `problem` instead."""
+    with cold_caches() if case.group == "model" else nullcontext():
         return _measured(case, device, shrink)
 
 
@@ -62,7 +62,8 @@ def _measured(case: Case, device: str, shrink: int) -> Measured:
             step = prepare(case, make, name)
             results = step()
             torch.cuda.synchronize()
-            made.compile_seconds[name] = perf_counter() - begin
+            if case.group == "model":
+                made.compile_seconds[name] = perf_counter() - begin
             error = _error_ratio(_compared(case, results), expected, exact)
         except Exception as failure:  # a compiler's failure is a figure of the report
             made.problem += f"{name}: {type(failure).__name__}: {' '.join(str(failure).split())[:300]} "
