@@ -42,7 +42,8 @@ def compile_strands(
 ) -> dict[str, Outcome]:
     """Like `compile_batch`; of what is `split` the strands are compiled, equal ones once, and their plans joined.
 
-    A region whose strands' plans can't be joined is compiled as a whole.
+    A region fails as the first of its strands does, to be halved until that one stands alone; one whose strands' plans
+    can't be joined is compiled as a whole.
     """
     alone = {key: source for key, source in batch.items() if key not in split}
     distinct = {strand.key: strand.text for key in batch for strand in split.get(key, ())}
@@ -50,12 +51,14 @@ def compile_strands(
     found = {key: outcomes[key] for key in alone}
     whole: dict[str, str] = {}
     for key in batch.keys() - alone.keys():
-        made = [(strand, each) for strand in split[key] if isinstance(each := outcomes[strand.key], LaunchPlan)]
-        plan = joined(made) if len(made) == len(split[key]) else None
-        if plan is None:
-            whole[key] = batch[key]
+        made = [(strand, outcomes[strand.key]) for strand in split[key]]
+        failed = next((each for _, each in made if isinstance(each, CompileFailure)), None)
+        planned = [(strand, each) for strand, each in made if isinstance(each, LaunchPlan)]
+        plan = joined(planned) if len(planned) == len(made) else None
+        if outcome := failed or plan:
+            found[key] = outcome
         else:
-            found[key] = plan
+            whole[key] = batch[key]
     return found | compile_batch(whole, target, timeout, plans, runs) if whole else found
 
 

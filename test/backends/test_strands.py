@@ -1,6 +1,7 @@
 """Regions whose tensors have nothing in common are compiled in strands, and run as they would as a whole."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends import batches, iree
-from dovetail.backends.compiler_runs import CompilerRuns
+from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.strands import Strand, joined, strands
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.attributes import ROLE
@@ -97,6 +99,24 @@ def test_joined_that_do_not_join_are_compiled_as_a_whole(functions: list[int], m
     monkeypatch.setattr(batches, "joined", lambda made: None)
     compiled(region(SIZES))
     assert functions == [3, 1]
+
+
+def test_one_that_fails_fails_alone(functions: list[int], monkeypatch: pytest.MonkeyPatch):
+    """Would catch a region that is compiled as a whole after one of its strands has failed: it fails again, later."""
+    run = CompilerRuns.run
+    failed, writes = Run(b"", "", "error: too tall", Cause.ERROR), set()
+
+    def failing(runs, flags, source, timeout):
+        found = run(runs, flags, source, timeout)
+        writes.add(source.count("overwrite.tensor.contents"))
+        return failed if "<64x8xf32>" in source or "[64,8]" in source else found
+
+    monkeypatch.setattr(CompilerRuns, "run", failing)
+    outcome = compile_regions({"main": region(SIZES)}, CpuTarget(), timeout=120, plans=True)["main"]
+    assert isinstance(outcome, CompileFailure)
+    assert outcome.reason == "error: too tall"
+    assert max(writes) == 4  # of the three strands, one of which fills the number; the whole has eight
+    assert Path(shlex.split(outcome.reproducer)[1]).read_text().count("overwrite.tensor.contents") == 1
 
 
 PLAN = {"arguments": 1, "values": [], "transients": [], "constants": [], "steps": []}
