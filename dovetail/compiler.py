@@ -176,6 +176,7 @@ def _made(
     """The final module of a graph, traced and compiled, and what runs its regions."""
     with timed("capture"):
         captured = capture(gm, inputs, env)
+    current().traced_anew.update(captured.traced_anew)
     with timed("import"):
         module = imported(captured, inputs, make_context())
     if runner.after is not None:

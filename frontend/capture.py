@@ -7,9 +7,9 @@ kernels in `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradi
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -54,8 +54,6 @@ from dovetail.frontend.trace.foretold import Foretold, restoring_modes
 from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
 
-log = logging.getLogger(__name__)
-
 GraphBreak = DataDependentOutputException
 """Dynamo answers it by compiling what is before the op and after it, so it must reach Dynamo."""
 
@@ -95,24 +93,32 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         check_open(arguments, groups)
     shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
-    graph, metadata = _traced(function, inputs, decompositions(), env)
+    anew: list[str] = []
+    graph, metadata = _traced(function, inputs, decompositions(), env, anew)
     if function.refusals:
         raise UnsupportedError(function.refusals[0])
     check_metadata(metadata, names)
     check_nodes(graph, env is not None)
-    return describe(graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env)[0])
+
+    def plain() -> torch.fx.Graph:
+        return _traced(function, inputs, {}, env, anew)[0]
+
+    return replace(describe(graph, names, inputs, static, run, seen, groups, plain), traced_anew=tuple(anew))
 
 
-def _traced(function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | None) -> tuple[torch.fx.Graph, Any]:
-    """The joint graph of `function`, its ops decomposed by `table`, and what PyTorch says of it."""
+def _traced(
+    function: AliasFree, inputs: Sequence, table: dict, env: ShapeEnv | None, anew: list[str]
+) -> tuple[torch.fx.Graph, Any]:
+    """The joint graph of `function`, its ops decomposed by `table`, and what PyTorch says of it.
+
+    Where one run does not do, `anew` comes to say why.
+    """
     if env is None:
         try:
             with restoring_modes():
                 return _exported(Foretold(function), inputs, table, env)
-        except GraphBreak:
-            raise
-        except Exception as error:  # what was told wrongly may confuse PyTorch first
-            log.info("the graph is run to see what it returns, too: %s", error)
+        except UnsupportedError as error:  # what was told wrongly may confuse PyTorch first
+            anew.append(str(error))
             function.refusals.clear()
     return _exported(function, inputs, table, env)
 

@@ -156,6 +156,7 @@ class Capture:
         neighbours: the arguments that lie in one storage: a write of one may move the version counter of all.
         operand_strides: for nodes whose ops may see them, those of the arguments in eager, in the order of the schema.
         layouts: what tells those of them in the backward that hang on tangents, None where none do.
+        traced_anew: why PyTorch ran the graph to see what it returns, too, which the eager run has shown already.
     """
 
     graph: torch.fx.Graph
@@ -173,3 +174,4 @@ class Capture:
     neighbours: tuple[tuple[int, ...], ...] = ()
     operand_strides: Mapping[torch.fx.Node, tuple[Stated, ...]] = field(default_factory=dict)
     layouts: BackwardLayouts | None = None
+    traced_anew: tuple[str, ...] = ()

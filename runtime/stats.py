@@ -28,6 +28,7 @@ class Stats:
         kernels: launches on GPUs by the form that their kernel is tiled in, or why IREE tiled it in its own way.
         specialised: graphs whose sizes, which Dynamo left open, are fixed to those of one call, by reason.
         eager: graphs, or calls of them, that run uncompiled, by reason.
+        traced_anew: graphs that PyTorch ran twice to trace them, by why one run did not do.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.
         tuned: regions by what tuning chose for them; measurements: how many alternatives it measured for that.
         recordings: calls of a program's functions that were recorded as CUDA graphs, to be replayed.
@@ -49,6 +50,7 @@ class Stats:
     kernels: Counter = field(default_factory=Counter)
     specialised: Counter = field(default_factory=Counter)
     eager: Counter = field(default_factory=Counter)
+    traced_anew: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     flops: Counter = field(default_factory=Counter)
     failures: Counter = field(default_factory=Counter)
@@ -80,6 +82,7 @@ class Stats:
                 ("programs come from", self.programs if set(self.programs) != {"compiled"} else Counter()),
                 ("run eagerly", self.eager),
                 ("sizes fixed to those of one call", self.specialised),
+                ("traced in two runs", self.traced_anew),
                 ("options without effect", self.without_effect),
                 ("regions are launched by", self.launches),
                 ("kernels on GPUs are tiled as", self.kernels),

@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch.nn import functional
 
+import dovetail
 from dovetail.errors import UnsupportedError
+from dovetail.frontend import capture as captures
 from dovetail.frontend.capture import capture
 from dovetail.frontend.observe import dispatch_log
 from dovetail.frontend.trace import foretold
@@ -48,6 +50,8 @@ def test_what_is_told_wrongly_is_run(runs: list[None], monkeypatch: pytest.Monke
     monkeypatch.setattr(foretold, "_look_alike", lambda leaving, function: torch.ones(5, 4, 3))
     captured = capture(graph, inputs)
     assert len(runs) == 3  # the one that shows it, and PyTorch's two
+    assert captured.traced_anew == ("PyTorch can't trace it: ToldWrong: ",)
+    assert not right.traced_anew
     assert str(captured.graph) == str(right.graph)
 
 
@@ -75,3 +79,24 @@ def test_a_graph_that_stops_midway_leaves_nothing_switched(monkeypatch: pytest.M
     assert captured.tangents
     assert torch.is_grad_enabled()
     assert not torch.is_autocast_enabled("cpu")
+
+
+def test_a_defect_is_none_of_what_was_told(monkeypatch: pytest.MonkeyPatch):
+    """Would catch an error of the compiler's own that only costs each capture a third of its time, and nobody sees."""
+
+    def fails(*arguments):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(captures, "branch_gradients", fails)
+    with pytest.raises(RuntimeError, match="a defect"):
+        capture(torch.fx.symbolic_trace(lambda x: x * 2), [torch.rand(3)])
+
+
+def test_second_runs_are_counted(monkeypatch: pytest.MonkeyPatch, op_by_op):
+    """Would catch graphs that cost a third more to capture, told by nothing."""
+    monkeypatch.setattr(foretold, "_look_alike", lambda leaving, function: torch.ones(5, 4, 3))
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    torch.compile(lambda x: x * 2, backend="dovetail")(torch.rand(3))
+    assert dovetail.stats().traced_anew == {"PyTorch can't trace it: ToldWrong: ": 1}
+    assert "traced in two runs" in str(dovetail.stats())
