@@ -28,7 +28,7 @@ from dovetail.frontend.dynamo.default_device import state_default_device
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
 from dovetail.frontend.dynamo.graph_breaks import may_break
-from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_open_numbers
+from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_fixable_numbers
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.records import Capture
 from dovetail.frontend.to_ir.importer import import_capture
@@ -125,7 +125,7 @@ def _compile(
     except (OptionError, GraphBreak, RereadError):
         raise
     except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
-        if not takes_open_numbers(gm):
+        if not takes_fixable_numbers(gm):
             raise
         reason = str(error).splitlines()[0] if isinstance(error, DovetailError) else f"{type(error).__name__}: {error}"
         warned_of_defect(error, "fixes a graph's sizes to those of one call")

@@ -30,12 +30,21 @@ def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
 
 def has_open_sizes(gm: torch.fx.GraphModule) -> bool:
     """Whether a number in the graph is known only when it runs: Dynamo leaves it open, or only data tells it."""
-    return takes_open_numbers(gm) or makes_numbers(gm)
+    return bool(_open_arguments(gm)) or makes_numbers(gm)
 
 
-def takes_open_numbers(gm: torch.fx.GraphModule) -> bool:
-    """Whether a graph's arguments, or their sizes and strides, are open."""
-    return any(_is_open(node.meta.get("example_value")) for node in gm.graph.find_nodes(op="placeholder"))
+def takes_fixable_numbers(gm: torch.fx.GraphModule) -> bool:
+    """Whether a graph's arguments, or their sizes and strides, are open and all have numbers of now.
+
+    Those that `mark_unbacked` names have none.
+    """
+    values = _open_arguments(gm)
+    return bool(values) and not any(map(free_unbacked_symbols, values))
+
+
+def _open_arguments(gm: torch.fx.GraphModule) -> list:
+    values = [node.meta.get("example_value") for node in gm.graph.find_nodes(op="placeholder")]
+    return list(filter(_is_open, values))
 
 
 def makes_numbers(gm: torch.fx.GraphModule) -> bool:

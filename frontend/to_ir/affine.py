@@ -53,6 +53,8 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
         )
     if isinstance(expression, _REMAINDERS):
         return ir.AffineExpr.get_mod(*map(of, expression.args))
+    if isinstance(expression, sympy.Symbol):  # no op of the graph gives it: that of a slice, say, which starts there
+        raise UnsupportedError(f"{expression}: what is told by a number that only data tells is not supported yet")
     raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
 
 

@@ -117,6 +117,7 @@ class Leaving:
     ) -> ir.Value:
         if requires_grad and not any(each.gradient is not None for each in self._capture.inputs):
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
+        _check_sizes(node, layout)
         with self._nodes.types.get_node_location(node) or ir.Location.unknown():
             value = self._nodes.resolve_node_value(node)
             device = named(node.meta["val"].device, self._nodes.home)
@@ -153,6 +154,17 @@ def _layout_of(node: torch.fx.Node) -> Layout:
 def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
     place = ([*layout.size], [*layout.stride], layout.offset)
     return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
+
+
+def _check_sizes(node: torch.fx.Node, layout: Layout) -> None:
+    """Raises UnsupportedError where PyTorch's parts of an op make other sizes than its kernel, so that one is wrong.
+
+    In PyTorch 2.11: an LSTM on a GPU, and a norm over a dimension of one element.
+    """
+    made, told = (tuple(map(known, sizes)) for sizes in (node.meta["val"].size(), layout.size))
+    differ = (one != other for one, other in zip(made, told, strict=False) if not is_open(one) and not is_open(other))
+    if len(made) != len(told) or any(differ):
+        raise UnsupportedError(f"{source_line(node)}: PyTorch gives one result the sizes {[*told]} and {[*made]}")
 
 
 def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> None:

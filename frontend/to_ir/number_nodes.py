@@ -118,6 +118,8 @@ def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
 
 def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
     """The truth value that Python's operator `target` makes of two whole numbers."""
+    if target is torch.sym_not and operands[0].owner.name == _COMPARISONS[operator.eq]:
+        return compared(operator.ne, operands[0].owner.operands)  # which PyTorch 2.11 says so
     is_whole = all(each.type == torch_type("int") for each in operands)
     if target not in _COMPARISONS or not is_whole:
         raise UnsupportedError(f"a truth value of open numbers: the IR has no op for {target.__name__} of them")

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 import dovetail
 from test.support.differential import compare, observe
+from test.support.old_torch import cases
 
 SIZES = (6, 4, 11)
 
@@ -103,7 +104,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
 
 
 @pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", cases(PROGRAMS, {"loss of chosen rows": "asks whether one row was chosen"}))
 def test_sizes_of_data(op_by_op, name, dynamic):
     """A graph with such a size runs eagerly, or a result or a gradient has another call's size."""
     function, make = PROGRAMS[name]
@@ -178,7 +179,7 @@ UNBACKED = {
 }
 
 
-@pytest.mark.parametrize("name", UNBACKED)
+@pytest.mark.parametrize("name", cases(UNBACKED, {"views": "has a slice begin where only data tells"}))
 def test_sizes_marked_as_unbacked(name):
     """`mark_unbacked` has the graph run eagerly, or 0 and 1 have programs of their own."""
     function = UNBACKED[name]
@@ -191,6 +192,34 @@ def test_sizes_marked_as_unbacked(name):
     stats = dovetail.stats()
     assert not stats.eager
     assert stats.graphs == 1
+
+
+def test_unbacked_sizes_are_not_those_of_now(op_by_op):
+    """What must run eagerly is tried again with sizes of now, which an unbacked one has not: a warning of a defect."""
+    compiled = torch.compile(lambda x: ((x > 0).nonzero().shape[0], x * 2), backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    x = torch.ones(5, 4)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    assert compiled(x)[0] == 20
+    (reason,) = dovetail.stats().eager
+    assert reason.endswith("by a number that only data tells is not supported yet")
+
+
+def test_a_check_that_negates(op_by_op):
+    """A check as PyTorch 2.11 writes `number != 3` runs the graph eagerly."""
+
+    def function(x, flags):
+        number = flags.sum().item()
+        torch._check(torch.sym_not(number == 3))
+        return x * number
+
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    flags = torch.arange(9) < 2
+    torch.testing.assert_close(compiled(torch.ones(4), flags), torch.ones(4) * 2)
+    with pytest.raises(RuntimeError, match="Runtime assertion failed for expression Ne"):
+        compiled(torch.ones(4), torch.arange(9) < 3)
+    assert not dovetail.stats().eager
 
 
 LEFT = {
@@ -237,7 +266,7 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("name", cases(MEANS, {"softmax": "takes the largest of no numbers"}))
 def test_statistics_of_nothing(op_by_op, name):
     """The mean loss of no rows raises ZeroDivisionError in the backward: Python divides by their number."""
     function = lambda x, mask: MEANS[name](x[mask])  # noqa: E731

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 import dovetail
 from test.support.differential import compare, observe
+from test.support.old_torch import IS_2_11
 
 SIZES = (6, 4, 11, 8)
 
@@ -144,7 +145,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_sizes_are_values(op_by_op, name):
+def test_sizes_are_values(op_by_op, name, device):
     """A result, gradient, stride or written argument is that of another size, or a second program is compiled."""
     function, make = PROGRAMS[name]
     compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
@@ -158,7 +159,9 @@ def test_sizes_are_values(op_by_op, name):
     stats = dovetail.stats()
     assert not stats.specialised
     assert not stats.eager
-    assert stats.graphs == 1
+    # On a GPU, PyTorch 2.11 fixes the sizes of what attention takes while it traces.
+    is_fixed = IS_2_11 and name == "attention" and device == "cuda"
+    assert stats.graphs == (len(SIZES) if is_fixed else 1)
 
 
 def test_python_numbers_are_values(op_by_op):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from differential import assert_same
+from old_torch import IS_2_11
 from torch.utils.checkpoint import checkpoint
 
 from dovetail.errors import EagerWarning
@@ -264,12 +265,14 @@ def test_loop_that_lays_out_what_it_carries():
 @pytest.mark.parametrize(
     ("cell", "options"), [(torch.nn.LSTM, {"batch_first": True, "bidirectional": True}), (torch.nn.GRU, {})]
 )
-def test_recurrent(cell: type, options: dict):
+def test_recurrent(cell: type, options: dict, device: str):
     """Catches an LSTM's kernel that reads transposed weights or inputs as if they lay row by row: off by 0.57."""
+    # On a GPU, PyTorch 2.11 gives the last state of an LSTM in parts a dimension more than its kernel does.
+    eager = IS_2_11 and device == "cuda" and cell is torch.nn.LSTM
     # A copy's weights lie apart, those of a cell on a GPU in one piece; and its kernels may round to 10 bits.
     copied = copy.deepcopy(cell(8, 16, **options))
     with torch._dynamo.config.patch(allow_rnn=True), torch.backends.cudnn.flags(allow_tf32=False):
-        assert_same(copied, torch.rand(3, 2, 8, requires_grad=True), calls=1)
+        assert_same(copied, torch.rand(3, 2, 8, requires_grad=True), calls=1, graphs=int(not eager), eager=eager)
 
 
 @pytest.mark.usefixtures("op_by_op")

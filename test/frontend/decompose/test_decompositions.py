@@ -8,6 +8,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from dovetail.errors import EagerWarning
 from dovetail.frontend.decompose.table import decompositions
 
 NAN, INF = math.nan, math.inf
@@ -212,3 +213,14 @@ def test_norm_of_one_number_is_its_size(order, dtype, dims):
         norm = partial(torch.linalg.vector_norm, ord=order, dim=dims, keepdim=keepdim)
         graph, _ = decomposed(norm, value)
         torch.testing.assert_close(graph(value), norm(value), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("sizes", [(1, 3), (3, 1)])
+def test_parts_of_another_shape_are_refused(sizes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a result that lies as PyTorch's kernel says, but has other sizes, as that of an LSTM in parts in 2.11."""
+    table = {**decompositions(), aten.frac.default: lambda x: (x - x.trunc()).view(sizes)}
+    monkeypatch.setattr("dovetail.frontend.decompose.table._table", lambda: table)
+    compiled = torch.compile(torch.frac, backend="dovetail", fullgraph=True)
+    x = torch.tensor([[1.5], [2.25], [-0.5]] if sizes == (1, 3) else [1.5, 2.25, -0.5])
+    with pytest.warns(EagerWarning, match="PyTorch gives one result the sizes"):
+        torch.testing.assert_close(compiled(x), x.frac())
