@@ -3,11 +3,18 @@
 import argparse
 import math
 import time
+from pathlib import Path
 
 
 def add_seconds(parser: argparse.ArgumentParser, effect: str) -> None:
     """`--seconds N`, whose `effect` the help says; `options.end` is when they are over, by the monotonic clock."""
     parser.add_argument("--seconds", dest="end", type=_end, default=math.inf, metavar="N", help=effect)
+
+
+def add_record(parser: argparse.ArgumentParser, what: str) -> None:
+    """`--record FILE` of a run that goes on where it was stopped; `what` has outcomes."""
+    effect = f"append each outcome; {what} that have one there, and showed nothing wrong, are not run again"
+    parser.add_argument("--record", type=Path, metavar="FILE", help=effect)
 
 
 def seed_range(text: str) -> tuple[int, int]:

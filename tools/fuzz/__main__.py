@@ -16,7 +16,7 @@ from dovetail.tools.fuzz.record import Record
 from dovetail.tools.fuzz.report import Tally, report, summary
 from dovetail.tools.fuzz.seeds import KINDS, THROUGH_IREE
 from dovetail.tools.fuzz.workers import Job, Workers
-from dovetail.tools.options import add_seconds, seed_range
+from dovetail.tools.options import add_record, add_seconds, seed_range
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -136,12 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--inductor", type=seed_range, metavar="FIRST:END", help="run these seeds through inductor too, for the report"
     )
-    parser.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE",
-        help="append each outcome; programs that have one there, and did not differ, are not run again",
-    )
+    add_record(parser, "programs")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the report, as Markdown")
     return parser
 

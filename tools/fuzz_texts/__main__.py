@@ -13,7 +13,7 @@ from dovetail.tools.fuzz_texts.mutant import Mutant, mutant
 from dovetail.tools.fuzz_texts.record import Record
 from dovetail.tools.fuzz_texts.report import Tally, report
 from dovetail.tools.fuzz_texts.trial import try_out, warm_up
-from dovetail.tools.options import seed_range
+from dovetail.tools.options import add_record, seed_range
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -61,9 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--findings", type=Path, default=Path("build/fuzz-texts"), metavar="FOLDER", help="keeps inputs of findings"
     )
-    parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="keeps outcomes; a run goes on where it was stopped"
-    )
+    add_record(parser, "mutants")
     parser.add_argument("-o", dest="output", type=Path, metavar="FILE", help="where to write the report")
     return parser
 

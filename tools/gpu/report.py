@@ -10,6 +10,7 @@ from math import exp, log
 import torch
 
 from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured
+from dovetail.tools.markdown import table
 
 _PACKAGES = ("torch", "torch-mlir", "iree-base-compiler", "triton", "cuda-bindings")
 
@@ -35,7 +36,7 @@ def machine(commit: str) -> str:
         ("Python", platform.python_version()),
         *((name, _version(name)) for name in _PACKAGES),
     ]
-    return table(("what", "which"), rows)
+    return "\n".join(table(("what", "which"), rows))
 
 
 def outcome(run: TestRun) -> str:
@@ -59,7 +60,7 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
         "Dovetail",
         "note",
     )
-    said = [table(head, rows), "", f"A copy moves {bandwidth / 1e12:.2f} TB/s."]
+    said = [*table(head, rows), "", f"A copy moves {bandwidth / 1e12:.2f} TB/s."]
     for group in dict.fromkeys(each.group for each in results):
         ratios = [ratio for each in results if each.group == group and (ratio := speed(each)) is not None]
         if ratios:
@@ -81,12 +82,6 @@ def speed(each: Measured) -> float | None:
     """Inductor's time over Dovetail's; None where one of them has none."""
     times = each.microseconds
     return times[THEIRS] / times[OURS] if THEIRS in times and OURS in times else None
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(each)} |" for each in lines)
 
 
 def _row(each: Measured, bandwidth: float) -> list[str]:

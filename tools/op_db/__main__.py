@@ -16,7 +16,7 @@ from dovetail.tools.op_db.cases import DTYPES, Case, all_cases
 from dovetail.tools.op_db.check import NO_SAMPLE, NOT_RUN, WRONG, Outcome, check
 from dovetail.tools.op_db.record import Record
 from dovetail.tools.op_db.report import report, summary
-from dovetail.tools.options import add_seconds
+from dovetail.tools.options import add_record, add_seconds
 
 _SECONDS = 300  # for one sample
 _SAMPLES_OF_ONE_PROCESS = 300  # Dynamo does not give all memory back
@@ -32,12 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--device", default="cpu", help="where samples lie: cpu (default) or cuda")
     add_seconds(parser, "run no sample after so many seconds; with --record, the same command goes on from there")
-    parser.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE",
-        help="append each outcome; samples that have one there, and were not wrong, are not run again",
-    )
+    add_record(parser, "samples")
     parser.add_argument("-o", "--output", type=Path, help="where to write the page, of all that the record has")
     options = parser.parse_args(arguments)
     dtypes = options.dtypes or (("float32",) if options.dynamic else DTYPES)

@@ -4,6 +4,7 @@ from dovetail.errors import DovetailError
 from dovetail.tools.wrongs import (
     aliased_inputs,
     checks,
+    derivatives,
     gradients,
     nested_graphs,
     overlap,
@@ -20,6 +21,7 @@ CASES: tuple[Case, ...] = (
     *writes.CASES,
     *versions.CASES,
     *gradients.CASES,
+    *derivatives.CASES,
     *nested_graphs.CASES,
     *results.CASES,
     *checks.CASES,
