@@ -29,6 +29,7 @@ from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
 from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
+from dovetail.passes.placement.pass_numbers import PassNumbersPass
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.passes.placement.plan_epilogue import PlanEpiloguePass
 from dovetail.passes.placement.repeat_in_regions import RepeatInRegionsPass
@@ -88,6 +89,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         PlanEpiloguePass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.
         StateBorderPass(),
+        PassNumbersPass(),
         PlaceOpsPass(),
         BatchLibraryCallsPass(),
         # After it, since the calls that are left stand between regions.

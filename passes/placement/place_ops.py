@@ -97,6 +97,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)
         return ("fallback", reason) if reason else ("region", "")
+    if op.name == NUMBER and is_open_op(op):
+        return "library", "a number as a tensor, for regions to take"
     facts, name = row(op), aten_name(op)
     if facts.kind is Kind.VIEW:
         return "view", ""
