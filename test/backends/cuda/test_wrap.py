@@ -3,12 +3,17 @@
 import re
 
 import pytest
+import torch
+from torch.nn import functional
 
-from dovetail.backends import iree
+from dovetail.backends import iree, iree_worker
+from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.target import target_for_device
+from dovetail.backends.outcomes import CompiledRegion
+from dovetail.backends.target import CpuTarget, target_for_device
+from dovetail.runtime.launch import Executable, prepare
 
 SUM = "torch.aten.sum.dim_IntList"
 OF_ROWS = "!torch.list<int>, !torch.bool, !torch.none -> !K"
@@ -52,10 +57,16 @@ TYPES = {
 }
 
 
-def kernels(text: str, types: dict[str, str]) -> tuple[list[dict], list[str], list]:
-    """The launches of a region, the PTX of each kernel, and the transients."""
+def written(text: str, types: dict[str, str]) -> str:
+    """`text` with types in place of their names."""
     for name, type_ in types.items():
         text = re.sub(f"{name}\\b", type_, text)
+    return text
+
+
+def kernels(text: str, types: dict[str, str]) -> tuple[list[dict], list[str], list]:
+    """The launches of a region, the PTX of each kernel, and the transients."""
+    text = written(text, types)
     [plan] = compile_regions({"a": text}, target_for_device("cuda:sm_90"), timeout=60, plans=True).values()
     assert isinstance(plan, LaunchPlan), plan
     steps = [step for step in plan.steps["steps"] if step["op"] != "barrier"]
@@ -121,18 +132,19 @@ FAMILIES = """module {
   }
 }"""
 
+FAMILY_TYPES = {
+    "!MC": "!torch.tensor<[512,1],f32>",
+    "!X": "!torch.vtensor<[512,1024],f32>",
+    "!M": "!torch.tensor<[512,1024],f32>",
+    "!S": "!torch.vtensor<[],f32>",
+    "!N": "!torch.tensor<[],f32>",
+    "!C": "!torch.vtensor<[512,1],f32>",
+}
+
 
 def test_updates_of_several_parameters_share_a_kernel():
     """Would catch a launch for each parameter and each count of steps, which the host takes longer for than the GPU."""
-    types = {
-        "!MC": "!torch.tensor<[512,1],f32>",
-        "!X": "!torch.vtensor<[512,1024],f32>",
-        "!M": "!torch.tensor<[512,1024],f32>",
-        "!S": "!torch.vtensor<[],f32>",
-        "!N": "!torch.tensor<[],f32>",
-        "!C": "!torch.vtensor<[512,1],f32>",
-    }
-    steps, code, transients = kernels(FAMILIES, types)
+    steps, code, transients = kernels(FAMILIES, FAMILY_TYPES)
     assert sorted(step["tiling"] for step in steps) == ["IREE tiles nothing there", "pointwise", "rows"]
     assert transients == []
     [updates] = [each for each, step in zip(code, steps, strict=True) if step["tiling"] == "pointwise"]
@@ -196,3 +208,50 @@ def test_whole_numbers_are_compared_and_counted_by_many_threads():
     }
     [step], _, _ = kernels(COUNTED, types)
     assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])
+
+
+def on_cpu(text: str) -> Executable:
+    """A region that a CPU runs, its text edited on the way as it would be for a GPU."""
+    flags, runs, phase = CpuTarget().compile_flags(), CompilerRuns(), "global-optimization"
+    tensors = runs.run((*flags, f"--compile-to={phase}"), text, 60)
+    _, edited = iree_worker.worker.ask({"task": "wrap"}, tensors.output, 60)
+    assert edited.count(b"flow.dispatch.region") + edited.count(b":2 = linalg.generic") > 0
+    made = runs.run((*flags, f"--compile-from={phase}"), edited.decode(), 60)
+    assert made.failure is None, made.failure
+    return Executable(CompiledRegion(made.output, "main"), "local-sync", "main")
+
+
+def test_the_gradient_of_a_norm_is_right_on_a_cpu():
+    """Would catch a term that is computed of another row or column than the sum that takes it, found on a GPU only."""
+    torch.manual_seed(0)
+    sizes = {name: type_.replace("8192", "64").replace("4096", "256") for name, type_ in TYPES.items()}
+    run = on_cpu(written(GRADIENT_OF_A_NORM.replace("4096", "256"), sizes))
+    x, tangent = torch.randn(64, 256, requires_grad=True), torch.randn(64, 256)
+    weight, bias = torch.randn(256, requires_grad=True), torch.randn(256, requires_grad=True)
+    expected = torch.autograd.grad(functional.layer_norm(x, (256,), weight, bias), [x, weight, bias], tangent)
+    mean, inverse = x.mean(1, True).detach(), x.var(1, correction=0, keepdim=True).add(1e-5).rsqrt().detach()
+    found = [prepare(torch.empty(each.shape)) for each in expected]
+    run(*(prepare(each.detach()) for each in (tangent, weight, x, mean, inverse)), *found)
+    for got, wanted in zip(found, expected, strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_updates_that_share_a_kernel_are_right_on_a_cpu():
+    """Would catch a parameter that is updated by another one's gradient."""
+    torch.manual_seed(0)
+    run = on_cpu(written(FAMILIES, FAMILY_TYPES))
+    g, m, p, h, n, q = (prepare(torch.randn(512, 1024)) for _ in range(6))
+    s, t, c = prepare(torch.tensor(3.0)), prepare(torch.tensor(5.0)), prepare(torch.empty(512, 1))
+    moments = m * 0.5 + g, n * 0.5 + h
+    expected = moments[0], p - moments[0], moments[1], q - moments[1], s + 1, t + 1, g.exp().sum(1, True)
+    run(g, m, p, h, n, q, s, t, c)
+    for got, wanted in zip((m, p, n, q, s, t, c), expected, strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_what_is_joined_is_right_on_a_cpu():
+    """Would catch a part that is written over another."""
+    types = {"!X": "!torch.vtensor<[8,16],f32>", "!Y": "!torch.vtensor<[8,32],f32>", "!M": "!torch.tensor<[8,32],f32>"}
+    x, y, made = prepare(torch.randn(8, 16)), prepare(torch.randn(8, 16)), prepare(torch.empty(8, 32))
+    on_cpu(written(JOINED, types))(x, y, made)
+    assert torch.equal(made, torch.cat([x * 2, y + 1], 1))
