@@ -46,7 +46,7 @@ def _wrap_parts(block: ir.Block) -> None:
 def _wrap_rows(block: ir.Block) -> None:
     graph = TensorGraph(block)
     inside = _rows(graph)
-    if not inside or not _is_cut(graph, inside):
+    if not inside or not _is_cut(graph, inside) or not _has_root(graph, inside):
         return
     for user in graph.users(inside):
         _compute_terms(graph, inside, user)
@@ -123,6 +123,19 @@ def _is_cut(graph: TensorGraph, inside: set[int]) -> bool:
     sums = [number for number in _sums(graph) if number in inside]
     are_apart = any(first not in graph.needed_by([second]) for first, second in combinations(sums, 2))
     return are_apart or any(_elements(graph, inside, user) for user in graph.users(inside))
+
+
+def _has_root(graph: TensorGraph, inside: set[int]) -> bool:
+    """Whether all sums and all that is used elsewhere are needed by one op: IREE tiles a kernel from its last op."""
+    terms = {user: _elements(graph, inside, user) for user in graph.users(inside)}
+    used = {
+        number
+        for user in terms
+        for number in graph.needs[user]
+        if number in inside and number not in terms[user] and graph.loops[number]
+    }
+    wanted = used.union(number for number in _sums(graph) if number in inside)
+    return any(number not in _sums(graph) and wanted <= graph.needed_by([number]) for number in used)
 
 
 def _elements(graph: TensorGraph, inside: set[int], user: int) -> set[int]:

@@ -98,6 +98,16 @@ def test_the_gradient_of_a_norm_stores_nothing_between_kernels():
     assert len(re.findall(r"st\.global\S*v4", code[1])) == 2
 
 
+def test_sums_that_nothing_joins_stay_apart():
+    """Would catch results in one kernel that no op needs together: IREE refuses it, and the region loses its tiles."""
+    text = re.sub(r"(?s)    %e = .*?(?=    torch\.overwrite)", "", GRADIENT_OF_A_NORM)
+    text = text.replace("%dx: !MX, %dw: !MC, %db: !MC", "%dx: !MX, %dw: !MK, %db: !MK")
+    text = text.replace("%j overwrites", "%g overwrites").replace("!C, !MC", "!K, !MK")
+    text = text.replace("%l overwrites", "%b overwrites").replace("%m overwrites", "%d overwrites")
+    steps, _, _ = kernels(text, TYPES | {"!MK": "!torch.tensor<[8192,1],f32>"})
+    assert {step["tiling"] for step in steps} == {"rows"}
+
+
 FAMILIES = """module {
   func.func @main(%g: !X, %m: !M, %p: !M, %h: !X, %n: !M, %q: !M, %s: !N, %t: !N, %c: !MC) {
     %half = torch.constant.float 0.5
