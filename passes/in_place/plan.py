@@ -119,6 +119,8 @@ class Attempt:
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
         """The updates in an order to run in, group by group, without those that wait for each other."""
+        if not self.cones:
+            return []
         readers = _readers(self.cones)
         read = {update: set(cone.updated.values()) for update, cone in self.cones.items()}
         before = {update: read[update] | readers[update] for update in self.cones}
