@@ -10,6 +10,7 @@ from dovetail.dialects.torch_facts.row import Kind, Op, Refused
 from dovetail.dialects.torch_facts.rows import FILES
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 from dovetail.tools.documented_attributes import documented_attributes
+from dovetail.tools.markdown import table
 
 _CLAIMS_NOTHING = Op("")
 _KINDS = {
@@ -35,19 +36,18 @@ def _fields() -> str:
 
 
 def _table(title: str, cls: type) -> str:
-    rows = [f"| `{name}` | {text} |\n" for name, text in documented_attributes(cls).items()]
-    return f"| {title} | says |\n|---|---|\n{''.join(rows)}"
+    rows = ((f"`{name}`", text) for name, text in documented_attributes(cls).items())
+    return "\n".join(table((title, "says"), rows)) + "\n"
 
 
 def _claims() -> str:
-    head = "| kind | claims, unless a row says otherwise |\n|---|---|\n"
-    return head + "".join(f"| {kind.value} | {_said(op, _CLAIMS_NOTHING)} |\n" for kind, op in _KINDS.items())
+    rows = ((kind.value, _said(op, _CLAIMS_NOTHING)) for kind, op in _KINDS.items())
+    return "\n".join(table(("kind", "claims, unless a row says otherwise"), rows)) + "\n"
 
 
 def _file(name: str) -> str:
-    lines = [f"### `{name}.py`", "", "| op | besides its kind | what IREE is not given |", "|---|---|---|"]
-    for row in FILES[name]:
-        lines.append(f"| `{row.name}` | {_said(row, _KINDS[row.kind])} | {'; '.join(_refusals(row))} |")
+    rows = ((f"`{row.name}`", _said(row, _KINDS[row.kind]), "; ".join(_refusals(row))) for row in FILES[name])
+    lines = [f"### `{name}.py`", "", *table(("op", "besides its kind", "what IREE is not given"), rows)]
     return "\n".join(lines) + "\n"
 
 

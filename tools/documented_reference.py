@@ -24,6 +24,7 @@ from dovetail.passes.pipeline import PIPELINES
 from dovetail.passes.placement.cost_model import COSTS, CostModel
 from dovetail.runtime.stats import Stats
 from dovetail.tools.documented_attributes import documented_attributes
+from dovetail.tools.markdown import table
 
 _EFFECTS = {
     Reads: "reads memory: may be dropped, and merged where no write lies between",
@@ -112,22 +113,22 @@ def _message(node: ast.AST) -> str:
 
 def _attributes() -> str:
     """What the sentence under each name says, split at its first colon."""
-    rows = ["| attribute | on | says |", "|---|---|---|"]
+    rows = []
     body = ast.parse(inspect.getsource(attributes)).body
     for named, said in itertools.pairwise(body):
         if isinstance(named, ast.Assign) and isinstance(named.value, ast.Constant) and isinstance(said, ast.Expr):
             where, says = " ".join(ast.literal_eval(said.value).split()).split(": ", 1)
-            rows.append(f"| `{ast.literal_eval(named.value)}` | {where} | {says.removesuffix('.')} |")
-    return "\n".join(rows) + "\n"
+            rows.append((f"`{ast.literal_eval(named.value)}`", where, says.removesuffix(".")))
+    return "\n".join(table(("attribute", "on", "says"), rows)) + "\n"
 
 
 def _levels() -> str:
-    rows = ["| level | function | `dovetail` ops in it |", "|---|---|---|"]
+    rows = []
     for level, functions in LEVELS.items():
         for role, allowed in functions.items():
-            rows.append(f"| {level} | `@{role.value}` | {' '.join(f'`{op}`' for op in allowed.split())} |")
+            rows.append((level, f"`@{role.value}`", " ".join(f"`{op}`" for op in allowed.split())))
             level = ""
-    return "\n".join(rows) + "\n"
+    return "\n".join(table(("level", "function", "`dovetail` ops in it"), rows)) + "\n"
 
 
 def _own_passes() -> list[type[Pass]]:
@@ -155,23 +156,22 @@ def _pipeline(name: str) -> str:
 
 
 def _options() -> str:
-    rows = ["| option | type | default | meaning |", "|---|---|---|---|"]
     documented = documented_attributes(Options)
-    for field in fields(Options):
-        kind = getattr(field.type, "__name__", field.type)
-        rows.append(f"| `{field.name}` | {kind} | `{field.default!r}` | {documented[field.name]} |")
-    return "\n".join(rows) + "\n"
+    rows = (
+        (f"`{each.name}`", getattr(each.type, "__name__", each.type), f"`{each.default!r}`", documented[each.name])
+        for each in fields(Options)
+    )
+    return "\n".join(table(("option", "type", "default", "meaning"), rows)) + "\n"
 
 
 def _costs() -> str:
     """What each target's cost model holds."""
-    targets = " | ".join(f"`{name}`" for name in COSTS)
-    rows = [f"| cost | {targets} | of |", f"|---|{'---|' * len(COSTS)}---|"]
     documented = documented_attributes(CostModel)
-    for field in fields(CostModel):
-        values = " | ".join(f"{getattr(costs, field.name):g}" for costs in COSTS.values())
-        rows.append(f"| `{field.name}` | {values} | {documented[field.name]} |")
-    return "\n".join(rows) + "\n"
+    rows = (
+        (f"`{each.name}`", *(f"{getattr(costs, each.name):g}" for costs in COSTS.values()), documented[each.name])
+        for each in fields(CostModel)
+    )
+    return "\n".join(table(("cost", *(f"`{name}`" for name in COSTS), "of"), rows)) + "\n"
 
 
 def _error_classes() -> list[type]:
