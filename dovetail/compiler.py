@@ -105,7 +105,7 @@ def compile_graph(
 
         return variant
 
-    return Variants(compile_variant, eager, example_inputs, options.strict, lifted)
+    return Variants(compile_variant, eager, example_inputs, options.strict, lifted).run
 
 
 @unseen()

@@ -24,6 +24,9 @@ def dovetail(
         DovetailError: for an unknown mode or option, an unsupported device or argument, before anything ran.
     """
     from dovetail.compiler import compile_graph
+    from dovetail.frontend.dynamo.without_profile_ranges import leave_out_profile_ranges
     from dovetail.options import Options
 
-    return compile_graph(gm, example_inputs, Options.parse(options, mode))
+    compiled = compile_graph(gm, example_inputs, Options.parse(options, mode))
+    leave_out_profile_ranges()
+    return compiled

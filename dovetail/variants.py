@@ -16,7 +16,7 @@ MAX_VARIANTS = 8
 
 
 class Variants:
-    """The callable that Dynamo gets.
+    """`run` is the callable that Dynamo gets: a function costs less to call than an object.
 
     Every variant checks first that its arguments lie in memory as it assumes (`@guard` in the IR) and raises
     `AliasMismatch` if not. Then the others are tried, and after them a new one is compiled.
@@ -43,7 +43,8 @@ class Variants:
         self._current = self._variants[0]
         self._compiling = threading.RLock()
 
-    def __call__(self, *arguments):
+    def run(self, *arguments):
+        """What the graph returns for `arguments`."""
         if forward_ad._current_level >= 0 and _has_derivative([*self._held, *arguments]):
             return self._run_eagerly(
                 arguments, "an argument has a derivative of forward-mode automatic differentiation"
