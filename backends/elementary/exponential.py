@@ -48,11 +48,16 @@ def reduced(x: Scalar) -> Reduced:
     return Reduced(k, k_bits, high, r * r * polynomial(r, _SECOND_ORDER) - tail)
 
 
+def whole(x: Scalar) -> tuple[Scalar, Scalar]:
+    """The whole number nearest to `x`, below 2**22, and its bits, in the low ones of an integer."""
+    shifted = x + _ROUNDING
+    return shifted - _ROUNDING, shifted.bits
+
+
 def _without_powers(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """The whole number k nearest to x / log(2), its bits, and x - k * log(2) but for the low part of log(2)."""
-    shifted = x * (1 / math.log(2)) + _ROUNDING
-    k = shifted - _ROUNDING
-    return k, shifted.bits, x - k * LOG2_HIGH
+    k, k_bits = whole(x * (1 / math.log(2)))
+    return k, k_bits, x - k * LOG2_HIGH
 
 
 def exp(x: Scalar) -> Scalar:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from dovetail.backends.elementary.exponential import exp, expm1, reduced, sigmoid
+from dovetail.backends.elementary.exponential import exp, expm1, reduced, sigmoid, whole
 from dovetail.backends.elementary.logarithm import log, log1p, log2
 from dovetail.backends.elementary.scalar import Scalar, exact_sum, polynomial
 from dovetail.backends.elementary.trigonometric import cos, sin, tan
@@ -34,18 +34,23 @@ def tanh(x: Scalar) -> Scalar:
 # erf(x) / x - 1 of x**2 for |x| <= 1, by Remez's exchange: 2**-29 of erf(x).
 _ERF = (0.128379166, -0.37612626, 0.112835854, -0.026853811, 0.00518832775, -0.000801019312, 7.85386073e-05)
 
-# -log(erfc(x)) / x for 1 <= x <= 4, each coefficient fitted beside those before it as rounded: 2**-31 of erf(x).
-_ERFC = (1.1286943, 0.634969711, 0.10653054, -0.0240097586, 0.00375731266, -0.000350546004, 1.39570693e-05)
+# log2(erfc(x)) / x for 1 <= x <= 4, each coefficient fitted beside those before it as rounded: 2**-28 of erf(x).
+_ERFC = (-1.62804615, -0.917332351, -0.151622534, 0.032873407, -0.00459226919, 0.000303227542)
+
+# 2**r for |r| <= 1/2, fitted alike: 2**-28.
+_POWER = (1.0, 0.693147182, 0.240226507, 0.0555035956, 0.00961806253, 0.00133909856, 0.000154628695)
 
 
 def erf(x: Scalar) -> Scalar:
-    """A polynomial up to 1, beyond it 1 - exp(-|x| q(|x|)), of which the exponent is the logarithm of erfc."""
+    """A polynomial up to 1, beyond it 1 - 2**(|x| q(|x|)), of which the exponent is the logarithm of erfc."""
     square = x * x
     near = x + x * polynomial(square, _ERF)
     size = abs(x)
     bounded = (size > 4.0).if_true(x.constant(4.0), size)
-    parts = reduced(-bounded * polynomial(bounded, _ERFC))
-    erfc = parts.power() * (1.0 + (parts.high + parts.low))
+    exponent = bounded * polynomial(bounded, _ERFC)
+    k, k_bits = whole(exponent)
+    # At most 0.16, it needs not be as exact as what exp gives.
+    erfc = polynomial(exponent - k, _POWER).bits.plus(k_bits.left(23)).as_float()
     far = (1.0 - erfc).with_sign_of(x)
     return (size > 1.0).if_true(far, near)
 
