@@ -1,4 +1,5 @@
 // RUN: dovetail-opt %s -o %t
+// RUN: dovetail-opt %s --verify-launches -o %t.verified
 // RUN: dovetail-opt %t | diff %t -
 // RUN: FileCheck %s < %t
 // RUN: dovetail-opt %s --pass-pipeline='canonicalize,cse' | FileCheck %s --check-prefix=EFFECTS
