@@ -20,12 +20,16 @@ def _as_strided(value, size, stride, storage_offset=None):
     return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
 
 
-def _scatter(target: torch._ops.OpOverload) -> Callable[..., Any]:
-    """A scatter into a value; ATen's copies all the memory that its tensor is a part of, and gives that part."""
+def _scatter(target: torch._ops.OpOverload, view: torch._ops.OpOverload) -> Callable[..., Any]:
+    """A scatter into what `view` gives of a value; ATen's copies all the memory that its tensor is a part of."""
 
-    def scatter(value, *args):
+    def scatter(value, source, *where):
+        if value.is_complex() and torch.is_grad_enabled():  # of which ATen's has no derivative
+            result = value.clone()
+            view(result, *where).copy_(source)
+            return result
         is_whole = value.untyped_storage().nbytes() == value.numel() * value.itemsize
-        return target(value if is_whole else value.clone(), *args)
+        return target(value if is_whole else value.clone(), source, *where)
 
     return scatter
 
@@ -50,12 +54,12 @@ _ON_VALUES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.as_strided.default: _as_strided,
     torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
     **{
-        target: _scatter(target)
-        for target in (
-            torch.ops.aten.slice_scatter.default,
-            torch.ops.aten.select_scatter.default,
-            torch.ops.aten.diagonal_scatter.default,
-        )
+        target: _scatter(target, view)
+        for target, view in {
+            torch.ops.aten.slice_scatter.default: torch.ops.aten.slice.Tensor,
+            torch.ops.aten.select_scatter.default: torch.ops.aten.select.int,
+            torch.ops.aten.diagonal_scatter.default: torch.ops.aten.diagonal.default,
+        }.items()
     },
 }
 

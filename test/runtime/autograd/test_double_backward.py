@@ -430,3 +430,22 @@ def test_gradient_that_can_not_be_differentiated_beside_an_absent_one():
         (first,) = torch.autograd.grad(each(x)[1].sum(), x, create_graph=True)
         assert first.tolist() == [0, 0, 0]
         assert not first.requires_grad
+
+
+@pytest.mark.parametrize(
+    "part", [lambda x: x[:, 0:2], lambda x: x[1], torch.diagonal], ids=["slice", "select", "diagonal"]
+)
+def test_views_of_shared_complex_memory(part: Callable) -> None:
+    """ATen's scatters have no derivative of complex numbers: a second derivative through shared memory raised."""
+
+    def second(fn: Callable) -> torch.Tensor:
+        leaf = torch.complex(numbers(12), numbers(12)).detach().requires_grad_()
+        results = fn(leaf[:6].view(2, 3), leaf[3:9].view(2, 3))
+        total = sum((each * each * each).abs().sum() for each in results)
+        [first] = torch.autograd.grad(total, leaf, create_graph=True)
+        return torch.autograd.grad(first.abs().square().sum(), leaf)[0]
+
+    def fn(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x[::2] - y[::2], part(y).transpose(0, -1)
+
+    torch.testing.assert_close(second(compiled(fn)), second(fn))
