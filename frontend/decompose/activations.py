@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import torch
 
+from dovetail.dialects.torch_facts.kernel_layouts import KERNELS
+from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.frontend.decompose.precision import HALVES
 
 aten = torch.ops.aten
@@ -14,8 +16,10 @@ def _hardtanh(value: torch.Tensor, min_val: float = -1, max_val: float = 1) -> t
 
 
 def _hardtanh_backward(gradient: torch.Tensor, value: torch.Tensor, min_val: float, max_val: float) -> torch.Tensor:
-    """Eager gives NaN no gradient; PyTorch's decomposition does."""
+    """Eager gives NaN no gradient, but on GPUs."""
     wide = _unrounded(value)
+    if _is_for_gpu(value):
+        return torch.where((wide <= min_val) | (wide >= max_val), 0.0, gradient)
     return torch.where((wide > min_val) & (wide < max_val), gradient, 0.0)
 
 
@@ -29,7 +33,9 @@ def _threshold_backward(gradient: torch.Tensor, value: torch.Tensor, threshold: 
 
 
 def _up_to(value: torch.Tensor, threshold: float) -> torch.Tensor:
-    return _unrounded(value) <= threshold if value.is_floating_point() else value <= int(threshold)
+    if not value.is_floating_point():
+        return value <= int(threshold)
+    return _unrounded(value) <= _as_held(value, threshold)
 
 
 def _leaky_relu(value: torch.Tensor, slope: float = 0.01) -> torch.Tensor:
@@ -55,7 +61,7 @@ def _softshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
     """A zero without a sign, as the vectors of eager's kernel give it."""
     if not value.is_floating_point():
         return NotImplemented
-    wide = _unrounded(value)
+    wide, lambd = _unrounded(value), _as_held(value, lambd)
     moved = torch.where(wide > lambd, wide - lambd, torch.where(wide < -lambd, wide + lambd, 0.0))
     return torch.where(wide.isnan(), wide, moved).to(value.dtype)
 
@@ -66,7 +72,9 @@ def _hardshrink(value: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
 
 
 def _shrink_backward(gradient: torch.Tensor, value: torch.Tensor, lambd: float) -> torch.Tensor:
-    """0 for NaN, as the vectors of eager's kernel give it."""
+    """0 for NaN, as the vectors of eager's kernel give it; on GPUs the gradient."""
+    if _is_for_gpu(value):
+        return torch.where((value >= -lambd) & (value <= lambd), 0.0, gradient)
     return torch.where((value > lambd) | (value < -lambd), gradient, 0.0)
 
 
@@ -83,6 +91,16 @@ def _unrounded(value: torch.Tensor) -> torch.Tensor:
     The operators that compare, such as `>`, round the number to half precision first.
     """
     return value.to(torch.float32) if value.dtype in HALVES else value
+
+
+def _as_held(value: torch.Tensor, number: float) -> float:
+    """`number` as eager's kernel compares `value` with it and takes it away: on GPUs rounded to half precision."""
+    is_rounded = value.dtype in HALVES and _is_for_gpu(value)
+    return rounded(number, str(value.dtype).removeprefix("torch.")) if is_rounded else number
+
+
+def _is_for_gpu(value: torch.Tensor) -> bool:
+    return KERNELS.get(value.device.type) == "cuda"
 
 
 ACTIVATIONS: dict[torch._ops.OpOverload, Callable] = {

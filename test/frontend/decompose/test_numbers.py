@@ -8,6 +8,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
+from dovetail.dialects.torch_facts.kernel_layouts import KERNELS
 from dovetail.dialects.torch_facts.rounding import rounded, wrapped
 from dovetail.errors import EagerWarning
 from dovetail.frontend.decompose.table import decompositions
@@ -18,9 +19,13 @@ HALVES = (torch.float16, torch.bfloat16)
 NEAR = torch.tensor([0.1, -0.1, 1 / 3, -1 / 3, 0.0, -0.0, 3e-8, -3e-8, 2049, 65504, inf, -inf, nan, 1.0, -2.5, 7.0] * 8)
 
 
+def make(function, *arguments: torch.Tensor) -> torch.fx.GraphModule:
+    return make_fx(function, decomposition_table=decompositions())(*arguments)
+
+
 def assert_like_eager(function, *arguments: torch.Tensor) -> set[str]:
     """Compares to the last bit; returns the ops of the graph."""
-    graph = make_fx(function, decomposition_table=decompositions())(*arguments)
+    graph = make(function, *arguments)
     torch.testing.assert_close(graph(*arguments), function(*arguments), rtol=0, atol=0, equal_nan=True)
     return {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
 
@@ -65,6 +70,29 @@ def test_gradients_at_bounds_in_half_precision(number, dtype):
         assert_like_eager(lambda x: functional.threshold(x, number, -number), NEAR.to(dtype))
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("number", [0.1, 1 / 3])
+def test_activations_as_on_gpus(number, dtype, monkeypatch):
+    """The CPU's bound, which is not rounded, was taken on GPUs, whose kernels round it; NaN had no gradient there."""
+    monkeypatch.setitem(KERNELS, "cpu", "cuda")
+    value, near = NEAR.to(dtype), torch.tensor(number, dtype=dtype).item()
+    gradient = torch.ones_like(value)
+    traced = {
+        "softshrink": make(lambda x: functional.softshrink(x, number), value)(value),
+        "threshold": make(lambda x: functional.threshold(x, number, 0), value)(value),
+        "gradient": make(lambda g, x: aten.threshold_backward(g, x, number), gradient, value)(gradient, value),
+        "shrunk": make(lambda g, x: aten.softshrink_backward(g, x, number), gradient, value)(gradient, value),
+        "hardtanh": make(lambda g, x: aten.hardtanh_backward(g, x, -1, 1), gradient, value)(gradient, value),
+    }
+    at, no_number = value == near, value.isnan()
+    for name in ("softshrink", "threshold", "gradient", "shrunk"):
+        assert not traced[name][at].any(), name
+    for name in ("gradient", "shrunk", "hardtanh"):
+        assert (traced[name][no_number] == 1).all(), name
+    moved = value.float() - near
+    torch.testing.assert_close(traced["softshrink"][value > near], moved[value > near].to(dtype), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int64])
 @pytest.mark.parametrize(("threshold", "fill"), [(0, 5), (-3e-8, 2.5), (2.5, -1)])
 def test_threshold_of_whole_numbers(threshold, fill, dtype):
@@ -90,7 +118,7 @@ def test_slope_is_of_negative_numbers_alone(slope, dtype):
 def test_pad_by_a_number_that_is_rounded(dtype):
     """IREE rounds no number that is padded with: each such region was split and failed again."""
     pad = partial(functional.pad, pad=[1, 1], value=0.1)
-    graph = make_fx(pad, decomposition_table=decompositions())(NEAR.to(dtype))
+    graph = make(pad, NEAR.to(dtype))
     (padded,) = graph.graph.find_nodes(op="call_function", target=aten.constant_pad_nd.default)
     assert padded.args[2] == torch.tensor(0.1, dtype=dtype).item()
     assert_like_eager(pad, NEAR.to(dtype))
