@@ -26,8 +26,9 @@ from dovetail.dialects.dovetail.numbers import are_written_out
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.handed_on import handed_on
 from dovetail.dialects.plan_numbers import ARITHMETIC, PREDICATES
-from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol
+from dovetail.dialects.reading import Module, Role, body, made_by, referred, symbol, users
 from dovetail.dialects.target import device_of
+from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
@@ -43,9 +44,10 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
-    transient that nothing has touched yet; it touches each of the region's results, and once where others take their
-    new value; on a GPU, and there alone, its launches say how many threads a workgroup has. That every binding lies
-    inside of its buffer, `dovetail.subspan` verifies itself. What must be touched once has no other way to run.
+    transient that nothing has touched yet; it touches each of the region's results but those that the region reads,
+    too, whose old value may be the new one, and once where others take their new value; on a GPU, and there alone, its
+    launches say how many threads a workgroup has. That every binding lies inside of its buffer, `dovetail.subspan`
+    verifies itself. What must be touched once has no other way to run.
     """
 
     def run(self, module: ir.Module) -> None:
@@ -61,7 +63,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                 raise fail(plan, self.name, f"'@{symbol(plan)}' is a second plan for '@{name}'")
             seen.add(name)
             self._check_signature(plan, found[name])
-            self._check_steps(plan, is_gpu)
+            self._check_steps(plan, found[name], is_gpu)
             self._check_one_loop(plan, found[name])
         for name in found.keys() - seen:
             if handed_on(found[name]):
@@ -75,7 +77,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         if CODE not in plan.attributes or not isinstance(plan.attributes[CODE], ir.StringAttr):
             raise fail(plan, self.name, f"'@{symbol(plan)}' expects '{CODE}' to be the digest of its code")
 
-    def _check_steps(self, plan: func.FuncOp, is_gpu: bool) -> None:
+    def _check_steps(self, plan: func.FuncOp, region: func.FuncOp, is_gpu: bool) -> None:
         touched: set[ir.Value] = set()
         for op in body(plan):
             if not isinstance(op.opview, (*_KNOWN, *_NUMBERS)):
@@ -98,8 +100,9 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                     if isinstance(size, int) and size % fill.width:
                         raise fail(op, self.name, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory(fill.target))
+        held = [any(user.name == LOAD for user in users(each)) for each in region.arguments]
         for place, argument in enumerate(plan.arguments):
-            if is_memory(argument) and argument not in touched and bytes_of(argument) != 0:
+            if is_memory(argument) and argument not in touched and not held[place] and bytes_of(argument) != 0:
                 raise fail(plan, self.name, f"'@{symbol(plan)}' never touches argument {place}, a result")
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:

@@ -83,6 +83,24 @@ module attributes {dovetail.level = "launches"} {
 
 // -----
 
+// An update that changes nothing, which IREE leaves out, as it does `x |= false`: no error is expected.
+!v = !torch.vtensor<[32],i1>
+!m = !torch.tensor<[32],i1>
+!b = !dovetail.buffer
+module attributes {dovetail.level = "launches"} {
+  func.func private @r(%x: !m) attributes {dovetail.role = "region"} {
+    %0 = torch.copy.to_vtensor %x : !v
+    %1 = torch.aten.logical_or %0, %0 : !v, !v -> !v
+    torch.overwrite.tensor.contents %1 overwrites %x : !v, !m
+    return
+  }
+  func.func private @p(%x: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
+    return
+  }
+}
+
+// -----
+
 !v = !torch.vtensor<[32],f32>
 !m = !torch.tensor<[32],f32>
 !b = !dovetail.buffer
