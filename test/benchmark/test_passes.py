@@ -17,7 +17,7 @@ def test_page_has_every_pass(repository: Path, tmp_path: Path):
     depths = [row for row in rows if len(row) == 3 and row[0].isdigit()]
     assert [row[0] for row in depths] == ["1", "2"]
     assert all(float(seconds) > 0 for *_, seconds in depths)
-    passes = [row for row in rows if len(row) == 5 and not row[0].startswith(("pass", "---"))]
+    passes = [row for row in rows if len(row) == 5 and row[0] != "pass" and not row[0].startswith("---")]
     assert [row[0] for row in passes] == list(dict.fromkeys(str(each) for each in compile_pipeline()))
     assert sum(float(row[2]) for row in passes) > 0
 
