@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from dovetail.backends.elementary.fence import fence, is_open_extremum
+from dovetail.backends.elementary.fence import fence, fence_around, is_open_across, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
 from dovetail.backends.elementary.products import adds_products, keep_apart
@@ -44,6 +44,8 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
                 round_whole_numbers(op)
             for op in [each for each in ops if (is_transposition(each) and not by_blocks) or is_open_extremum(each)]:
                 fence(op.results[0])
+            for op in [each for each in ops if is_open_across(each)]:
+                fence_around(op)
             for op, own in [(each, own) for each in ops if (own := _own_function(each))]:
                 _replace(op, own, rows_by_twos)
         return str(module)

@@ -1,4 +1,4 @@
-"""Keeps IREE from fusing a transposition, or an extremum of open sizes, with what reads it."""
+"""Keeps IREE from fusing a transposition, an extremum or some sums of open sizes, with other ops."""
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -21,6 +21,15 @@ def fence(value: ir.Value) -> None:
     value.replace_all_uses_except(fenced, elements.owner.operation)
 
 
+def fence_around(op: ir.Operation) -> None:
+    """Has `op` run by itself, apart from the ops of its region that compute what it takes, and that take its result."""
+    ends = (func.ReturnOp.OPERATION_NAME, "torch.overwrite.tensor.contents")
+    if not isinstance(op.operands[0].owner, ir.Block):
+        fence(op.operands[0])
+    if any(use.owner.name not in ends for use in op.results[0].uses):
+        fence(op.results[0])
+
+
 def is_open_extremum(op: ir.Operation) -> bool:
     """Whether `op` finds the largest or smallest numbers of a tensor of open sizes, and an op of the region takes them.
 
@@ -33,3 +42,20 @@ def is_open_extremum(op: ir.Operation) -> bool:
     if info.is_static or keeps_rows_near(info):
         return False
     return any(use.owner.name != func.ReturnOp.OPERATION_NAME for use in op.results[0].uses)
+
+
+def is_open_across(op: ir.Operation) -> bool:
+    """Whether `op` takes together several dimensions that are not the last ones, of a tensor of several open sizes.
+
+    IREE 3.13 joins such dimensions, and gives what the same loop computes the sizes of others: memory too small.
+    """
+    if kind(op) is not Kind.REDUCTION:
+        return False
+    info, place = require_shaped_info(op.operands[0].type), row(op).reduces_at
+    if info.shape.count(None) < 2 or place is None or place >= len(op.operands):
+        return False
+    owner, rank = op.operands[place].owner, len(info.shape)
+    if not isinstance(owner, ir.Operation | ir.OpView) or owner.name != "torch.prim.ListConstruct":
+        return False
+    dims = {ir.IntegerAttr(each.owner.attributes["value"]).value % rank for each in owner.operands}
+    return len(dims) > 1 and dims != set(range(rank - len(dims), rank))

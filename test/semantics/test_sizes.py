@@ -49,3 +49,21 @@ def test_updates_of_changing_size(device):
     assert stats.graphs == 1
     # Copied in each call: `turned`. On a GPU regions have no open sizes, so no update is in place.
     assert stats.copies["value into a mutated input"] == (4 if device == "cpu" else 12)
+
+
+def test_sums_across_open_sizes():
+    """A sum over several open dimensions, but not the last ones, shared IREE's loop with what reads it.
+
+    That got memory of other sizes, so that the process wrote beyond it, and numbers were wrong.
+    """
+
+    def centred(x, dims):
+        mean = x.mean(dims, keepdim=True)
+        return mean, x - mean, (x - mean) ** 2
+
+    for dims, rank in (((0, 2, 3), 4), ((0, 1), 3), ((1, 2), 4)):
+        torch._dynamo.reset()
+        compiled = torch.compile(centred, backend="dovetail", dynamic=True, fullgraph=True)
+        for sizes in ((2, 9, 4, 5), (3, 4, 11, 6), (7, 3, 5, 5)):
+            x = torch.randn(sizes[:rank])
+            torch.testing.assert_close(compiled(x, dims), centred(x, dims))

@@ -374,7 +374,6 @@ ROWS = [
             CHECK: [[Y:%[0-9]+]] = torch.aten.sin %{{[0-9]+}} {dovetail.pinned}
             CHECK: [[LARGEST:%[0-9]+]] = torch.aten.amax [[Y]]
             CHECK: torch.aten.floor [[Y]]
-            CHECK: torch.aten.eq.Tensor
             CHECK: func.func @backward
             CHECK-NOT: torch.aten.sin
         """,
