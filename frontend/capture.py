@@ -12,12 +12,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
 from torch._functorch import config as functorch_config
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._guards import TracingContext, tracing
 from torch._inductor import config as inductor_config
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.errors import DovetailError, UnsupportedError
@@ -127,7 +129,9 @@ def _exported(
     function: torch.nn.Module, inputs: Sequence, table: dict, env: ShapeEnv | None
 ) -> tuple[torch.fx.Graph, Any]:
     mode = FakeTensorMode(shape_env=env or ShapeEnv())
-    primals = tuple(independent(mode, inputs))
+    # PyTorch gives an `int` a symbol, that of any size which is as large now.
+    given = independent(mode, inputs)
+    primals = tuple(each if env is None or type(each) is not int else _constant(env, each) for each in given)
     # Else FX removes unused random ops, and those after them draw other numbers than eager's.
     # Dynamo's own tracing context remembers which sizes it wants symbolic.
     with ExitStack() as stack:
@@ -142,6 +146,10 @@ def _exported(
         with _refusing("PyTorch can't trace it"), without_python_kernels(decided()), extremum_gradients():
             exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=table)
     return exported.graph_module.graph, exported._aot_state.fw_metadata
+
+
+def _constant(env: ShapeEnv, number: int) -> torch.SymInt:
+    return torch.SymInt(SymNode(sympy.Integer(number), env, int, number))
 
 
 @contextmanager

@@ -403,3 +403,16 @@ def test_tangents_that_eager_lays_out_otherwise(op_by_op):
     for twin, each in zip(twins, inputs, strict=True):
         torch.testing.assert_close(twin.grad, each.grad)
     assert not dovetail.stats().eager
+
+
+def test_a_number_as_large_as_a_size_in_the_first_call() -> None:
+    """The dimension 2 among a call's numbers stood for the batch of 2 in the backward, also where the batch was 3."""
+
+    def fn(x, dims):
+        return (x * x).sum(dims) * x.shape[0]
+
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True, fullgraph=True)
+    for batch in (2, 3):
+        x = torch.ones(batch, 3, 4, requires_grad=True)
+        gradients = [torch.autograd.grad(each(x, (0, 2)).sum(), x)[0] for each in (compiled, fn)]
+        torch.testing.assert_close(*gradients)
