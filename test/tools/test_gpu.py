@@ -1,6 +1,7 @@
 """The report of a GPU, on a machine without one: its cases compute, and its tables say what was measured."""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from time import monotonic, sleep
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from dovetail.tools.gpu import __main__ as command
+from dovetail.tools.gpu import measure as measured
 from dovetail.tools.gpu.cases import CASES, Case, Make
 from dovetail.tools.gpu.checks import CHECKS, Check, run_checks
 from dovetail.tools.gpu.measure import EAGER, OURS, THEIRS, Measured, prepare
@@ -25,6 +27,23 @@ def test_cases_compute_what_they_say(case: Case) -> None:
         assert got.dtype is case.dtype
         assert true.dtype is torch.float64
         torch.testing.assert_close(got.double(), true, rtol=0.1, atol=0.1)
+
+
+def test_cases_know_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a case compiled for open sizes since one before it computed the same of others."""
+    seen: list[object] = []
+
+    def compiler(graph: torch.fx.GraphModule, inputs: list) -> Callable:
+        seen.extend(size for each in inputs for size in (each.shape if isinstance(each, torch.Tensor) else [each]))
+        return graph.forward
+
+    monkeypatch.setattr(measured, "OURS", compiler)
+    monkeypatch.setattr(measured, "THEIRS", "eager")
+    monkeypatch.setattr(measured, "device_microseconds", lambda steps: {})
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    for name in ("softmax", "softmax-of-3001"):
+        assert not measured.measure(next(each for each in CASES if each.name == name), "cpu", shrink=64).problem
+    assert seen == [128, 64, 128, 46]
 
 
 def test_figures() -> None:

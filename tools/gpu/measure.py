@@ -45,7 +45,11 @@ class Measured:
 
 
 def measure(case: Case, device: str = "cuda", shrink: int = 1) -> Measured:
-    """Measures `case`, a model with empty caches; a compiler that fails, or is wrong, is named in `problem` instead."""
+    """Measures `case`, a model with empty caches; a compiler that fails, or is wrong, is named in `problem` instead.
+
+    Dynamo forgets earlier cases: where one computed the same of other sizes, it would have this one's open.
+    """
+    torch.compiler.reset()
     with cold_caches() if case.group == "model" else nullcontext():
         return _measured(case, device, shrink)
 
