@@ -134,6 +134,8 @@ def _simpler_calls(program: Program, call: Call) -> Iterator[Call]:
     for inputs in _without_one(call.inputs):
         yield replace(call, inputs=inputs)
     for parameter in program.parameters:
+        if parameter.made:
+            continue
         others = tuple(each for each in call.inputs if parameter.name not in each.targets)
         recipe = fresh if program.kind == "alias" else fresh_numbers
         simple, with_gradient = (recipe(parameter, int(parameter.name[1:]), grad) for grad in (False, True))

@@ -48,7 +48,8 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
         except Exception as error:
             seen.raised = error
             anew = world.inputs(number)
-            seen.held = {name: (anew[name].detach(), inputs[name].detach()) for name in parameters}
+            tensors = [name for name in parameters if name in known]
+            seen.held = {name: (anew[name].detach(), inputs[name].detach()) for name in tensors}
             return seen
     flat, spec = tree_flatten(results)
     outputs = {f"output {index}": each for index, each in enumerate(flat) if isinstance(each, torch.Tensor)}

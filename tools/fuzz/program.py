@@ -40,12 +40,14 @@ Statement = Step | Block
 class Parameter:
     """What every call passes at one place: a tensor of this shape and element type (`torch.float32`).
 
-    Where calls have other sizes each, `shape` is the first one's.
+    Where calls have other sizes each, `shape` is the first one's. What is made of the first parameter, a view of it or
+    a number (`{0}.shape[0]`), has neither; `made` says how.
     """
 
     name: str
-    shape: tuple[int, ...]
-    dtype: str
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    made: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,20 +22,20 @@ KINDS = tuple(GENERATORS)
 # Whose regions IREE compiles whatever the seed: run op by op, ATen refuses what eager does.
 THROUGH_IREE = ("errors",)
 
-_IN_ONE_FORM = {"alias": generate.generate, "derivatives": generate_derivatives, "errors": generate_errors}
+_IN_ONE_FORM = {
+    "alias": generate.generate,
+    "dynamic": sizes.generate,
+    "derivatives": generate_derivatives,
+    "errors": generate_errors,
+}
 
 
 def programs(kind: str, seed: int) -> tuple[Program, ...]:
-    """The program of this seed, in each of its forms; of kind `dynamic`, whose calls compile anew, in one of them."""
+    """The program of this seed, in each of its forms, or in one."""
     if kind in _IN_ONE_FORM:
         return (_IN_ONE_FORM[kind](seed),)
     draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
-    generator = Generator(draw, large=seed % LARGE_EVERY == 0)
-    drawn = generator.program()
-    if kind == "dynamic":
-        drawn = sizes.with_drawn_sizes(draw, drawn, generator.kind, generator.large)
-        return (draw.choice(forms(drawn, draw)),)
-    return forms(drawn, draw)
+    return forms(Generator(draw, large=seed % LARGE_EVERY == 0).program(), draw)
 
 
 def program(kind: str, seed: int, form: str) -> Program:

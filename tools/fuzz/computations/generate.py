@@ -23,7 +23,7 @@ from dovetail.tools.fuzz.computations.parameters import draw_parameters
 from dovetail.tools.fuzz.computations.pointwise import POINTWISE
 from dovetail.tools.fuzz.computations.reductions import REDUCTIONS
 from dovetail.tools.fuzz.helpers import SOURCES
-from dovetail.tools.fuzz.program import Call, Program, Step
+from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.rules import Rule, choice
 from dovetail.tools.fuzz.world import World
@@ -65,16 +65,16 @@ class Generator:
     def program(self) -> Program:
         """The program, in its plain form."""
         draw = self.draw
-        self.parameters = draw_parameters(draw, self.large)
+        self.parameters = self._parameters()
         state, names = self._state()
         self.kind = draw_kind(draw)
-        inputs = draw_inputs(draw, self.parameters, self.kind, grads=True)
+        inputs = self._inputs()
         shell = Program(self.parameters, (), (), (Call(inputs),), state=state, helpers=tuple(SOURCES), kind="compute")
         world = World(render(shell))
         self.space = world.namespace | world.inputs(0) | {"self": world.fn}
         world.close()
-        names = [*(each.name for each in self.parameters), *names]
-        self.tensors: dict[str, torch.Tensor] = {name: eval(name, self.space) for name in names}
+        given = {name: eval(name, self.space) for name in [*(each.name for each in self.parameters), *names]}
+        self.tensors = {name: each for name, each in given.items() if isinstance(each, torch.Tensor)}
         torch.manual_seed(0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of variances of one number, and of losses that broadcast
@@ -82,6 +82,13 @@ class Generator:
         results = self._results()
         helpers = tuple(name for name in SOURCES if name in self.helpers)
         return Program(self.parameters, body, results, self._calls(inputs), "tuple", state, (), helpers, "compute")
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        return draw_parameters(self.draw, self.large)
+
+    def _inputs(self) -> tuple[Step, ...]:
+        """Lines that define the parameters of the first call."""
+        return draw_inputs(self.draw, self.parameters, self.kind, grads=True)
 
     def _state(self) -> tuple[tuple[Step, ...], list[str]]:
         draw, shape = self.draw, self.parameters[0].shape
@@ -101,14 +108,15 @@ class Generator:
         for _ in range(_ATTEMPTS * length):
             if len(lines) >= length:
                 break
-            table = self.draw.choices(list(_TABLES), list(_TABLES.values()))[0]
-            if self.draw.random() < 0.3 and any(each.ndim == 4 for each in self.tensors.values()):
-                table = IMAGES
-            rule = choice(table, self.draw)
-            if "self.mean" in self.tensors and self.draw.random() < 0.15:
-                rule = RUNNING
-            lines += self._line(rule)
+            lines += self._line(self._rule())
         return tuple(lines)
+
+    def _rule(self) -> Rule:
+        table = self.draw.choices(list(_TABLES), list(_TABLES.values()))[0]
+        if self.draw.random() < 0.3 and any(each.ndim == 4 for each in self.tensors.values()):
+            table = IMAGES
+        rule = choice(table, self.draw)
+        return RUNNING if "self.mean" in self.tensors and self.draw.random() < 0.15 else rule
 
     def _line(self, rule: Rule) -> list[Step]:
         """The lines of one idea, run; only those before one that does not apply, raises, or whose numbers run away."""

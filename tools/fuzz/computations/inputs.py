@@ -45,6 +45,9 @@ def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grad
     lines: list[Step] = []
     first = parameters[0]
     for parameter in parameters:
+        if parameter.made:
+            lines.append(Step(parameter.made, (first.name,), (parameter.name,)))
+            continue
         layout, salt = draw.choice(_layouts(parameter.shape)), draw.randrange(10**6)
         if parameter is first:
             shared = layout, salt

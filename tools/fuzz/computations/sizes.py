@@ -1,4 +1,4 @@
-"""Calls of one program with other sizes each: which sizes may change, running it eagerly shows."""
+"""A program from a seed, whose calls have other sizes each: which sizes may change, running it eagerly shows."""
 
 import math
 import warnings
@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
+from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
 from dovetail.tools.fuzz.computations.inputs import draw_inputs, reseed
+from dovetail.tools.fuzz.computations.open_lines import ALIASES, NUMBERS, OPEN, WITH_NUMBER, WRITES
 from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
 from dovetail.tools.fuzz.render import render
+from dovetail.tools.fuzz.rules import Rule, choice
 from dovetail.tools.fuzz.world import World
 
 # A seed means the same program as long as this stays; a new number of `computations` needs a new one here.
-GENERATOR = 2
+GENERATOR = 3
 
 _MOST = {False: 8_000, True: 1_500_000}  # elements of an argument
 _LARGEST_SMALL = 40  # that a size of a few grows to
@@ -23,14 +26,58 @@ _MODES = ("",) * 10 + ("torch.no_grad()", "torch.inference_mode()")
 Sizes = Mapping[int, int]  # a call's size for each size of the parameters
 
 
-def with_drawn_sizes(draw: Random, program: Program, kind: str, large: bool) -> Program:
+def generate(seed: int) -> Program:
+    """The program of this seed, in the one form that is drawn for it: each call may compile anew."""
+    draw = Random(f"dynamic:{GENERATOR}:{seed}")
+    generator = _Generator(draw, large=seed % LARGE_EVERY == 0)
+    program = generator.program()
+    program = with_drawn_sizes(draw, program, generator.kind, generator.large, generator.layouts)
+    return draw.choice([each for each in forms(program, draw) if not each.form or generator.may_be_in(each.form)])
+
+
+class _Generator(Generator):
+    """Draws writes, views, sizes that follow from others, and arguments that are numbers or share memory, too."""
+
+    def __init__(self, draw: Random, large: bool):
+        super().__init__(draw, large)
+        self.layouts = draw.randrange(10**6)  # so that each call has the same
+
+    def may_be_in(self, form: str) -> bool:
+        """Not in `checkpoint`, if it writes to arguments: eager writes again; `cond` takes nothing but tensors."""
+        if form == "cond" and any(each.made for each in self.parameters):
+            return False
+        return not any(self.tensors[each.name]._version for each in self.parameters if each.name in self.tensors)
+
+    def _parameters(self) -> tuple[Parameter, ...]:
+        draw, found = self.draw, super()._parameters()
+        shape = found[0].shape
+        if shape and draw.random() < 0.15:
+            found = (*found, Parameter(f"x{len(found)}", made=draw.choice(ALIASES)))
+        if shape and draw.random() < 0.3:
+            found = (*found, Parameter("n0", made=draw.choice((*NUMBERS, *map(str, shape)))))
+        return found
+
+    def _inputs(self) -> tuple[Step, ...]:
+        return draw_inputs(Random(self.layouts), self.parameters, self.kind, grads=True)
+
+    def _body(self, length: int) -> tuple[Step, ...]:
+        # First of all, since autograd refuses to write to what it has saved.
+        lines = self._line(choice(WRITES, self.draw)) if self.draw.random() < 0.4 else []
+        return (*lines, *super()._body(length))
+
+    def _rule(self) -> Rule:
+        if "n0" in self.space and self.draw.random() < 0.35:
+            return choice(WITH_NUMBER, self.draw)
+        return choice(OPEN, self.draw) if self.draw.random() < 0.35 else super()._rule()
+
+
+def with_drawn_sizes(draw: Random, program: Program, kind: str, large: bool, layouts: int) -> Program:
     """`program` with two to four calls, each but the first with other sizes; their arguments are `kind` numbers.
 
     Sizes that are equal in the first call are equal in each, and no others are. 0 and 1 stay, for which PyTorch
     compiles a graph of their own. Either all sizes are open from the first call on, or the second one opens them.
     """
     dynamic = True if draw.random() < 0.7 else None
-    layouts = draw.randrange(10**6)  # so that each call has the same
     calls = [Call(_inputs(program, {}, kind, "", layouts))]
     for _ in range(draw.choice((1, 2, 3) if dynamic else (2, 3))):
         mode = draw.choice(_MODES)
