@@ -8,16 +8,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CODE, LEVEL, PLAN, TILING
-from dovetail.dialects.dovetail.numbers import Number, are_written_out
 from dovetail.dialects.dovetail.ops.barrier import barrier
 from dovetail.dialects.dovetail.ops.constant import constant
 from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
 from dovetail.dialects.dovetail.ops.dispatch import dispatch
 from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
-from dovetail.dialects.dovetail.ops.open_dispatch import open_dispatch
-from dovetail.dialects.dovetail.ops.open_subspan import open_subspan
-from dovetail.dialects.dovetail.ops.open_transient import open_transient
-from dovetail.dialects.dovetail.ops.subspan import bytes_of, subspan
+from dovetail.dialects.dovetail.ops.subspan import subspan
 from dovetail.dialects.dovetail.ops.transient import transient
 from dovetail.dialects.plan_checks import import_checks
 from dovetail.dialects.plan_numbers import import_numbers, read_number
@@ -87,7 +83,7 @@ def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> No
     with region.location, ir.InsertionPoint(entry):
         import_checks(region, entry.arguments)
         values = import_numbers(steps["values"], entry.arguments)
-        transients = [_transient(read_number(size, values)) for size in steps["transients"]]
+        transients = [transient(read_number(size, values)).memory for size in steps["transients"]]
         constants = [constant(bytes.fromhex(data)).memory for data in steps["constants"]]
         buffers = [*entry.arguments, *transients, *constants]
         for step in steps["steps"]:
@@ -95,24 +91,17 @@ def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> No
         func.ReturnOp([])
 
 
-def _transient(size: Number) -> ir.Value:
-    return transient(size).memory if isinstance(size, int) else open_transient(size).memory
-
-
 def _import_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[ir.Value | None]) -> None:
     def span(place: int, *numbers: int | str) -> ir.Value:
         offset, length = (read_number(each, values) for each in numbers)
-        if isinstance(offset, int) and isinstance(length, int) and bytes_of(buffers[place]) is not None:
-            return subspan(buffers[place], offset, length).buffer
-        return open_subspan(buffers[place], offset, length).buffer
+        return subspan(buffers[place], offset, length).buffer
 
     match step["op"]:
         case "dispatch":
             bindings = [span(*each) for each in step["bindings"]]
             threads, shared = step.get("workgroup_size", ()), step.get("shared_memory", 0)
             counts, words = ([read_number(each, values) for each in step[name]] for name in ("workgroups", "constants"))
-            make = dispatch if are_written_out([*counts, *words]) else open_dispatch
-            made = make(step["entry"], counts, words, bindings, threads, shared)
+            made = dispatch(step["entry"], counts, words, bindings, threads, shared)
             if "tiling" in step:
                 made.attributes[TILING] = ir.StringAttr.get(step["tiling"])
         case "copy":

@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import ConstantOp, OpenSubspanOp, OpenTransientOp, SubspanOp, TransientOp
+from dovetail.dialects.dovetail import ConstantOp, SubspanOp, TransientOp
 from dovetail.dialects.reading import body, made_by
 from dovetail.runtime.plan_numbers import MaybeOpen, PlanNumbers
 
@@ -25,19 +25,19 @@ class PlanMemory:
         self._alignment = alignment
         self._places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
         self._first = len(plan.arguments)
-        self._last = self._first + sum(isinstance(op.opview, TransientOp | OpenTransientOp) for op in body(plan))
+        self._last = self._first + sum(isinstance(op.opview, TransientOp) for op in body(plan))
 
     def read(self, op: ir.OpView) -> bool:
         """Takes `op` up, in the order of the plan; False if it is none that is about memory."""
         match op:
-            case TransientOp() | OpenTransientOp():
+            case TransientOp():
                 self._places[op.memory] = (self._first + len(self.transients), 0)
                 self.transients.append(self._numbers.maybe_open(op.size))
             case ConstantOp():
                 self._places[op.memory] = (self._last, len(self.constants))
                 self.constants += op.contents + bytes(-op.size % self._alignment)
             case _:
-                return isinstance(op, SubspanOp | OpenSubspanOp)
+                return isinstance(op, SubspanOp)
         return True
 
     def range(self, value: ir.Value) -> tuple[int, MaybeOpen, MaybeOpen]:
@@ -46,7 +46,7 @@ class PlanMemory:
         Raises:
             ValueError: for what is no subspan of the plan's memory.
         """
-        made = made_by(value, SubspanOp.OPERATION_NAME, OpenSubspanOp.OPERATION_NAME)
+        made = made_by(value, SubspanOp.OPERATION_NAME)
         if made is None or (span := made.opview).memory not in self._places:
             raise ValueError("launches take subspans of arguments, transients and constants alone")
         buffer, offset = self._places[span.memory]

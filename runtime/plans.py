@@ -13,7 +13,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, OpenDispatchOp
+from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp
 from dovetail.dialects.plans import check_code, digest
 from dovetail.dialects.reading import body, referred
 from dovetail.dialects.regions import destinations
@@ -140,7 +140,7 @@ class _Reader:
     def _step(self, op: ir.OpView, waits: bool) -> tuple | None:
         """The launch that `op` is, if it is one; it `waits` for those before it."""
         match op:
-            case DispatchOp() | OpenDispatchOp():
+            case DispatchOp():
                 ranges = tuple(map(self.memory.range, op.memory))
                 counts, words = (tuple(map(self.numbers.maybe_open, each)) for each in (op.counts, op.words))
                 return (_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0)

@@ -16,9 +16,6 @@ from dovetail.dialects.dovetail.ops.dispatch import DispatchOp
 from dovetail.dialects.dovetail.ops.fill_buffer import FillBufferOp
 from dovetail.dialects.dovetail.ops.free import FreeOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
-from dovetail.dialects.dovetail.ops.open_dispatch import OpenDispatchOp
-from dovetail.dialects.dovetail.ops.open_subspan import OpenSubspanOp
-from dovetail.dialects.dovetail.ops.open_transient import OpenTransientOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.part import PartOp
 from dovetail.dialects.dovetail.ops.pow import PowOp

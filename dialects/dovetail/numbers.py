@@ -1,21 +1,21 @@
 """Numbers of launches: written out, or values that follow from sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from dovetail.dialects.dovetail.types import OPEN
+
 Number: TypeAlias = int | ir.Value
 """A number, or the value of type `index` that it is when the program runs."""
 
 
-def number(value: ir.Value) -> Number:
-    """What an operand of type `index` is: the number, where it is a constant."""
-    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if made is None or made.name != arith.ConstantOp.OPERATION_NAME:
-        return value
-    return ir.IntegerAttr(made.attributes["value"]).value
+def filled(stated: Iterable[int], values: Iterable[ir.Value]) -> list[Number]:
+    """Numbers of an attribute, the open ones of which are `values`, in order."""
+    given = iter(values)
+    return [next(given) if each == OPEN else each for each in stated]
 
 
 def value(number: Number) -> ir.Value:

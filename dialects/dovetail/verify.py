@@ -141,10 +141,11 @@ def no_integers(op: ir.OpView, name: str, may_be_open: bool = False) -> str:
     return ""
 
 
-def no_count(op: ir.OpView, name: str, least: int = 0) -> str:
-    """An attribute that counts bytes or versions is an integer, not too small; it may be missing."""
+def no_count(op: ir.OpView, name: str, least: int = 0, may_be_open: bool = False) -> str:
+    """An attribute that counts bytes or versions is an integer, not too small; it may be missing, of some ops open."""
     given = op.attributes.get(name, None)
-    if given is None or (isinstance(given, ir.IntegerAttr) and given.value >= least):
+    is_number = isinstance(given, ir.IntegerAttr) and (given.value >= least or (may_be_open and given.value == OPEN))
+    if given is None or is_number:
         return ""
     stated = given.value if isinstance(given, ir.IntegerAttr) and not least else given
     return f"expects '{name}' to be an integer from {least} up, got {stated}"
@@ -179,10 +180,16 @@ def no_float(number: ir.Value) -> str:
 
 def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
     """One number, a `!torch.int`, is given for each place that is open in `what`."""
-    if len(numbers) != wanted:
-        return f"expects a number for each of the {wanted} open {what}, got {len(numbers)}"
     other = next((each.type for each in numbers if not is_torch_type(each.type, "int")), None)
-    return "" if other is None else f"expects numbers of type '!torch.int', got '{other}'"
+    missing = too_few(numbers, wanted, what)
+    return missing or ("" if other is None else f"expects numbers of type '!torch.int', got '{other}'")
+
+
+def too_few(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
+    """One number is given for each place that is open in `what`."""
+    if len(numbers) == wanted:
+        return ""
+    return f"expects a number for each of the {wanted} open {what}, got {len(numbers)}"
 
 
 def another_type(result: ir.Value, expected: ir.Type, what: str = "result type") -> str:

@@ -15,9 +15,6 @@ from dovetail.dialects.dovetail import (
     CopyBufferOp,
     DispatchOp,
     FillBufferOp,
-    OpenDispatchOp,
-    OpenSubspanOp,
-    OpenTransientOp,
     SizeOp,
     SubspanOp,
     TransientOp,
@@ -33,8 +30,8 @@ from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.passes.base import Pass, fail
 
 _KNOWN = (
-    BarrierOp, CheckEqualOp, CheckRangeOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, OpenDispatchOp,
-    OpenSubspanOp, OpenTransientOp, SizeOp, SubspanOp, TransientOp, func.ReturnOp,
+    BarrierOp, CheckEqualOp, CheckRangeOp, ConstantOp, CopyBufferOp, DispatchOp, FillBufferOp, SizeOp, SubspanOp,
+    TransientOp, func.ReturnOp,
 )  # fmt: skip
 _NUMBERS = (arith.ConstantOp, arith.CmpIOp, *ARITHMETIC.values())
 
@@ -85,7 +82,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                 raise fail(op, self.name, f"has no place in a plan, expected one of {expected}")
             self._check_number(op)
             match op.opview:
-                case (DispatchOp() | OpenDispatchOp()) as launch:
+                case DispatchOp() as launch:
                     self._check_bindings(launch)
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
@@ -107,7 +104,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         places = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
-        launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp | OpenDispatchOp)]
+        launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp)]
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
         for place in places:
             memory = plan.arguments[place]
@@ -129,7 +126,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         if isinstance(op.opview, arith.CmpIOp) and ir.IntegerAttr(op.opview.predicate).value >= len(PREDICATES):
             raise fail(op, self.name, f"compares without signs, expected one of {', '.join(PREDICATES)}")
 
-    def _check_bindings(self, launch: DispatchOp | OpenDispatchOp) -> None:
+    def _check_bindings(self, launch: DispatchOp) -> None:
         for value in launch.memory:
             start = _span(value).start
             if isinstance(start, int) and start % ALIGNMENT:
@@ -139,7 +136,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         source, target = _span(copy.source), _span(copy.target)
         if are_written_out(numbers := [source.start, source.size, target.start, target.size]):
             self._check_ranges(copy, source.memory == target.memory, *numbers)
-        if _is_transient(source.memory) and source.memory not in touched:
+        if made_by(source.memory, TransientOp.OPERATION_NAME) and source.memory not in touched:
             raise fail(copy, self.name, "reads a transient that nothing has written")
         self._check_target(copy, copy.target)
 
@@ -157,16 +154,11 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             raise fail(op, self.name, "overwrites a constant")
 
 
-def _span(value: ir.Value) -> SubspanOp | OpenSubspanOp:
+def _span(value: ir.Value) -> SubspanOp:
     made = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
-    if not isinstance(made, SubspanOp | OpenSubspanOp):
+    if not isinstance(made, SubspanOp):
         raise fail(value.owner, "verify-launches", "launches take the results of 'dovetail.subspan' alone")
     return made
-
-
-def _is_transient(memory: ir.Value) -> bool:
-    made = None if isinstance(memory.owner, ir.Block) else memory.owner.operation.opview
-    return isinstance(made, TransientOp | OpenTransientOp)
 
 
 def _memory(value: ir.Value) -> ir.Value:

@@ -5,7 +5,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp, OpenDispatchOp
+from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp
 from dovetail.dialects.plans import check_code
 from dovetail.dialects.reading import body, referred
 from dovetail.dialects.regions import destinations
@@ -63,7 +63,7 @@ class _Reader:
     def _step(self, op: ir.OpView) -> Step | None:
         """The launch that `op` is, if it is one."""
         match op:
-            case DispatchOp() | OpenDispatchOp():
+            case DispatchOp():
                 return self._dispatch(op)
             case FillBufferOp():
                 return Fill(self._range(op.target), op.bits, op.width)
@@ -75,7 +75,7 @@ class _Reader:
                 raise ValueError(f"a plan has no '{op.operation.name}'")
         return None
 
-    def _dispatch(self, op: DispatchOp | OpenDispatchOp) -> Dispatch:
+    def _dispatch(self, op: DispatchOp) -> Dispatch:
         if not op.threads:
             raise ValueError(f"the launch of '{op.entry_name}' does not say how many threads a workgroup has")
         counts: tuple[MaybeOpen, ...] = tuple(map(self.numbers.maybe_open, op.counts))

@@ -6,19 +6,19 @@
 // Catches a launch that is dropped since nothing uses it, or merged with an equal one.
 
 // CHECK-LABEL: func.func @round_trip(
-// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}, %{{.*}}) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}, %{{.*}}) {constants = [7, 4294967295], entry = "add", operandSegmentSizes = array<i32: 2, 0>, workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
 // EFFECTS-LABEL: func.func @round_trip(
 // EFFECTS-COUNT-2: "dovetail.dispatch"
 // EFFECTS: return
 func.func @round_trip(%a: !dovetail.buffer, %b: !dovetail.buffer) {
-  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
-  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", operandSegmentSizes = array<i32: 2, 0>, workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
+  "dovetail.dispatch"(%a, %b) {constants = [7, 4294967295], entry = "add", operandSegmentSizes = array<i32: 2, 0>, workgroups = [8, 2, 1]} : (!dovetail.buffer, !dovetail.buffer) -> ()
   return
 }
 
 // CHECK-LABEL: func.func @on_a_gpu(
-// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}) {constants = [], entry = "exp", shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+// CHECK-NEXT: "dovetail.dispatch"(%{{.*}}) {constants = [], entry = "exp", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
 func.func @on_a_gpu(%a: !dovetail.buffer) {
-  "dovetail.dispatch"(%a) {constants = [], entry = "exp", shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%a) {constants = [], entry = "exp", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 2048 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 2, 1]} : (!dovetail.buffer) -> ()
   return
 }

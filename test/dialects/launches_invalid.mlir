@@ -27,7 +27,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 // -----
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor, a transient or a constant, got '!dovetail.buffer'}}
+  // expected-error @+1 {{'dovetail.subspan' op expects a tensor of known rank, a transient or a constant, got '!dovetail.buffer'}}
   %s = "dovetail.subspan"(%b) {offset = 0 : i64, length = 4 : i64} : (!dovetail.buffer) -> !dovetail.buffer
   return
 }
@@ -36,7 +36,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroups' to count x, y and z, got [8]}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroups = [8]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroups = [8]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -44,7 +44,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'constants' to hold integers from 0 up, got -1 : i64}}
-  "dovetail.dispatch"(%b) {constants = [-1], entry = "add", workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [-1], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -52,7 +52,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 
 func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op has no attribute 'workgroup', expected 'entry', 'workgroups', 'constants', 'workgroup_size' or 'shared_memory'}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroup = 1, workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -60,7 +60,7 @@ func.func @case(%x: !torch.vtensor<[4],f32>, %b: !dovetail.buffer) {
 
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' to count x, y and z, got [128]}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = 0 : i64, workgroup_size = [128], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 0 : i64, workgroup_size = [128], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -68,7 +68,7 @@ func.func @case(%b: !dovetail.buffer) {
 
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' to hold integers from 0 up, got -1 : i64}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = 0 : i64, workgroup_size = [-1, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, shared_memory = 0 : i64, workgroup_size = [-1, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -76,7 +76,7 @@ func.func @case(%b: !dovetail.buffer) {
 
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'workgroup_size' and 'shared_memory' together}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -84,7 +84,7 @@ func.func @case(%b: !dovetail.buffer) {
 
 func.func @case(%b: !dovetail.buffer) {
   // expected-error @+1 {{'dovetail.dispatch' op expects 'shared_memory' to be an integer from 0 up, got -1}}
-  "dovetail.dispatch"(%b) {constants = [], entry = "add", shared_memory = -1 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
+  "dovetail.dispatch"(%b) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 0>, shared_memory = -1 : i64, workgroup_size = [128, 1, 1], workgroups = [8, 1, 1]} : (!dovetail.buffer) -> ()
   return
 }
 
@@ -123,25 +123,25 @@ func.func @case() {
 
 // -----
 
-func.func @case(%x: !torch.vtensor<[?],f32>, %b: !dovetail.buffer) {
-  // expected-error @+1 {{'dovetail.subspan' op expects a static tensor, a transient or a constant, got '!torch.vtensor<[?],f32>'}}
-  %s = "dovetail.subspan"(%x) {offset = 0 : i64, length = 4 : i64} : (!torch.vtensor<[?],f32>) -> !dovetail.buffer
+func.func @case(%x: !torch.vtensor<[?],f32>, %n: index) {
+  // expected-error @+1 {{'dovetail.subspan' op expects a number for each of the 2 open offsets and lengths, got 1}}
+  %s = "dovetail.subspan"(%x, %n) {length = -9223372036854775808 : i64, offset = -9223372036854775808 : i64} : (!torch.vtensor<[?],f32>, index) -> !dovetail.buffer
+  return
+}
+
+// -----
+
+func.func @case(%n: index) {
+  // expected-error @+1 {{'dovetail.transient' op expects a number for each of the 0 open bytes, got 1}}
+  %t = "dovetail.transient"(%n) {bytes = 4 : i64} : (index) -> !dovetail.buffer
   return
 }
 
 // -----
 
 func.func @case(%b: !dovetail.buffer, %n: index) {
-  // expected-error @+1 {{'dovetail.open_subspan' op expects a tensor of known rank, a transient or a constant, got '!dovetail.buffer'}}
-  %s = "dovetail.open_subspan"(%b, %n, %n) : (!dovetail.buffer, index, index) -> !dovetail.buffer
-  return
-}
-
-// -----
-
-func.func @case(%b: !dovetail.buffer, %n: index) {
-  // expected-error @+1 {{'dovetail.open_dispatch' op expects 'workgroups' to count x, y and z, got 1 numbers}}
-  "dovetail.open_dispatch"(%b, %n) {entry = "add", operandSegmentSizes = array<i32: 1, 1, 0>} : (!dovetail.buffer, index) -> ()
+  // expected-error @+1 {{'dovetail.dispatch' op expects a number for each of the 0 open workgroups and constants, got 1}}
+  "dovetail.dispatch"(%b, %n) {constants = [], entry = "add", operandSegmentSizes = array<i32: 1, 1>, workgroups = [8, 1, 1]} : (!dovetail.buffer, index) -> ()
   return
 }
 

@@ -12,30 +12,28 @@
 // CHECK: %[[M:.*]] = "dovetail.size"(%[[K]]) : (!torch.int) -> index
 // CHECK: "dovetail.check_equal"(%[[N]], %[[M]]) : (index, index) -> ()
 // CHECK: "dovetail.check_range"(%[[N]]) {least = 1 : i64, most = 9 : i64} : (index) -> ()
-// CHECK: %[[T:.*]] = "dovetail.open_transient"(%[[B:.*]]) : (index) -> !dovetail.buffer
-// CHECK: %[[S:.*]] = "dovetail.open_subspan"(%[[X]], %[[Z:.*]], %[[B]]) : (!torch.vtensor<[?,4],f32>, index, index) -> !dovetail.buffer
-// CHECK: %[[U:.*]] = "dovetail.open_subspan"(%[[T]], %[[Z]], %[[B]]) : (!dovetail.buffer, index, index) -> !dovetail.buffer
-// CHECK: "dovetail.open_dispatch"(%[[S]], %[[U]], %[[N]], %[[O:.*]], %[[O]], %[[M]]) {entry = "add", operandSegmentSizes = array<i32: 2, 3, 1>}
+// CHECK: %[[T:.*]] = "dovetail.transient"(%[[B:.*]]) {bytes = -9223372036854775808 : i64} : (index) -> !dovetail.buffer
+// CHECK: %[[S:.*]] = "dovetail.subspan"(%[[X]], %[[B]]) {length = -9223372036854775808 : i64, offset = 0 : i64} : (!torch.vtensor<[?,4],f32>, index) -> !dovetail.buffer
+// CHECK: %[[U:.*]] = "dovetail.subspan"(%[[T]], %[[N]], %[[B]]) {length = -9223372036854775808 : i64, offset = -9223372036854775808 : i64} : (!dovetail.buffer, index, index) -> !dovetail.buffer
+// CHECK: "dovetail.dispatch"(%[[S]], %[[U]], %[[N]], %[[M]]) {constants = [-9223372036854775808], entry = "add", operandSegmentSizes = array<i32: 2, 2>, workgroups = [-9223372036854775808, 1, 1]}
 // EFFECTS-LABEL: func.func @round_trip(
 // EFFECTS-COUNT-2: "dovetail.size"
 // EFFECTS-NOT: "dovetail.size"
 // EFFECTS: "dovetail.check_equal"
 // EFFECTS: "dovetail.check_range"
-// EFFECTS: "dovetail.open_transient"
-// EFFECTS: "dovetail.open_dispatch"
+// EFFECTS: "dovetail.transient"
+// EFFECTS: "dovetail.dispatch"
 func.func @round_trip(%x: !torch.vtensor<[?,4],f32>, %k: !torch.int) {
   %n = "dovetail.size"(%x) {dim = 0 : i64} : (!torch.vtensor<[?,4],f32>) -> index
   %again = "dovetail.size"(%x) {dim = 0 : i64} : (!torch.vtensor<[?,4],f32>) -> index
   %m = "dovetail.size"(%k) : (!torch.int) -> index
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
   %c = arith.constant 16 : index
   %b = arith.muli %again, %c : index
   "dovetail.check_equal"(%n, %m) : (index, index) -> ()
   "dovetail.check_range"(%n) {least = 1 : i64, most = 9 : i64} : (index) -> ()
-  %t = "dovetail.open_transient"(%b) : (index) -> !dovetail.buffer
-  %0 = "dovetail.open_subspan"(%x, %zero, %b) : (!torch.vtensor<[?,4],f32>, index, index) -> !dovetail.buffer
-  %1 = "dovetail.open_subspan"(%t, %zero, %b) : (!dovetail.buffer, index, index) -> !dovetail.buffer
-  "dovetail.open_dispatch"(%0, %1, %n, %one, %one, %m) {entry = "add", operandSegmentSizes = array<i32: 2, 3, 1>} : (!dovetail.buffer, !dovetail.buffer, index, index, index, index) -> ()
+  %t = "dovetail.transient"(%b) {bytes = -9223372036854775808 : i64} : (index) -> !dovetail.buffer
+  %0 = "dovetail.subspan"(%x, %b) {length = -9223372036854775808 : i64, offset = 0 : i64} : (!torch.vtensor<[?,4],f32>, index) -> !dovetail.buffer
+  %1 = "dovetail.subspan"(%t, %n, %b) {length = -9223372036854775808 : i64, offset = -9223372036854775808 : i64} : (!dovetail.buffer, index, index) -> !dovetail.buffer
+  "dovetail.dispatch"(%0, %1, %n, %m) {constants = [-9223372036854775808], entry = "add", operandSegmentSizes = array<i32: 2, 2>, workgroups = [-9223372036854775808, 1, 1]} : (!dovetail.buffer, !dovetail.buffer, index, index) -> ()
   return
 }

@@ -6,22 +6,26 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64, i64_array
-from dovetail.dialects.dovetail.types import BufferType
+from dovetail.dialects.dovetail.build import create, i64, i64_array, open_numbers
+from dovetail.dialects.dovetail.numbers import Number, filled
+from dovetail.dialects.dovetail.types import OPEN, BufferType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
 class DispatchOp(VerifiedOp, name="dispatch"):
     """Runs `entry` of the plan's code once for each workgroup, in any order and at the same time.
 
-    `workgroups` counts them in x, y and z; `constants` are 32-bit numbers, `bindings` the memory that it may read
-    and write. What only a barrier orders may overlap with launches before and after it. On a GPU, `workgroup_size`
-    counts the threads of a workgroup in x, y and z, and `shared_memory` the bytes that they share, besides those that
-    the code declares by itself.
-    `"dovetail.dispatch"(%a, %b) {constants = [], entry = "add", workgroups = [8, 1, 1]} : (...) -> ()`
+    `workgroups` counts them in x, y and z; `constants` are 32-bit numbers. `bindings` are the memory that it may read
+    and write, `numbers` those of the launch that are left open, in order; the low 32 bits of open constants count. What
+    only a barrier orders may overlap with launches before and after it. A call with more workgroups than can be
+    counted, in 32 bits and z in 16, is refused. With no workgroup nothing runs. On a GPU, `workgroup_size` counts the
+    threads of a workgroup in x, y and z, and `shared_memory` the bytes that they share, besides those that the code
+    declares by itself.
+    `"dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, workgroups = [...]}`
     """
 
     bindings: Sequence[Operand[BufferType]]
+    numbers: Sequence[Operand[ir.IndexType]]
     entry: ir.StringAttr
     workgroups: ir.ArrayAttr
     constants: ir.ArrayAttr
@@ -31,13 +35,14 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         if len(ir.ArrayAttr(self.workgroups)) != 3:
             return f"expects 'workgroups' to count x, y and z, got {self.workgroups}"
         return (
-            verify.no_integers(self, "workgroups")
-            or verify.no_integers(self, "constants")
-            or self.no_size()
+            verify.no_integers(self, "workgroups", may_be_open=True)
+            or verify.no_integers(self, "constants", may_be_open=True)
+            or verify.too_few(self.numbers, self._stated.count(OPEN), "workgroups and constants")
+            or self._no_size()
             or verify.no_count(self, "shared_memory")
         )
 
-    def no_size(self) -> str:
+    def _no_size(self) -> str:
         """What is wrong with the threads of a workgroup."""
         size = self.attributes.get("workgroup_size", None)
         if ("shared_memory" in self.attributes) != (size is not None):
@@ -51,21 +56,25 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     @property
     def memory(self) -> tuple[ir.Value, ...]:
         """The bindings."""
-        return tuple(self.operands)
+        return tuple(self.bindings)
 
     @property
     def entry_name(self) -> str:
         return ir.StringAttr(self.entry).value
 
     @property
-    def counts(self) -> tuple[int, ...]:
+    def counts(self) -> tuple[Number, ...]:
         """Workgroups in x, y and z."""
-        return _numbers(self.workgroups)
+        return tuple(filled(self._stated, self.numbers)[:3])
 
     @property
-    def words(self) -> tuple[int, ...]:
+    def words(self) -> tuple[Number, ...]:
         """The constants."""
-        return _numbers(self.constants)
+        return tuple(filled(self._stated, self.numbers)[3:])
+
+    @property
+    def _stated(self) -> tuple[int, ...]:
+        return _numbers(self.workgroups) + _numbers(self.constants)
 
     @property
     def threads(self) -> tuple[int, ...]:
@@ -80,23 +89,20 @@ class DispatchOp(VerifiedOp, name="dispatch"):
 
 def dispatch(
     entry: str,
-    workgroups: Sequence[int],
-    constants: Sequence[int],
-    bindings: Sequence,
+    workgroups: Sequence[Number],
+    constants: Sequence[Number],
+    bindings: Sequence[ir.Value],
     workgroup_size: Sequence[int] = (),
     shared_memory: int = 0,
 ) -> DispatchOp:
     """Builds a launch of `entry` on `bindings`, each the result of a `dovetail.subspan`."""
-    numbers = {"workgroups": i64_array(workgroups), "constants": i64_array(constants)}
-    return create(DispatchOp, bindings, launch_attributes(entry, workgroup_size, shared_memory) | numbers, [])
-
-
-def launch_attributes(entry: str, workgroup_size: Sequence[int], shared_memory: int) -> dict[str, ir.Attribute]:
-    """What a launch states besides the numbers of its grid."""
-    attributes: dict[str, ir.Attribute] = {"entry": ir.StringAttr.get(entry)}
+    stated, numbers = open_numbers([*workgroups, *constants])
+    segments = ir.DenseI32ArrayAttr.get([len(bindings), len(numbers)])
+    attributes = {"entry": ir.StringAttr.get(entry), "operandSegmentSizes": segments}
+    attributes |= {"workgroups": i64_array(stated[:3]), "constants": i64_array(stated[3:])}
     if workgroup_size:
         attributes |= {"workgroup_size": i64_array(workgroup_size), "shared_memory": i64(shared_memory)}
-    return attributes
+    return create(DispatchOp, [*bindings, *numbers], attributes, [])
 
 
 def _numbers(array: ir.Attribute) -> tuple[int, ...]:

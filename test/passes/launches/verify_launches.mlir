@@ -19,7 +19,7 @@ module attributes {dovetail.level = "launches"} {
     "dovetail.fill_buffer"(%d) {pattern = 0 : i32} : (!b) -> ()
     "dovetail.barrier"() : () -> ()
     "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -38,7 +38,7 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%x: !v, %o: !m, %q: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -57,7 +57,7 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @q, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -76,7 +76,7 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -130,7 +130,7 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     // expected-error @+1 {{overwrites a value of type '!torch.vtensor<[32],f32>'}}
     "dovetail.fill_buffer"(%a) {pattern = 0 : i32} : (!b) -> ()
     return
@@ -210,7 +210,7 @@ module attributes {dovetail.level = "launches"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 32 : i64, length = 64 : i64} : (!m) -> !b
     // expected-error @+1 {{binds memory from byte 32, expected one of 64}}
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -248,7 +248,7 @@ module attributes {dovetail.level = "launches"} {
     %n = torch.constant.none
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -266,14 +266,14 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
   // expected-error @+1 {{'@p2' is a second plan for '@r'}}
   func.func private @p2(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -313,7 +313,7 @@ module attributes {dovetail.level = "launches"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     // expected-error @+1 {{has a 'workgroup_size' on a CPU}}
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -332,7 +332,7 @@ module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} 
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     // expected-error @+1 {{expects 'workgroup_size' on a GPU}}
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -351,7 +351,7 @@ module attributes {dovetail.level = "launches", dovetail.target = "cuda:sm_90"} 
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%x) {offset = 0 : i64, length = 128 : i64} : (!v) -> !b
     %c = "dovetail.subspan"(%o) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, shared_memory = 0 : i64, workgroup_size = [32, 1, 1], workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -372,19 +372,17 @@ module attributes {dovetail.level = "launches"} {
     %l = "dovetail.size"(%k) : (!torch.int) -> index
     "dovetail.check_equal"(%n, %l) : (index, index) -> ()
     "dovetail.check_range"(%n) {least = 1 : i64, most = 512 : i64} : (index) -> ()
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
     %four = arith.constant 4 : index
     %bytes = arith.muli %n, %four : index
     %groups = arith.ceildivsi %n, %four : index
-    %t = "dovetail.open_transient"(%bytes) : (index) -> !b
-    %a = "dovetail.open_subspan"(%x, %zero, %bytes) : (!v, index, index) -> !b
-    %c = "dovetail.open_subspan"(%o, %zero, %bytes) : (!m, index, index) -> !b
-    %d = "dovetail.open_subspan"(%t, %zero, %bytes) : (!b, index, index) -> !b
+    %t = "dovetail.transient"(%bytes) {bytes = -9223372036854775808 : i64} : (index) -> !b
+    %a = "dovetail.subspan"(%x, %bytes) {length = -9223372036854775808 : i64, offset = 0 : i64} : (!v, index) -> !b
+    %c = "dovetail.subspan"(%o, %bytes) {length = -9223372036854775808 : i64, offset = 0 : i64} : (!m, index) -> !b
+    %d = "dovetail.subspan"(%t, %bytes) {length = -9223372036854775808 : i64, offset = 0 : i64} : (!b, index) -> !b
     "dovetail.fill_buffer"(%d) {pattern = 0 : i32} : (!b) -> ()
     "dovetail.barrier"() : () -> ()
     "dovetail.copy_buffer"(%d, %c) : (!b, !b) -> ()
-    "dovetail.open_dispatch"(%a, %c, %groups, %one, %one, %n) {entry = "e", operandSegmentSizes = array<i32: 2, 3, 1>} : (!b, !b, index, index, index, index) -> ()
+    "dovetail.dispatch"(%a, %c, %groups, %n) {constants = [-9223372036854775808], entry = "e", operandSegmentSizes = array<i32: 2, 2>, workgroups = [-9223372036854775808, 1, 1]} : (!b, !b, index, index) -> ()
     return
   }
 }
@@ -401,11 +399,10 @@ module attributes {dovetail.level = "launches"} {
   }
   func.func private @p(%x: !v, %o: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %n = "dovetail.size"(%x) {dim = 0 : i64} : (!v) -> index
-    %two = arith.constant 32 : index
-    %a = "dovetail.open_subspan"(%x, %two, %n) : (!v, index, index) -> !b
-    %c = "dovetail.open_subspan"(%o, %two, %n) : (!m, index, index) -> !b
+    %a = "dovetail.subspan"(%x, %n) {length = -9223372036854775808 : i64, offset = 32 : i64} : (!v, index) -> !b
+    %c = "dovetail.subspan"(%o, %n) {length = -9223372036854775808 : i64, offset = 32 : i64} : (!m, index) -> !b
     // expected-error @+1 {{binds memory from byte 32, expected one of 64}}
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -462,7 +459,7 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%d: !m, %p: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%d) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %c = "dovetail.subspan"(%p) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "e", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }
@@ -485,8 +482,8 @@ module attributes {dovetail.level = "launches"} {
   func.func private @p(%d: !m, %p: !m) attributes {dovetail.plan = @r, dovetail.code = "00", dovetail.role = "plan"} {
     %a = "dovetail.subspan"(%d) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
     %c = "dovetail.subspan"(%p) {offset = 0 : i64, length = 128 : i64} : (!m) -> !b
-    "dovetail.dispatch"(%a) {constants = [], entry = "e", workgroups = [1, 1, 1]} : (!b) -> ()
-    "dovetail.dispatch"(%a, %c) {constants = [], entry = "f", workgroups = [1, 1, 1]} : (!b, !b) -> ()
+    "dovetail.dispatch"(%a) {constants = [], entry = "e", operandSegmentSizes = array<i32: 1, 0>, workgroups = [1, 1, 1]} : (!b) -> ()
+    "dovetail.dispatch"(%a, %c) {constants = [], entry = "f", operandSegmentSizes = array<i32: 2, 0>, workgroups = [1, 1, 1]} : (!b, !b) -> ()
     return
   }
 }

@@ -40,7 +40,8 @@ def module_of(steps: str, code: bytes = CODE) -> ir.Module:
     return parse_module(text, make_context())
 
 
-LAUNCH = f""""dovetail.dispatch"(%a, %b) {{constants = [4294967295, 7], entry = "add", shared_memory = 2048 : i64,
+LAUNCH = f""""dovetail.dispatch"(%a, %b) {{constants = [4294967295, 7], entry = "add",
+    operandSegmentSizes = array<i32: 2, 0>, shared_memory = 2048 : i64,
       workgroup_size = [128, 2, 1], workgroups = [8, 4, 2]}} : ({BUFFER}, {BUFFER}) -> ()"""
 MEMORY = f"""
     %t = "dovetail.transient"() {{bytes = 100 : i64}} : () -> {BUFFER}
@@ -135,6 +136,7 @@ def test_code_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) ->
     assert runtime_plans.unloadable(launched, "cuda").startswith("the code kernel 'slow' keeps 5000 bytes a thread")
 
 
+ANY = -(2**63)
 OPEN_IN, OPEN_OUT = "!torch.vtensor<[?,4],f32>", "!torch.tensor<[?,4],f32>"
 OPEN = f"""
 module attributes {{dovetail.level = "launches", dovetail.target = "cuda:sm_90"}} {{
@@ -149,19 +151,17 @@ module attributes {{dovetail.level = "launches", dovetail.target = "cuda:sm_90"}
     %word = "dovetail.size"(%n) : (!torch.int) -> index
     "dovetail.check_equal"(%rows, %same) : (index, index) -> ()
     "dovetail.check_range"(%rows) {{least = 1 : i64, most = 100 : i64}} : (index) -> ()
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
     %eight = arith.constant 8 : index
     %sixteen = arith.constant 16 : index
     %bytes = arith.muli %rows, %sixteen : index
     %groups = arith.ceildivsi %rows, %eight : index
-    %t = "dovetail.open_transient"(%bytes) : (index) -> {BUFFER}
-    %a = "dovetail.open_subspan"(%x, %zero, %bytes) : ({OPEN_IN}, index, index) -> {BUFFER}
-    %b = "dovetail.open_subspan"(%out, %zero, %bytes) : ({OPEN_OUT}, index, index) -> {BUFFER}
-    %c = "dovetail.open_subspan"(%t, %zero, %bytes) : ({BUFFER}, index, index) -> {BUFFER}
-    "dovetail.open_dispatch"(%a, %c, %groups, %one, %one, %word) {{entry = "add", shared_memory = 0 : i64,
-        operandSegmentSizes = array<i32: 2, 3, 1>, workgroup_size = [128, 1, 1]}}
-      : ({BUFFER}, {BUFFER}, index, index, index, index) -> ()
+    %t = "dovetail.transient"(%bytes) {{bytes = {ANY} : i64}} : (index) -> {BUFFER}
+    %a = "dovetail.subspan"(%x, %bytes) {{length = {ANY} : i64, offset = 0 : i64}} : ({OPEN_IN}, index) -> {BUFFER}
+    %b = "dovetail.subspan"(%out, %bytes) {{length = {ANY} : i64, offset = 0 : i64}} : ({OPEN_OUT}, index) -> {BUFFER}
+    %c = "dovetail.subspan"(%t, %bytes) {{length = {ANY} : i64, offset = 0 : i64}} : ({BUFFER}, index) -> {BUFFER}
+    "dovetail.dispatch"(%a, %c, %groups, %word) {{constants = [{ANY}], entry = "add",
+        operandSegmentSizes = array<i32: 2, 2>, shared_memory = 0 : i64,
+        workgroup_size = [128, 1, 1], workgroups = [{ANY}, 1, 1]}} : ({BUFFER}, {BUFFER}, index, index) -> ()
     "dovetail.copy_buffer"(%c, %b) : ({BUFFER}, {BUFFER}) -> ()
     return
   }}
