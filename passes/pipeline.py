@@ -11,6 +11,7 @@ from dovetail.passes.cleanup.eliminate_dead_writes import EliminateDeadWritesPas
 from dovetail.passes.cleanup.fold_concatenations import FoldConcatenationsPass
 from dovetail.passes.cleanup.fold_constants import FoldConstantsPass
 from dovetail.passes.cleanup.fold_indices import FoldIndicesPass
+from dovetail.passes.cleanup.fold_one_hot_sums import FoldOneHotSumsPass
 from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
@@ -69,6 +70,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         SimplifyAlgebraPass(),
         # After the algebra, which drops what is added to indices for nothing.
         FoldIndicesPass(),
+        # Before the cut, for which a sum of many numbers is more to save or to compute again than what it adds up.
+        FoldOneHotSumsPass(),
         # Before values are merged and pinned; sums are equal later, when long ones are split.
         UnifySumsPass(),
         # After all that may show that a written value is the one that was there.

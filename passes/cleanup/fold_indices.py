@@ -39,7 +39,7 @@ class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
         apply_rules(module, {f"torch.aten.{name}": rule for name, rule in rules.items()})
 
 
-class _Count(NamedTuple):
+class Count(NamedTuple):
     """Numbers from 0 up to `size`, along dimension `dim` of a tensor, counted from the last; -1 if there is one."""
 
     dim: int
@@ -58,7 +58,7 @@ def _embedding(op: ir.Operation) -> ir.Value | None:
 
 def _index_select(op: ir.Operation) -> ir.Value | None:
     base, dim, index = op.operands
-    place, count = integer(dim), _counted(index)
+    place, count = integer(dim), counted(index)
     if place is None or count is None or not shape(base) or len(shape(index)) != 1:
         return None
     place %= len(shape(base))
@@ -69,7 +69,7 @@ def _index_select(op: ir.Operation) -> ir.Value | None:
 
 def _chosen(base: ir.Value, indices: Sequence[ir.Value], type_: ir.Type) -> ir.Value | None:
     """What `indices` into the first dimensions of `base` choose, of `type_`, as a view; None if it is none."""
-    counts = [_counted(each) if is_tensor(each.type) else None for each in indices]
+    counts = [counted(each) if is_tensor(each.type) else None for each in indices]
     known = [each for each in counts if each is not None]
     dims = [each.dim for each in known if each.dim >= 0]
     if len(known) < len(counts) or any(one <= other for one, other in pairwise(dims)):
@@ -82,16 +82,16 @@ def _chosen(base: ir.Value, indices: Sequence[ir.Value], type_: ir.Type) -> ir.V
     return create(_RESHAPE, [base, integer_list(require_tensor_info(type_).shape)], type_)
 
 
-def _counted(index: ir.Value) -> _Count | None:
+def counted(index: ir.Value) -> Count | None:
     """How `index` counts; None if it does not."""
     sizes = shape(index)
     long = [place for place, size in enumerate(sizes) if size != 1]
     if len(long) > 1:
         return None
     if not long:
-        return _Count(-1, 1) if _is_range(_source(index), 1) else None
+        return Count(-1, 1) if _is_range(_source(index), 1) else None
     (place,) = long
-    return _Count(len(sizes) - place, sizes[place]) if _is_range(_source(index), sizes[place]) else None
+    return Count(len(sizes) - place, sizes[place]) if _is_range(_source(index), sizes[place]) else None
 
 
 def _source(value: ir.Value) -> ir.Value:
