@@ -45,7 +45,7 @@ class Pass:
         attributes = module.operation.attributes
         stated = str(attributes[LEVEL]) if LEVEL in attributes else ""
         if self.runs_at and stated and stated != f'"{self.runs_at}"':
-            raise fail(module.operation, self.name, f'is at level {stated}, but the pass runs at "{self.runs_at}"')
+            raise fail(module.operation, f'is at level {stated}, but the pass runs at "{self.runs_at}"')
 
     @classmethod
     def summary(cls) -> str:
@@ -90,19 +90,19 @@ def registry() -> dict[str, type[Pass]]:
     return dict(sorted(_REGISTRY.items()))
 
 
-def fail(op: ir.Operation | ir.OpView, pass_name: str, message: str) -> PassError:
-    """The error for a pass to raise: `message` with the op's location and name."""
-    return PassError(f"{op.location}: '{op.operation.name}' op {message} (in pass '{pass_name}')")
+def fail(op: ir.Operation | ir.OpView, message: str) -> PassError:
+    """The error for a pass to raise: `message` with the op's location and name. The runner says which pass it is."""
+    return PassError(f"{op.location}: '{op.operation.name}' op {message}")
 
 
-def named_regions(module: ir.Module, names: str, pass_name: str) -> dict[str, func.FuncOp]:
+def named_regions(module: ir.Module, names: str) -> dict[str, func.FuncOp]:
     """The regions of `module` that an option names, joined by `+`; raises PassError for one that it does not have."""
     found = Module(module).regions
     wanted = names.split("+") if names else []
     for name in wanted:
         if name not in found:
             known = ", ".join(f"@{region}" for region in found) or "none"
-            raise fail(module.operation, pass_name, f"has no region '@{name}', it has {known}")
+            raise fail(module.operation, f"has no region '@{name}', it has {known}")
     return {name: found[name] for name in wanted}
 
 

@@ -30,7 +30,7 @@ class StateBorderPass(Pass, name="state-border", runs_at="split"):
     def run(self, module: ir.Module) -> None:
         found = Module(module)
         for border in found.borders.values():
-            check_border(border, found, self.name)
+            check_border(border, found)
             with border.context:
                 _state(border, found)
 

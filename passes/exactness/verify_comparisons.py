@@ -30,7 +30,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
             for index, source in decided_again(flow, found.of(Role.FORWARD), found.of(Role.BACKWARD)).items():
                 what = f"'{_op(flow.steps[source]).name}' at {_op(flow.steps[source]).location}"
                 text = f"in '@backward' decides once more what '@forward' did, by {what}, which it computes again"
-                raise fail(_op(flow.steps[index]), self.name, text)
+                raise fail(_op(flow.steps[index]), text)
 
     def _check_computed_once(self, flow: ValueFlow, decision: int) -> None:
         along = _computed_along_the_way(flow, decision)
@@ -42,7 +42,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
             other, others = first.get(flow.key(index), (index, by))
             first[flow.key(index)] = other, by | others
             if len(by | others) > 1 and (other != index or index in along):
-                raise fail(_op(flow.steps[decision]), self.name, _meeting(step, flow.steps[other]))
+                raise fail(_op(flow.steps[decision]), _meeting(step, flow.steps[other]))
 
 
 def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:

@@ -55,9 +55,9 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             name = referred(plan, PLAN)
             if name not in found:
                 known = ", ".join(f"@{each}" for each in found) or "none"
-                raise fail(plan, self.name, f"'@{symbol(plan)}' is for '@{name}', the regions are: {known}")
+                raise fail(plan, f"'@{symbol(plan)}' is for '@{name}', the regions are: {known}")
             if name in seen:
-                raise fail(plan, self.name, f"'@{symbol(plan)}' is a second plan for '@{name}'")
+                raise fail(plan, f"'@{symbol(plan)}' is a second plan for '@{name}'")
             seen.add(name)
             self._check_signature(plan, found[name])
             self._check_steps(plan, found[name], is_gpu)
@@ -65,28 +65,28 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         for name in found.keys() - seen:
             if handed_on(found[name]):
                 message = f"'@{name}' has no plan, but takes new values of arguments that it updates in one loop alone"
-                raise fail(found[name], self.name, message)
+                raise fail(found[name], message)
 
     def _check_signature(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         if plan.type != region.type:
             message = f"'@{symbol(plan)}' takes {plan.type}, its region '@{symbol(region)}' takes {region.type}"
-            raise fail(plan, self.name, message)
+            raise fail(plan, message)
         if CODE not in plan.attributes or not isinstance(plan.attributes[CODE], ir.StringAttr):
-            raise fail(plan, self.name, f"'@{symbol(plan)}' expects '{CODE}' to be the digest of its code")
+            raise fail(plan, f"'@{symbol(plan)}' expects '{CODE}' to be the digest of its code")
 
     def _check_steps(self, plan: func.FuncOp, region: func.FuncOp, is_gpu: bool) -> None:
         touched: set[ir.Value] = set()
         for op in body(plan):
             if not isinstance(op.opview, (*_KNOWN, *_NUMBERS)):
                 expected = ", ".join(f"'{each.OPERATION_NAME}'" for each in _KNOWN)
-                raise fail(op, self.name, f"has no place in a plan, expected one of {expected}")
+                raise fail(op, f"has no place in a plan, expected one of {expected}")
             self._check_number(op)
             match op.opview:
                 case DispatchOp() as launch:
                     self._check_bindings(launch)
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
-                        raise fail(op, self.name, expected)
+                        raise fail(op, expected)
                     touched |= {_memory(value) for value in launch.memory}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
@@ -95,12 +95,12 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                     self._check_target(fill, fill.target)
                     size = _span(fill.target).size
                     if isinstance(size, int) and size % fill.width:
-                        raise fail(op, self.name, f"fills {size} bytes by {fill.width}")
+                        raise fail(op, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory(fill.target))
         held = [any(user.name == LOAD for user in users(each)) for each in region.arguments]
         for place, argument in enumerate(plan.arguments):
             if is_memory(argument) and argument not in touched and not held[place] and bytes_of(argument) != 0:
-                raise fail(plan, self.name, f"'@{symbol(plan)}' never touches argument {place}, a result")
+                raise fail(plan, f"'@{symbol(plan)}' never touches argument {place}, a result")
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         places = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
@@ -111,10 +111,8 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             touching = [each for each in launches if memory in map(_memory, each.memory)]
             moved = any(memory in map(_memory, each.operation.operands) for each in moves)
             if len(touching) != 1 or moved:
-                message = (
-                    f"'@{symbol(plan)}' touches argument {place} {len(touching)} times, whose new value others take"
-                )
-                raise fail(plan, self.name, message)
+                times = f"touches argument {place} {len(touching)} times"
+                raise fail(plan, f"'@{symbol(plan)}' {times}, whose new value others take")
 
     def _check_number(self, op: ir.Operation) -> None:
         if not isinstance(op.opview, _NUMBERS):
@@ -122,42 +120,42 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         truth = ir.IntegerType.get_signless(1)
         expected = truth if isinstance(op.opview, arith.CmpIOp) else ir.IndexType.get()
         if op.results[0].type != expected:
-            raise fail(op, self.name, f"computes with '{op.results[0].type}', expected numbers of type '{expected}'")
+            raise fail(op, f"computes with '{op.results[0].type}', expected numbers of type '{expected}'")
         if isinstance(op.opview, arith.CmpIOp) and ir.IntegerAttr(op.opview.predicate).value >= len(PREDICATES):
-            raise fail(op, self.name, f"compares without signs, expected one of {', '.join(PREDICATES)}")
+            raise fail(op, f"compares without signs, expected one of {', '.join(PREDICATES)}")
 
     def _check_bindings(self, launch: DispatchOp) -> None:
         for value in launch.memory:
             start = _span(value).start
             if isinstance(start, int) and start % ALIGNMENT:
-                raise fail(launch, self.name, f"binds memory from byte {start}, expected one of {ALIGNMENT}")
+                raise fail(launch, f"binds memory from byte {start}, expected one of {ALIGNMENT}")
 
     def _check_copy(self, copy: CopyBufferOp, touched: set[ir.Value]) -> None:
         source, target = _span(copy.source), _span(copy.target)
         if are_written_out(numbers := [source.start, source.size, target.start, target.size]):
             self._check_ranges(copy, source.memory == target.memory, *numbers)
         if made_by(source.memory, TransientOp.OPERATION_NAME) and source.memory not in touched:
-            raise fail(copy, self.name, "reads a transient that nothing has written")
+            raise fail(copy, "reads a transient that nothing has written")
         self._check_target(copy, copy.target)
 
     def _check_ranges(self, copy: CopyBufferOp, is_same: bool, start: int, size: int, target: int, room: int) -> None:
         if size != room:
-            raise fail(copy, self.name, f"copies {size} bytes to {room}")
+            raise fail(copy, f"copies {size} bytes to {room}")
         if is_same and start < target + room and target < start + size:
-            raise fail(copy, self.name, "copies between bytes that overlap")
+            raise fail(copy, "copies between bytes that overlap")
 
     def _check_target(self, op: ir.OpView, target: ir.Value) -> None:
         memory = _memory(target)
         if isinstance(memory.owner, ir.Block) and not is_memory(memory):
-            raise fail(op, self.name, f"overwrites a value of type '{memory.type}'")
+            raise fail(op, f"overwrites a value of type '{memory.type}'")
         if made_by(memory, ConstantOp.OPERATION_NAME):
-            raise fail(op, self.name, "overwrites a constant")
+            raise fail(op, "overwrites a constant")
 
 
 def _span(value: ir.Value) -> SubspanOp:
     made = None if isinstance(value.owner, ir.Block) else value.owner.operation.opview
     if not isinstance(made, SubspanOp):
-        raise fail(value.owner, "verify-launches", "launches take the results of 'dovetail.subspan' alone")
+        raise fail(value.owner, "launches take the results of 'dovetail.subspan' alone")
     return made
 
 

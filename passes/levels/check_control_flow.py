@@ -11,7 +11,7 @@ from dovetail.dialects.torch_facts.types import is_torch_type, tensor_info
 from dovetail.passes.base import fail
 
 
-def check_control_flow(module: ir.Module, found: Module, pass_name: str) -> None:
+def check_control_flow(module: ir.Module, found: Module) -> None:
     """Raises PassError for a call of control flow that can't run, and for a function that would run itself.
 
     `found` are the functions of `module`.
@@ -19,47 +19,47 @@ def check_control_flow(module: ir.Module, found: Module, pass_name: str) -> None
     ordered = subgraphs(module)
     for name, function_op in found.of(Role.SUBGRAPH).items():
         if name not in ordered:
-            raise fail(function_op, pass_name, f"'@{name}' runs itself, directly or through others")
+            raise fail(function_op, f"'@{name}' runs itself, directly or through others")
     for ops in found.bodies.values():
         for op in ops:
             if control_flow_name(op):
-                _check(op, found.functions, pass_name)
+                _check(op, found.functions)
 
 
-def _check(op: ir.Operation, found: Mapping[str, func.FuncOp], pass_name: str) -> None:
-    called = [_callee(op, part, found, pass_name) for part in PARTS[control_flow_name(op) or ""]]
+def _check(op: ir.Operation, found: Mapping[str, func.FuncOp]) -> None:
+    called = [_callee(op, part, found) for part in PARTS[control_flow_name(op) or ""]]
     operands, results = [value.type for value in op.operands], [value.type for value in op.results]
     if control_flow_name(op) == COND:
-        _check_predicate(op, operands[:1], "as its first operand", pass_name)
+        _check_predicate(op, operands[:1], "as its first operand")
         for function_op in called:
-            _check_type(op, function_op, operands[1:], results, pass_name)
+            _check_type(op, function_op, operands[1:], results)
         return
     if operands[: len(results)] != results:
-        raise fail(op, pass_name, "expects its first operands to be of its results' types: the values that it carries")
+        raise fail(op, "expects its first operands to be of its results' types: the values that it carries")
     condition, loop = called
-    _check_type(op, condition, operands, list(condition.type.results), pass_name)
-    _check_predicate(op, list(condition.type.results), f"from '@{symbol(condition)}'", pass_name)
-    _check_type(op, loop, operands, results, pass_name)
+    _check_type(op, condition, operands, list(condition.type.results))
+    _check_predicate(op, list(condition.type.results), f"from '@{symbol(condition)}'")
+    _check_type(op, loop, operands, results)
 
 
-def _callee(op: ir.Operation, part: str, found: Mapping[str, func.FuncOp], pass_name: str) -> func.FuncOp:
+def _callee(op: ir.Operation, part: str, found: Mapping[str, func.FuncOp]) -> func.FuncOp:
     if part not in op.attributes or not isinstance(op.attributes[part], ir.FlatSymbolRefAttr):
-        raise fail(op, pass_name, f"expects '{part}' to name a function")
+        raise fail(op, f"expects '{part}' to name a function")
     name = referred(op, part)
     if name not in found or role(found[name]) is not Role.SUBGRAPH:
-        raise fail(op, pass_name, f"refers to '@{name}', which is no subgraph")
+        raise fail(op, f"refers to '@{name}', which is no subgraph")
     return found[name]
 
 
-def _check_predicate(op: ir.Operation, types: list[ir.Type], where: str, pass_name: str) -> None:
+def _check_predicate(op: ir.Operation, types: list[ir.Type], where: str) -> None:
     infos = [tensor_info(each) for each in types]
     is_truth = len(types) == 1 and (is_torch_type(types[0], "bool") or (infos[0] is not None and infos[0].numel == 1))
     if not is_truth:
         got = ", ".join(f"'{each}'" for each in types) or "nothing"
-        raise fail(op, pass_name, f"expects one truth value {where}, got {got}")
+        raise fail(op, f"expects one truth value {where}, got {got}")
 
 
-def _check_type(op: ir.Operation, callee: func.FuncOp, inputs: list, results: list, pass_name: str) -> None:
+def _check_type(op: ir.Operation, callee: func.FuncOp, inputs: list, results: list) -> None:
     if list(callee.type.inputs) != inputs or list(callee.type.results) != results:
         expected = ir.FunctionType.get(inputs, results, op.context)
-        raise fail(op, pass_name, f"expects '@{symbol(callee)}' to be of type '{expected}', got '{callee.type}'")
+        raise fail(op, f"expects '@{symbol(callee)}' to be of type '{expected}', got '{callee.type}'")

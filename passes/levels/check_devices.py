@@ -15,7 +15,7 @@ from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
 
 
-def check_devices(module: ir.Module, found: Module, target: str, pass_name: str) -> None:
+def check_devices(module: ir.Module, found: Module, target: str) -> None:
     """Raises PassError for memory on a device that no program for `target` reaches, and in regions for any but its own.
 
     Views and what is read lie where their operand does; of the module's own device nothing is said, so that there is
@@ -24,18 +24,16 @@ def check_devices(module: ir.Module, found: Module, target: str, pass_name: str)
     kind, own = target.partition(":")[0], home(module)
     if DEVICE in module.operation.attributes and not (kind != "cpu" and re.fullmatch(rf"{kind}:[1-9]\d*", own)):
         expected = "none" if kind == "cpu" else f'"{kind}:1" or one with a larger number'
-        raise fail(
-            module.operation, pass_name, f'expects \'{DEVICE}\' at target "{target}" to be {expected}, got "{own}"'
-        )
+        raise fail(module.operation, f'expects \'{DEVICE}\' at target "{target}" to be {expected}, got "{own}"')
     reached = REACHED_BY[kind]
     for op, device in _stated(found):
         is_neighbour = kind != "cpu" and device.startswith(f"{kind}:") and device != own
         if device not in reached and not is_neighbour:
             others = [f'"{each}"' for each in reached] + ([f'another GPU than "{own}"'] if kind != "cpu" else [])
             expected = " or ".join(others) or "none"
-            raise fail(op, pass_name, f'names the device "{device}", expected {expected} at target "{target}"')
+            raise fail(op, f'names the device "{device}", expected {expected} at target "{target}"')
     if kind != "cpu":
-        _check_regions(module, found, pass_name)
+        _check_regions(module, found)
 
 
 def _stated(found: Module) -> Iterator[tuple[ir.Operation | ir.OpView, str]]:
@@ -51,7 +49,7 @@ def _stated(found: Module) -> Iterator[tuple[ir.Operation | ir.OpView, str]]:
                 yield op, device
 
 
-def _check_regions(module: ir.Module, found: Module, pass_name: str) -> None:
+def _check_regions(module: ir.Module, found: Module) -> None:
     """What a region takes lies on the module's own device, but for numbers that it makes itself."""
     devices = Devices(module)
     for ops in found.bodies.values():
@@ -61,4 +59,4 @@ def _check_regions(module: ir.Module, found: Module, pass_name: str) -> None:
             for value in op.operands:
                 if is_value_type(value.type) and devices.of(value) != devices.home:
                     message = f"takes a tensor on {devices.of(value)}, expected {devices.home}, where regions run"
-                    raise fail(op, pass_name, message)
+                    raise fail(op, message)

@@ -44,7 +44,7 @@ from dovetail.passes.base import fail
 _EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH, Role.LAYOUTS)
 
 
-def check_roles(module: Module, allowed: Iterable[Role], level: str, pass_name: str) -> None:
+def check_roles(module: Module, allowed: Iterable[Role], level: str) -> None:
     """Raises PassError for a function that no pass would know, or that has no place at `level`.
 
     `allowed` are the level's own roles, besides those that every level has.
@@ -54,19 +54,19 @@ def check_roles(module: Module, allowed: Iterable[Role], level: str, pass_name: 
         stated = role(function_op)
         if stated is None:
             got = attribute(function_op, ROLE) or "none"
-            raise fail(function_op, pass_name, f"'@{name}' expects '{ROLE}' to be {_words(expected)}, got {got}")
+            raise fail(function_op, f"'@{name}' expects '{ROLE}' to be {_words(expected)}, got {got}")
         if stated not in expected:
             message = f"'@{name}' of '{ROLE}' {_words([stated])} has no place at level '{level}'"
-            raise fail(function_op, pass_name, f"{message}, expected {_words(expected)}")
+            raise fail(function_op, f"{message}, expected {_words(expected)}")
     for each in SINGLE:
         for function_op in list(module.of(each).values())[1:]:
-            raise fail(function_op, pass_name, f"is a second function of '{ROLE}' {_words([each])}")
+            raise fail(function_op, f"is a second function of '{ROLE}' {_words([each])}")
 
 
-def check_present(module: Module, wanted: Role, level: str, op: ir.Operation, pass_name: str) -> None:
+def check_present(module: Module, wanted: Role, level: str, op: ir.Operation) -> None:
     """Raises PassError at `op`, the module, if no function is `wanted`."""
     if wanted not in module:
-        raise fail(op, pass_name, f"expects a function of '{ROLE}' {_words([wanted])} at level '{level}'")
+        raise fail(op, f"expects a function of '{ROLE}' {_words([wanted])} at level '{level}'")
 
 
 def _words(roles: Iterable[Role]) -> str:
@@ -77,94 +77,92 @@ def _words(roles: Iterable[Role]) -> str:
 _SHARED = (GROUP, START, ROOT, OBJECT)
 
 
-def check_signature(function_op: func.FuncOp, pass_name: str) -> None:
+def check_signature(function_op: func.FuncOp) -> None:
     """Raises PassError for a function that no caller could call, or that has no body or several blocks."""
     try:
         convention(function_op)
     except ValueError as error:
-        raise fail(function_op, pass_name, str(error)) from error
+        raise fail(function_op, str(error)) from error
     name, is_compiled = symbol(function_op), role(function_op) is Role.REGION
     for type_ in dict.fromkeys([*function_op.type.inputs, *function_op.type.results]):
         if not isinstance(type_, RefType):
             continue
         if not type_.is_sound:
-            raise fail(function_op, pass_name, f"'@{name}' expects {RefType.SOUND}, got '{type_}'")
+            raise fail(function_op, f"'@{name}' expects {RefType.SOUND}, got '{type_}'")
         if is_compiled:
-            raise fail(function_op, pass_name, f"'@{name}' is a region, it expects values and memory, got '{type_}'")
+            raise fail(function_op, f"'@{name}' is a region, it expects values and memory, got '{type_}'")
     blocks = len(function_op.body.blocks)
     if blocks != 1 and not (role(function_op) is Role.BORDER or role(function_op) is Role.GUARD):
-        raise fail(function_op, pass_name, f"'@{name}' expects a body of one block, got {blocks} blocks")
+        raise fail(function_op, f"'@{name}' expects a body of one block, got {blocks} blocks")
 
 
-def check_guard(guard: func.FuncOp, pass_name: str) -> None:
+def check_guard(guard: func.FuncOp) -> None:
     """Raises PassError for an argument that is no ref, has no name, or of whose memory only a part is said."""
     arguments = guard.type.inputs
     mutated = attribute(guard, MUTATED)
     if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
         raise fail(
             guard,
-            pass_name,
             f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated or 'none'}",
         )
     for index, type_ in enumerate(arguments):
         if not isinstance(type_, RefType) or argument_fact(guard, index, NAME) is None:
-            raise fail(guard, pass_name, f"expects argument {index} to be a ref with a '{NAME}', got '{type_}'")
+            raise fail(guard, f"expects argument {index} to be a ref with a '{NAME}', got '{type_}'")
         for name in (APART, OFFSET):
             number = argument_fact(guard, index, name)
             if number is not None and not isinstance(number, ir.IntegerAttr):
-                raise fail(guard, pass_name, f"expects '{name}' of argument {index} to be a number, got {number}")
+                raise fail(guard, f"expects '{name}' of argument {index} to be a number, got {number}")
         given = [name for name in _SHARED if argument_fact(guard, index, name)]
         if given and len(given) < len(_SHARED):
             expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"
-            raise fail(guard, pass_name, f"expects argument {index} to have {expected}, got {', '.join(given)}")
+            raise fail(guard, f"expects argument {index} to have {expected}, got {', '.join(given)}")
 
 
-def check_border(border: func.FuncOp, module: Module, pass_name: str) -> None:
+def check_border(border: func.FuncOp, module: Module) -> None:
     """Raises PassError where `border`'s forward or backward take or return something else."""
     found = module.functions
     for name, wanted in ((FORWARD, Role.FORWARD), (BACKWARD, Role.BACKWARD)):
         if name not in border.attributes:
-            raise fail(border, pass_name, f"expects '{FORWARD}' and '{BACKWARD}', got no '{name}'")
+            raise fail(border, f"expects '{FORWARD}' and '{BACKWARD}', got no '{name}'")
         if referred(border, name) not in found:
-            raise fail(border, pass_name, f"refers to '@{referred(border, name)}', which is not defined")
+            raise fail(border, f"refers to '@{referred(border, name)}', which is not defined")
         if role(found[referred(border, name)]) is not wanted:
-            raise fail(border, pass_name, f"refers to '@{referred(border, name)}', which is no {wanted.value}")
+            raise fail(border, f"refers to '@{referred(border, name)}', which is no {wanted.value}")
     forward, backward = found[referred(border, FORWARD)], found[referred(border, BACKWARD)]
     arguments, owned = list(border.type.inputs), list(border.type.results)
     returned, taken = list(forward.type.results), list(backward.type.inputs)
     if list(forward.type.inputs) != arguments or returned[: len(owned)] != owned:
-        raise fail(border, pass_name, f"expects its forward to take and return first what it does, got {forward.type}")
+        raise fail(border, f"expects its forward to take and return first what it does, got {forward.type}")
     saved = returned[len(owned) :]
     if taken[: len(saved)] != saved or len(backward.type.results) != len(arguments):
         expected = f"the {len(saved)} saved values first and return {len(arguments)} gradients"
-        raise fail(border, pass_name, f"expects its backward to take {expected}, got {backward.type}")
+        raise fail(border, f"expects its backward to take {expected}, got {backward.type}")
     for index in range(len(owned), len(returned)):
-        _check_saved(forward, index, pass_name)
+        _check_saved(forward, index)
     for index in range(len(saved), len(taken)):
-        _check_tangent(backward, index, len(owned), pass_name)
+        _check_tangent(backward, index, len(owned))
 
 
-def _check_saved(forward: func.FuncOp, index: int, pass_name: str) -> None:
+def _check_saved(forward: func.FuncOp, index: int) -> None:
     check = result_fact(forward, index, SAVED)
     if str(check) not in ('"checked"', '"private"'):
         expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
-        raise fail(forward, pass_name, f"{expected}, got {check or 'none'}")
+        raise fail(forward, f"{expected}, got {check or 'none'}")
 
 
-def _check_tangent(backward: func.FuncOp, index: int, owned: int, pass_name: str) -> None:
+def _check_tangent(backward: func.FuncOp, index: int, owned: int) -> None:
     tied = argument_fact(backward, index, TANGENT_OF)
     if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
         expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {owned} results"
-        raise fail(backward, pass_name, f"{expected}, got {tied or 'none'}")
+        raise fail(backward, f"{expected}, got {tied or 'none'}")
 
 
-def check_driver(region: func.FuncOp, device: str, pass_name: str) -> None:
+def check_driver(region: func.FuncOp, device: str) -> None:
     """Raises PassError for a region of a CPU without a driver of IREE's, which runs it where it has no launch plan."""
     stated = attribute(region, DRIVER)
-    if device != "cpu" and stated is None:
-        return
     if device != "cpu":
-        raise fail(region, pass_name, f"expects no '{DRIVER}' on a GPU, got {stated}")
-    if not isinstance(stated, ir.StringAttr) or stated.value not in IREE_DRIVERS:
+        if stated is not None:
+            raise fail(region, f"expects no '{DRIVER}' on a GPU, got {stated}")
+    elif not isinstance(stated, ir.StringAttr) or stated.value not in IREE_DRIVERS:
         expected = f"expects '{DRIVER}' to be one of {', '.join(IREE_DRIVERS)}"
-        raise fail(region, pass_name, f"{expected}, got {stated or 'none'}")
+        raise fail(region, f"{expected}, got {stated or 'none'}")

@@ -20,7 +20,7 @@ _CALL, _PASSED = "torch.operator", ("dovetail.read", "func.return", LIST, *FROM_
 _FOLLOWING = (Role.JOINT, Role.BACKWARD)
 
 
-def check_layouts(module: Module, pass_name: str) -> None:
+def check_layouts(module: Module) -> None:
     """Raises PassError where an operand would lie as nothing tells, or where nobody knows of which tangent."""
     layouts = layouts_of(module)
     told = 0 if layouts is None else len(layouts.type.results)
@@ -29,35 +29,31 @@ def check_layouts(module: Module, pass_name: str) -> None:
         for op in ops:
             numbers = followed(op)
             if numbers and not is_following:
-                raise fail(
-                    op, pass_name, f"in '@{name}' expects '{STRIDES}' without numbers, which are for the backward"
-                )
+                raise fail(op, f"in '@{name}' expects '{STRIDES}' without numbers, which are for the backward")
             if any(each >= told for each in numbers):
-                raise fail(
-                    op, pass_name, f"expects '{STRIDES}' to number some of {told} layouts, got {sorted(numbers)}"
-                )
+                raise fail(op, f"expects '{STRIDES}' to number some of {told} layouts, got {sorted(numbers)}")
     if layouts is not None:
-        _check(layouts, module, pass_name)
-    _check_followed(module, [] if layouts is None else tangents_of(layouts), pass_name)
+        _check(layouts, module)
+    _check_followed(module, [] if layouts is None else tangents_of(layouts))
 
 
-def _check(layouts: func.FuncOp, module: Module, pass_name: str) -> None:
+def _check(layouts: func.FuncOp, module: Module) -> None:
     types = dict(_tangents(module))
     for index, type_ in enumerate(layouts.type.inputs):
         if not isinstance(type_, RefType) and argument_fact(layouts, index, SYMBOL) is None:
-            raise fail(layouts, pass_name, f"expects argument {index} to be a ref or a symbol, got '{type_}'")
+            raise fail(layouts, f"expects argument {index} to be a ref or a symbol, got '{type_}'")
         stated = argument_fact(layouts, index, TANGENT_OF)
         number = stated.value if isinstance(stated, ir.IntegerAttr) else -1
         if stated is not None and types.get(number) != type_:
             expected = f"expects argument {index} to be of a tangent's type where it has '{TANGENT_OF}'"
-            raise fail(layouts, pass_name, f"{expected}, got '{type_}' for {stated}")
+            raise fail(layouts, f"{expected}, got '{type_}' for {stated}")
     for type_ in layouts.type.results:
         if not is_value_type(type_):
-            raise fail(layouts, pass_name, f"expects to return values, got '{type_}'")
+            raise fail(layouts, f"expects to return values, got '{type_}'")
     for op in module.ops(layouts):
         is_called = op.name == _CALL and aten_name(op) is not None and not control_flow_name(op)
         if not (is_called or op.name in (*_PASSED, *ARITHMETIC) or is_constant(op)):
-            raise fail(op, pass_name, f"has no place in '@{symbol(layouts)}', expected a '{_CALL}' that calls one op")
+            raise fail(op, f"has no place in '@{symbol(layouts)}', expected a '{_CALL}' that calls one op")
 
 
 def _tangents(module: Module) -> list[tuple[int, ir.Type]]:
@@ -70,10 +66,10 @@ def _tangents(module: Module) -> list[tuple[int, ir.Type]]:
     return [(refs.index(op.operands[0]), op.results[0].type) for op in of_class(ops, TangentOp)]
 
 
-def _check_followed(module: Module, told: list[int], pass_name: str) -> None:
+def _check_followed(module: Module, told: list[int]) -> None:
     for backward in module.of(Role.BACKWARD).values():
         for index, facts in enumerate(argument_facts(backward)):
             is_told = TANGENT_OF in facts and ir.IntegerAttr(facts[TANGENT_OF]).value in told
             if is_told != (FOLLOWED in facts):
                 expected = f"expects '{FOLLOWED}' of argument {index} exactly where '@layouts' takes that tangent"
-                raise fail(backward, pass_name, f"{expected}, got it {'nowhere' if is_told else 'elsewhere'}")
+                raise fail(backward, f"{expected}, got it {'nowhere' if is_told else 'elsewhere'}")

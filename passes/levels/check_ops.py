@@ -29,7 +29,7 @@ _PASSED = (*FROM_PYTHON, LOAD)
 _HOST_LEVELS = ("program", "regions", "launches")
 
 
-def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: str, pass_name: str) -> None:
+def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: str) -> None:
     """Raises PassError for one of the `ops` of `@name` that is not of the level's language.
 
     `allowed` are the ops of ours, by name, that may stand there, beside arithmetic of numbers.
@@ -37,23 +37,23 @@ def check_ops(name: str, ops: Sequence[ir.Operation], allowed: set[str], level: 
     for op in ops:
         dialect = op.name.partition(".")[0]
         if dialect not in _DIALECTS:
-            raise fail(op, pass_name, f"has no place in '@{name}', expected an op of {', '.join(_DIALECTS)}")
+            raise fail(op, f"has no place in '@{name}', expected an op of {', '.join(_DIALECTS)}")
         if dialect == "dovetail" and op.name not in allowed and op.name not in ARITHMETIC:
-            raise fail(op, pass_name, f"has no place in '@{name}' at level '{level}'")
+            raise fail(op, f"has no place in '@{name}' at level '{level}'")
         if FALLBACK in op.attributes and not (is_extern(op) and isinstance(op.attributes[FALLBACK], ir.UnitAttr)):
-            raise fail(op, pass_name, f"expects '{FALLBACK}', without a value, on library calls alone")
+            raise fail(op, f"expects '{FALLBACK}', without a value, on library calls alone")
         if dialect == "torch" and level in _HOST_LEVELS and _computes(op):
-            raise fail(op, pass_name, f"computes in '@{name}' at level '{level}', expected a call or a view")
+            raise fail(op, f"computes in '@{name}' at level '{level}', expected a call or a view")
 
 
-def check_region_ops(ops: Sequence[ir.Operation], pass_name: str) -> None:
+def check_region_ops(ops: Sequence[ir.Operation]) -> None:
     """Raises PassError for one of the `ops` of a region that IREE knows nothing of."""
     for op in ops:
         if op.name.startswith("dovetail.") or is_extern(op):
-            raise fail(op, pass_name, "has no place in a region, which IREE compiles")
+            raise fail(op, "has no place in a region, which IREE compiles")
 
 
-def check_attributes(module: Module, pass_name: str) -> None:
+def check_attributes(module: Module) -> None:
     """Raises PassError for an op that nobody obeys, or that would be given whatever layout a kernel or a pass left.
 
     `dovetail.recompute` is one of the policies, on torch ops of `@joint` alone, where something is still partitioned.
@@ -66,26 +66,25 @@ def check_attributes(module: Module, pass_name: str) -> None:
             is_torch = op.name.startswith("torch.")
             if RECOMPUTE in op.attributes:
                 if not (is_joint and is_torch):
-                    expected = f"expects no '{RECOMPUTE}', which is for torch ops of '@joint'"
-                    raise fail(op, pass_name, f"in '@{name}' {expected}")
-                _check_policy(op, op.attributes[RECOMPUTE], pass_name)
+                    raise fail(op, f"in '@{name}' expects no '{RECOMPUTE}', which is for torch ops of '@joint'")
+                _check_policy(op, op.attributes[RECOMPUTE])
             broken = broken_statement(op) if is_torch and stated is not Role.LAYOUTS else ""
             if broken:
-                raise fail(op, pass_name, broken)
+                raise fail(op, broken)
 
 
-def _check_policy(op: ir.Operation, stated: ir.Attribute, pass_name: str) -> None:
+def _check_policy(op: ir.Operation, stated: ir.Attribute) -> None:
     policies = (*RECOMPUTED_POLICIES, *SAVED_POLICIES)
     if not isinstance(stated, ir.StringAttr) or stated.value not in policies:
         valid = ", ".join(f'"{word}"' for word in policies)
-        raise fail(op, pass_name, f"expects '{RECOMPUTE}' to be one of {valid}, got {stated}")
+        raise fail(op, f"expects '{RECOMPUTE}' to be one of {valid}, got {stated}")
 
 
 def _computes(op: ir.Operation) -> bool:
     return op.name not in _PASSED and not is_extern(op) and kind(op) not in (Kind.VIEW, Kind.CONSTANT)
 
 
-def check_written(ops: Sequence[ir.Operation], pass_name: str) -> None:
+def check_written(ops: Sequence[ir.Operation]) -> None:
     """Raises PassError for one of the `ops` whose result is of another shape than the memory that it is written to.
 
     PyTorch would give that memory another shape, or leave some of it unset.
@@ -100,9 +99,9 @@ def check_written(ops: Sequence[ir.Operation], pass_name: str) -> None:
         elif kind(op) is Kind.POINTWISE and out_overload(name) is not None:
             is_fit = _shape(op) == require_tensor_info(memory.type).shape
         else:
-            raise fail(op, pass_name, "writes to memory, expected aten.cat or a pointwise op with an overload 'out'")
+            raise fail(op, "writes to memory, expected aten.cat or a pointwise op with an overload 'out'")
         if not is_fit:
-            raise fail(op, pass_name, f"writes to '{memory.type}', expected memory of the shape of its result")
+            raise fail(op, f"writes to '{memory.type}', expected memory of the shape of its result")
 
 
 def _shape(op: ir.Operation) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from dovetail.passes.base import fail
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
-def check_own_memory(module: Module, pass_name: str) -> None:
+def check_own_memory(module: Module) -> None:
     """Raises PassError for an owned result or a gradient that shares its memory.
 
     Asked from level `program` on: before, only values
@@ -19,19 +19,19 @@ def check_own_memory(module: Module, pass_name: str) -> None:
     taken: set[ir.Value] = set()
     for forward in module.of(Role.FORWARD).values():
         for op in of_class(module.ops(forward), OwnOp):
-            _check(op, 0, taken, "what it owns", pass_name)
+            _check(op, 0, taken, "what it owns")
     if Role.BACKWARD in module:
-        _check_gradients(module.backward, module.ops(module.backward)[-1], pass_name)
+        _check_gradients(module.backward, module.ops(module.backward)[-1])
 
 
-def _check_gradients(backward: func.FuncOp, returned: ir.Operation, pass_name: str) -> None:
+def _check_gradients(backward: func.FuncOp, returned: ir.Operation) -> None:
     taken: set[ir.Value] = set(backward.body.blocks[0].arguments)
     for index, value in enumerate(returned.operands):
         if is_value_type(value.type):
-            _check(returned, index, taken, f"gradient {index}", pass_name)
+            _check(returned, index, taken, f"gradient {index}")
 
 
-def _check(op: ir.Operation, index: int, taken: set[ir.Value], what: str, pass_name: str) -> None:
+def _check(op: ir.Operation, index: int, taken: set[ir.Value], what: str) -> None:
     shared = shared_memory(op.operands[index], taken)
     if shared:
-        raise fail(op, pass_name, f"expects {what} in memory of its own, such as a 'dovetail.copy', got {shared}")
+        raise fail(op, f"expects {what} in memory of its own, such as a 'dovetail.copy', got {shared}")

@@ -14,7 +14,7 @@ from dovetail.passes.border.memory_of_saved import MemoryOfSaved
 _PLACES = (RESULT, IN_RESULT, IN_ARGUMENT)
 
 
-def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool, pass_name: str) -> None:
+def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> None:
     """Raises PassError where a backward would miss that memory changed or was freed, or take one value for another.
 
     `border` has passed `check_border`. Unless it `is_stated`, nothing may be said yet. More may be said than is true:
@@ -30,7 +30,7 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool, pas
     ):
         for name in limits.keys() & facts.keys():
             is_said = True
-            _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name], pass_name)
+            _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name])
     if is_said or is_stated:
         memory = MemoryOfSaved(border, module)
         said = {number: SavedValue(checked_for=each) for number, each in checked_results(forward).items()}
@@ -39,16 +39,16 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool, pas
             stated = said.get(number, SavedValue())
             reached = memory.place(memory.returned[number]) if stated.saved == "private" else true
             for problem in _problems(stated, true, reached):
-                raise fail(forward, pass_name, f"expects result {number} {problem}")
+                raise fail(forward, f"expects result {number} {problem}")
 
 
-def _check_form(op: func.FuncOp, what: str, stated: ir.Attribute, is_number: bool, limit: int, pass_name: str) -> None:
+def _check_form(op: func.FuncOp, what: str, stated: ir.Attribute, is_number: bool, limit: int) -> None:
     if is_number and isinstance(stated, ir.IntegerAttr) and 0 <= stated.value < limit:
         return
     if not is_number and isinstance(stated, ir.DenseI64ArrayAttr) and all(0 <= each < limit for each in stated):
         return
     expected = f"a number below {limit}" if is_number else f"an array of numbers below {limit}"
-    raise fail(op, pass_name, f"expects {what} to be {expected}, got {stated}")
+    raise fail(op, f"expects {what} to be {expected}, got {stated}")
 
 
 def _problems(said: SavedValue, true: SavedValue, reached: SavedValue) -> Iterator[str]:

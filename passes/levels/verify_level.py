@@ -66,47 +66,47 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         self._check_stated(module)
         found, allowed = Module(module), LEVELS[self.level]
         is_launched = self.level == "launches"  # verify-launches knows what may stand in a plan
-        check_roles(found, [*allowed, Role.PLAN] if is_launched else allowed, self.level, self.name)
+        check_roles(found, [*allowed, Role.PLAN] if is_launched else allowed, self.level)
         for name, function_op in found.functions.items():
-            check_signature(function_op, self.name)
+            check_signature(function_op)
             match role(function_op):
                 case Role.BORDER:
-                    check_border(function_op, found, self.name)
-                    check_saved_values(function_op, found, self.level != "split", self.name)
+                    check_border(function_op, found)
+                    check_saved_values(function_op, found, self.level != "split")
                 case Role.GUARD:
-                    check_guard(function_op, self.name)
+                    check_guard(function_op)
                 case Role.REGION:
-                    check_region_ops(found.bodies[name], self.name)
+                    check_region_ops(found.bodies[name])
                     if allowed is _LOWERED:
-                        check_driver(function_op, device_type(module), self.name)
+                        check_driver(function_op, device_type(module))
                 case Role.SUBGRAPH:
                     self._check_host(name, found.bodies[name], _IN_SUBGRAPHS.get(self.level, ""))
                 case stated if stated in allowed:
                     self._check_host(name, found.bodies[name], allowed[stated])
-        check_control_flow(module, found, self.name)
-        check_attributes(found, self.name)
-        check_layouts(found, self.name)
-        check_devices(module, found, device_of(module), self.name)
-        check_backward_facts(found, self.name)
+        check_control_flow(module, found)
+        check_attributes(found)
+        check_layouts(found)
+        check_devices(module, found, device_of(module))
+        check_backward_facts(found)
         for op, broken_fact in broken_facts(module):
-            raise fail(op, self.name, broken_fact)
-        check_present(found, next(iter(allowed)), self.level, module.operation, self.name)
+            raise fail(op, broken_fact)
+        check_present(found, next(iter(allowed)), self.level, module.operation)
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None
         if broken is not None:
-            raise fail(broken[0], self.name, broken[1])
+            raise fail(broken[0], broken[1])
         if self.level in ("program", "regions", "launches"):
-            check_own_memory(found, self.name)
+            check_own_memory(found)
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
         stated = str(attributes[LEVEL]) if LEVEL in attributes else "none"
         if stated != f'"{self.level}"':
-            raise fail(module.operation, self.name, f"expects '{LEVEL}' to be \"{self.level}\", got {stated}")
+            raise fail(module.operation, f"expects '{LEVEL}' to be \"{self.level}\", got {stated}")
         target = attributes[TARGET] if TARGET in attributes else ir.StringAttr.get(DEFAULT, module.context)
         if not isinstance(target, ir.StringAttr) or target.value not in TARGETS:
             expected = " or ".join(f'"{each}"' for each in TARGETS)
-            raise fail(module.operation, self.name, f"expects '{TARGET}' to be {expected}, got {target}")
+            raise fail(module.operation, f"expects '{TARGET}' to be {expected}, got {target}")
 
     def _check_host(self, name: str, ops: Sequence[ir.Operation], ours: str) -> None:
-        check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level, self.name)
-        check_written(ops, self.name)
+        check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level)
+        check_written(ops)

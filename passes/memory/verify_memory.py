@@ -40,12 +40,12 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
             for place in donated(function_op):
                 reason = known.refusal(place) if known else "only saved values of '@backward' can be"
                 if reason:
-                    raise fail(function_op, self.name, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
+                    raise fail(function_op, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
         devices = Devices(module)
         for each in buffers.values():
             broken = next(_Checker(each, devices).broken(), None)
             if broken is not None:
-                raise fail(broken[0], self.name, broken[1])
+                raise fail(broken[0], broken[1])
 
 
 class _Checker:

@@ -126,6 +126,4 @@ class RecomputeNetwork:
         )
         node = next(lost)
         types = ", ".join(f"'{result.type}'" for result in node.op.results)
-        return fail(
-            node.op, "partition", f"is needed by the backward, never computed twice, and {types} can't be saved"
-        )
+        return fail(node.op, f"is needed by the backward, never computed twice, and {types} can't be saved")

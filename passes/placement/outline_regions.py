@@ -45,7 +45,7 @@ class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
 class _Outliner:
     def __init__(self, module: ir.Module, name: str, function_op: func.FuncOp):
         self.module, self.name, self.function = module, name, function_op
-        self.graph = PlacedGraph.of(function_op, OutlineRegionsPass.name)
+        self.graph = PlacedGraph.of(function_op)
         self.on_host = needed_on_host(self.graph)
         self.values: dict[ir.Value, ir.Value] = {}
 
@@ -103,7 +103,7 @@ class _Outliner:
     def _extern(self, op: ir.Operation, cloned: ir.Operation) -> None:
         name = aten_name(op)
         if name is None:
-            raise fail(op, OutlineRegionsPass.name, "can't be called on the host: it is no ATen op")
+            raise fail(op, "can't be called on the host: it is no ATen op")
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
         types = [value.type for value in op.results]
         made = extern(name, reason, list(cloned.operands), types, is_fallback=placement != "library")

@@ -49,15 +49,15 @@ class PlacedGraph:
     consumers: dict[ir.Value, list[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, function_op: func.FuncOp, pass_name: str) -> "PlacedGraph":
-        """Reads `function_op`; raises PassError, for `pass_name`, at an op without a placement."""
+    def of(cls, function_op: func.FuncOp) -> "PlacedGraph":
+        """Reads `function_op`; raises PassError at an op without a placement."""
         graph = cls(body(function_op))
         made_by, device = graph.made_by, device_type(function_op.operation.parent)
         for number, op in enumerate(graph.ops):
             operands, results = list(op.operands), list(op.results)
             graph.is_pinned.append(is_pinned(op))
             graph.is_effect.append(is_extern(op))
-            graph.placement.append("host" if graph.is_effect[-1] else _placement(op, pass_name))
+            graph.placement.append("host" if graph.is_effect[-1] else _placement(op))
             # A list that a library call returns is unpacked on the host.
             is_unpacked = op.name == UNPACK and graph.placement[made_by[operands[0]]] == "host"
             graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
@@ -87,7 +87,7 @@ def _may_enter(view: ir.Operation, device: str) -> bool:
     return not is_scattered(view, device) and (not is_open_op(view) or may_move(view))
 
 
-def _placement(op: ir.Operation, pass_name: str) -> str:
+def _placement(op: ir.Operation) -> str:
     if is_constant(op):
         return "constant"
     if PLACEMENT in op.attributes:
@@ -95,4 +95,4 @@ def _placement(op: ir.Operation, pass_name: str) -> str:
         return "host" if tagged in ("library", "fallback") else tagged
     if op.name in _UNPLACED:
         return _UNPLACED[op.name]
-    raise fail(op, pass_name, f"has no '{PLACEMENT}', run 'place-ops' first")
+    raise fail(op, f"has no '{PLACEMENT}', run 'place-ops' first")

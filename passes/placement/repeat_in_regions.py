@@ -69,7 +69,7 @@ class _Repeater:
 
     def __init__(self, function_op: func.FuncOp, costs: CostModel):
         self.costs = costs
-        self.graph = graph = PlacedGraph.of(function_op, RepeatInRegionsPass.name)
+        self.graph = graph = PlacedGraph.of(function_op)
         self.levels = region_levels(graph, is_backward=True)
         results = [*graph.results, *([each] for each in function_op.body.blocks[0].arguments)]
         values = [value for each in results for value in each]

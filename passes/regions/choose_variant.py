@@ -34,7 +34,7 @@ class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         driver = "" if self.driver == "plan" else self.driver
-        for region in named_regions(module, self.regions, self.name).values():
+        for region in named_regions(module, self.regions).values():
             for key, value in ((VARIANT, self.variant), (DRIVER, driver), (MEASURED, self.measured)):
                 if value:
                     region.attributes[key] = ir.StringAttr.get(value)

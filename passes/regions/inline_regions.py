@@ -38,7 +38,7 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     def run(self, module: ir.Module) -> None:
         drop_plan(Module(module))
         called = Module(module).calls()
-        for name, region in named_regions(module, self.regions, self.name).items():
+        for name, region in named_regions(module, self.regions).items():
             taken = (value for call in called.get(name, ()) for value in call.operands)
             if any(made_by(value, DestinationOp.OPERATION_NAME) for value in taken):
                 _give_up_proofs(module, self.reason)

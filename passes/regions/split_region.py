@@ -29,10 +29,10 @@ class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
     region: str = ""
 
     def run(self, module: ir.Module) -> None:
-        for name, region in named_regions(module, self.region, self.name).items():
+        for name, region in named_regions(module, self.region).items():
             pieces = pieces_of(region)
             if pieces is None:
-                raise fail(region, self.name, f"'@{name}' can't be split: it is one piece of work")
+                raise fail(region, f"'@{name}' can't be split: it is one piece of work")
             replace_region(module, name, pieces)
 
 

@@ -4,8 +4,8 @@
 // Catches a pass on a module that it has nothing to do with: it would change nothing, say so to nobody, and leave a
 // module that claims a level whose language it does not speak.
 
-// LOWER: 'builtin.module' op is at level "joint", but the pass runs at "program" (in pass 'lower-regions')
-// TWICE: 'builtin.module' op is at level "split", but the pass runs at "joint" (in pass 'partition')
+// LOWER: pass 'lower-regions{{.*}}' failed: {{.*}}'builtin.module' op is at level "joint", but the pass runs at "program"
+// TWICE: pass 'partition{{.*}}' failed: {{.*}}'builtin.module' op is at level "split", but the pass runs at "joint"
 !r = !dovetail.ref<!torch.vtensor<[4],f32>, strided<[1]>>
 module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {

@@ -19,7 +19,7 @@ module attributes {dovetail.level = "split"} {
     %o = "dovetail.own"(%1) {requires_grad = true} : (!v) -> !r
     return %o : !r
   }
-  // expected-error @+1 {{'func.func' op expects 'dovetail.followed' of argument 0 exactly where '@layouts' takes that tangent, got it nowhere (in pass 'verify-level')}}
+  // expected-error @+1 {{'func.func' op expects 'dovetail.followed' of argument 0 exactly where '@layouts' takes that tangent, got it nowhere}}
   func.func @backward(%t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     %1 = torch.operator "torch.mine.look"(%0) {dovetail.strides = [0]} : (!v) -> !v

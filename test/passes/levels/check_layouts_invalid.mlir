@@ -10,7 +10,7 @@ module attributes {dovetail.level = "joint"} {
     %o = "dovetail.own"(%0) {requires_grad = true} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r
     %1 = "dovetail.read"(%t) : (!r) -> !v
-    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to number some of 0 layouts, got [0] (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to number some of 0 layouts, got [0]}}
     %2 = torch.operator "torch.mine.look"(%1) {dovetail.strides = [0]} : (!v) -> !v
     "dovetail.gradient"(%2, %x) : (!v, !r) -> ()
     return %o : !r
@@ -22,7 +22,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  // expected-error @+1 {{'func.func' op expects argument 0 to be of a tangent's type where it has 'dovetail.tangent_of', got '!dovetail.ref<!torch.vtensor<[3,4],f32>, strided<[4, 1]>>' for 1 : i64 (in pass 'verify-level')}}
+  // expected-error @+1 {{'func.func' op expects argument 0 to be of a tangent's type where it has 'dovetail.tangent_of', got '!dovetail.ref<!torch.vtensor<[3,4],f32>, strided<[4, 1]>>' for 1 : i64}}
   func.func private @layouts(%t: !r {dovetail.tangent_of = 1 : i64}) -> !v attributes {dovetail.role = "layouts"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
     return %0 : !v
@@ -45,7 +45,7 @@ module attributes {dovetail.level = "joint"} {
 module attributes {dovetail.level = "joint"} {
   func.func private @layouts(%t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "layouts"} {
     %0 = "dovetail.read"(%t) : (!r) -> !v
-    // expected-error @+1 {{'torch.aten.sin' op has no place in '@layouts', expected a 'torch.operator' that calls one op (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.aten.sin' op has no place in '@layouts', expected a 'torch.operator' that calls one op}}
     %1 = torch.aten.sin %0 : !v -> !v
     return %1 : !v
   }
@@ -65,7 +65,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  // expected-error @+1 {{'func.func' op expects argument 0 to be a ref or a symbol, got '!torch.vtensor<[3,4],f32>' (in pass 'verify-level')}}
+  // expected-error @+1 {{'func.func' op expects argument 0 to be a ref or a symbol, got '!torch.vtensor<[3,4],f32>'}}
   func.func private @layouts(%t: !v {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "layouts"} {
     return %t : !v
   }
@@ -85,7 +85,7 @@ module attributes {dovetail.level = "joint"} {
 !v = !torch.vtensor<[3,4],f32>
 !r = !dovetail.ref<!v, strided<[4, 1]>>
 module attributes {dovetail.level = "joint"} {
-  // expected-error @+1 {{'func.func' op expects to return values, got '!dovetail.ref<!torch.vtensor<[3,4],f32>, strided<[4, 1]>>' (in pass 'verify-level')}}
+  // expected-error @+1 {{'func.func' op expects to return values, got '!dovetail.ref<!torch.vtensor<[3,4],f32>, strided<[4, 1]>>'}}
   func.func private @layouts(%t: !r {dovetail.tangent_of = 0 : i64}) -> !r attributes {dovetail.role = "layouts"} {
     return %t : !r
   }
@@ -110,7 +110,7 @@ module attributes {dovetail.level = "joint"} {
     return %0 : !v
   }
   func.func private @branch(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
-    // expected-error @+1 {{'torch.operator' op in '@branch' expects 'dovetail.strides' without numbers, which are for the backward (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op in '@branch' expects 'dovetail.strides' without numbers, which are for the backward}}
     %0 = torch.operator "torch.mine.look"(%x) {dovetail.strides = [0]} : (!v) -> !v
     return %0 : !v
   }

@@ -14,7 +14,7 @@ module attributes {dovetail.level = "program"} {
     %1 = torch.operator "torch.aten.exp"(%0) {dovetail.fallback, dovetail.reason = "a test"} : (!v) -> !v
     %2 = torch.aten.detach %1 : !v -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
-    // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got memory that is handed out already (in pass 'verify-level')}}
+    // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got memory that is handed out already}}
     %p = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o, %p : !r, !r
   }
@@ -31,7 +31,7 @@ module attributes {dovetail.level = "program"} {
   }
   func.func @forward(%x: !r) -> !r attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got the caller's memory (in pass 'verify-level')}}
+    // expected-error @+1 {{'dovetail.own' op expects what it owns in memory of its own, such as a 'dovetail.copy', got the caller's memory}}
     %o = "dovetail.own"(%0) {requires_grad = false} : (!v) -> !r
     return %o : !r
   }
@@ -55,7 +55,7 @@ module attributes {dovetail.level = "program"} {
     return %o, %2 : !r, !v
   }
   func.func @backward(%saved: !v, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
-    // expected-error @+1 {{'func.return' op expects gradient 0 in memory of its own, such as a 'dovetail.copy', got memory that is handed out already (in pass 'verify-level')}}
+    // expected-error @+1 {{'func.return' op expects gradient 0 in memory of its own, such as a 'dovetail.copy', got memory that is handed out already}}
     return %saved : !v
   }
 }

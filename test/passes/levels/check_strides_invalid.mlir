@@ -8,7 +8,7 @@
 module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    // expected-error @+1 {{'torch.operator' op may see how its operands lie in memory, expected 'dovetail.strides' (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op may see how its operands lie in memory, expected 'dovetail.strides'}}
     %1 = torch.operator "torch.mine.look"(%0) : (!v) -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
@@ -22,7 +22,7 @@ module attributes {dovetail.level = "joint"} {
 module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to have an entry for each of 1 operands, got [array<i64: 4, 1>, unit] (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to have an entry for each of 1 operands, got [array<i64: 4, 1>, unit]}}
     %1 = torch.operator "torch.mine.look"(%0) {dovetail.strides = [array<i64: 4, 1>, unit]} : (!v) -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
@@ -36,7 +36,7 @@ module attributes {dovetail.level = "joint"} {
 module attributes {dovetail.level = "joint"} {
   func.func @joint(%x: !r) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
-    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to state the strides of operand 0, '!torch.vtensor<[3,4],f32>', got array<i64: 4> (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to state the strides of operand 0, '!torch.vtensor<[3,4],f32>', got array<i64: 4>}}
     %1 = torch.operator "torch.mine.look"(%0) {dovetail.strides = [array<i64: 4>]} : (!v) -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r
@@ -52,7 +52,7 @@ module attributes {dovetail.level = "joint"} {
     %two = torch.constant.int 2
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %list = torch.prim.ListConstruct %0, %0 : (!v, !v) -> !torch.list<vtensor>
-    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to state the strides of operand 0, '!torch.list<vtensor>', got [array<i64: 4, 1>] (in pass 'verify-level')}}
+    // expected-error @+1 {{'torch.operator' op expects 'dovetail.strides' to state the strides of operand 0, '!torch.list<vtensor>', got [array<i64: 4, 1>]}}
     %1 = torch.operator "torch.mine.look"(%list, %two) {dovetail.strides = [[array<i64: 4, 1>], unit]} : (!torch.list<vtensor>, !torch.int) -> !v
     %o = "dovetail.own"(%1) {requires_grad = false} : (!v) -> !r
     return %o : !r

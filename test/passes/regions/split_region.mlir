@@ -14,8 +14,8 @@
 !m = !torch.tensor<[2,3],f32>
 !n = !torch.tensor<[3,2],f32>
 
-// ONE: 'func.func' op '@forward_region_1' can't be split: it is one piece of work (in pass 'split-region')
-// MISSING: 'builtin.module' op has no region '@backward_region_0', it has @forward_region_0, @forward_region_1 (in pass 'split-region')
+// ONE: pass 'split-region{{.*}}' failed: {{.*}}'func.func' op '@forward_region_1' can't be split: it is one piece of work
+// MISSING: pass 'split-region{{.*}}' failed: {{.*}}'builtin.module' op has no region '@backward_region_0', it has @forward_region_0, @forward_region_1
 module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r) -> (!r, !s, !s) attributes {dovetail.role = "call"} {
     %0:3 = call @forward(%x) : (!r) -> (!r, !s, !s)
