@@ -22,6 +22,7 @@ from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
 from dovetail.frontend.observe.unseen_graphs import run_unseen
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
+from dovetail.frontend.trace.python_kernels import with_open_sizes
 
 
 class Recorder(torch.fx.Interpreter):
@@ -51,7 +52,7 @@ class Recorder(torch.fx.Interpreter):
         self.log.begin(node, unseen.results)
         self.log.addresses_storage |= unseen.addresses_storage
         self.facts.operands.add(unseen.operands)
-        with packing(self.inside) if self.inside else nullcontext():
+        with packing(self.inside) if self.inside else nullcontext(), with_open_sizes(node):
             result = super().run_node(node)
         rebind(self.shape_env, node, result)
         self.facts.kept.append(result)

@@ -1,25 +1,78 @@
-"""Kernels in Python, by which PyTorch takes a few ops apart before autograd or a table of decompositions sees them."""
+"""Kernels in Python, by which PyTorch takes a few ops apart before autograd or a table of decompositions sees them.
 
-from collections.abc import Iterable, Iterator
+And those that interpolation needs so that its sizes stay open: its kernels in C++ ask for numbers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 
 import torch
 from torch._C import DispatchKey
+from torch._decomp import decomposition_table, meta_table
+from torch._decomp.decompositions import upsample_compute_output_size
+from torch._dispatch.python import enable_python_dispatcher
+from torch._ops import OpOverload
+from torch._prims_common import suggest_memory_format
 
-_KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+from dovetail.frontend.decompose.table import decided
+
+_aten = torch.ops.aten
+_PARTS = DispatchKey.CompositeImplicitAutograd
 
 
 @contextmanager
-def without_python_kernels(overloads: Iterable[torch._ops.OpOverload]) -> Iterator[None]:
+def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     """While it is open, tracing meets these overloads as eager does: autograd's formula, then the table's entry."""
-    kernels = {each: {key: each.py_kernels[key] for key in _KEYS if key in each.py_kernels} for each in overloads}
-    for overload, hidden in kernels.items():
-        for key in hidden:
-            del overload.py_kernels[key]
-        overload._dispatch_cache.clear()
+    own = _interpolation()
+    before = {each: dict(each.py_kernels) for each in (*overloads, *own)}
+    for overload, kernels in before.items():
+        left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}
+        _set_kernels(overload, left | own.get(overload, {}))
     try:
         yield
     finally:
-        for overload, hidden in kernels.items():
-            overload.py_kernels.update(hidden)
-            overload._dispatch_cache.clear()
+        for overload, kernels in before.items():
+            _set_kernels(overload, kernels)
+
+
+@contextmanager
+def with_open_sizes(node: torch.fx.Node) -> Iterator[None]:
+    """While it is open, `node` may be run as eager runs it. If it interpolates, sizes stay open."""
+    name = getattr(node.target, "__name__", "")
+    if "interpolate" not in name and "upsample" not in name:
+        yield
+        return
+    with without_python_kernels(decided()), enable_python_dispatcher():
+        yield
+
+
+def _set_kernels(overload: OpOverload, kernels: Mapping[DispatchKey, Callable]) -> None:
+    overload.py_kernels.clear()
+    overload.py_kernels.update(kernels)
+    overload._dispatch_cache.clear()
+
+
+@cache
+def _interpolation() -> dict[OpOverload, dict[DispatchKey, Callable]]:
+    """Of the overloads by sizes or factors, the parts; of their gradients, what they make, where PyTorch lacks it."""
+    told = [each for each in decomposition_table if isinstance(each, OpOverload) and each._overloadname == "vec"]
+    packets = [each.overloadpacket for each in (*told, _aten.upsample_linear1d.vec)]
+    gradients = [getattr(_aten, f"{each.__name__}_backward").default for each in packets]
+    parts: dict[OpOverload, dict[DispatchKey, Callable]]
+    parts = {each.vec: {_PARTS: partial(_by_sizes, each.default)} for each in packets}
+    made: dict[OpOverload, dict[DispatchKey, Callable]]
+    made = {each: {DispatchKey.Meta: partial(_gradient, each)} for each in gradients if each not in meta_table}
+    return parts | made
+
+
+def _by_sizes(interpolate: OpOverload, value: torch.Tensor, sizes: Sequence | None, *given) -> torch.Tensor:
+    *options, factors = given
+    computed = upsample_compute_output_size(value.size(), sizes, factors)
+    return interpolate(value, computed, *options, *(factors or [None] * len(computed)))
+
+
+def _gradient(op: OpOverload, value: torch.Tensor, _, sizes: Sequence, *__) -> torch.Tensor:
+    keeps_format = op in (_aten.upsample_bilinear2d_backward.default, _aten.upsample_trilinear3d_backward.default)
+    lying = suggest_memory_format(value) if keeps_format else torch.contiguous_format
+    return torch.empty(sizes, dtype=value.dtype, device=value.device, memory_format=lying)

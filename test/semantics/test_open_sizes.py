@@ -93,6 +93,21 @@ def extremes(x):
     return torch.where(y == y.amax(0, keepdim=True), y, 0), (y - y.amax(1, keepdim=True)).floor()
 
 
+def interpolations(x):
+    line, plane = x[:, :, 0, 0], x[:, :, 0]
+    return [
+        F.interpolate(line, scale_factor=2, mode="linear"),
+        F.interpolate(line, scale_factor=0.5, mode="nearest-exact"),
+        F.interpolate(plane, scale_factor=2),
+        F.interpolate(plane, size=(7, x.shape[-1] + 1), mode="bilinear", align_corners=True),
+        F.interpolate(plane.contiguous(memory_format=torch.channels_last), scale_factor=1.5, mode="bilinear"),
+        F.interpolate(plane, scale_factor=1.5, mode="bicubic", recompute_scale_factor=True),
+        F.interpolate(plane, scale_factor=0.5, mode="bicubic", antialias=True),
+        F.interpolate(x, scale_factor=2, mode="trilinear"),
+        F.interpolate(x, scale_factor=(1.5, 2, 1), mode="nearest-exact"),
+    ]
+
+
 PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "pointwise": (lambda x: torch.relu(x) * 2 + x.shape[0], lambda n: [tensor(n, 4)]),
     "product": (lambda x, w: x @ w, lambda n: [tensor(n, 4), tensor(4, 3)]),
@@ -134,6 +149,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "mutated part": (write_rows, lambda n: [tensor(n + 2, 4, grad=False), tensor(n, 4)]),
     "own strides": (own_strides, lambda n: [tensor(n, 4)]),
     "transposed argument": (lambda x: x * 2 + x.sum(0), lambda n: [tensor(4, n).detach().t().requires_grad_()]),
+    "interpolation": (interpolations, lambda n: [tensor(2, 3, 2, n, n + 1)]),
     "two sizes": (lambda x, y: x[:, None] * y, lambda n: [tensor(n), tensor(2 * n)]),
     "number of a size": (lambda x: (x * x.numel(), x.shape[0] * 3), lambda n: [tensor(n, 4)]),
     "row of a part": (lambda x: torch.stack([each * 2 for each in x.t()[:1]]), lambda n: [tensor(n, 4)]),
