@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from dovetail.backends.target import ALIGNMENT
+from dovetail.runtime.alike import Alike
 from dovetail.runtime.extension import extension
 
 _data_ptr = torch.Tensor.data_ptr
@@ -20,11 +21,21 @@ def is_importable(tensor: torch.Tensor) -> bool:
     return not tensor.is_neg() and (bool(address) or not tensor.numel())
 
 
-def are_importable(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether compiled regions can read all of `tensors` where they lie."""
-    launch = extension()
-    known = launch.count_ready(tensors) if launch else 0
-    return known == len(tensors) or all(map(is_importable, tensors[known:]))
+class Importable:
+    """Whether compiled regions can read tensors where they lie, asked in one place: mostly of tensors as before."""
+
+    def __init__(self) -> None:
+        self._alike = Alike()
+
+    def __call__(self, tensors: Sequence[torch.Tensor]) -> bool:
+        launch = extension()
+        known = launch.count_ready(tensors) if launch else 0
+        if known == len(tensors) or self._alike.addresses(tensors, ALIGNMENT) is not None:
+            return True
+        if not all(map(is_importable, tensors)):
+            return False
+        self._alike.remember(tensors)
+        return True
 
 
 def addresses(tensors: Sequence[torch.Tensor]) -> bytes:

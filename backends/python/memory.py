@@ -135,7 +135,7 @@ def _hand_over(emitter: Emitter) -> None:
     ops = [each.opview for each in emitter.run]
     refs = ", ".join(emitter.name(op.ref) for op in ops)
     memory = ", ".join(emitter.name(op.memory) for op in ops)
-    emitter.line(f"if {emitter.bind('are_importable', emitter.helpers['are_importable'])}(({refs})):")
+    emitter.line(f"if {emitter.bind('are_importable', emitter.helpers['are_importable']())}(({refs})):")
     emitter.line(f"    {memory} = {refs}")
     emitter.line("else:")
 
@@ -149,7 +149,7 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
             if value not in prepared and not is_allocated(value):
                 prepared[value] = f"ready_{len(prepared)}"
     if prepared:
-        ready, given = emitter.bind("ready", emitter.helpers["ready"]), map(emitter.name, prepared)
+        ready, given = emitter.bind("ready", emitter.helpers["ready"]()), map(emitter.name, prepared)
         emitter.line(f"{', '.join(prepared.values())}, = {ready}({', '.join(given)})")
     return prepared
 

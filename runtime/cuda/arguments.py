@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from dovetail.runtime.alike import Alike
 from dovetail.runtime.cuda.records import Argument
 from dovetail.runtime.misfits import misfit
 from dovetail.runtime.stats import count_copy
@@ -12,6 +13,25 @@ ALIGNMENT = 16
 """Bytes. The widest load of a GPU faults on less; torch allocates to 512, but views may start anywhere."""
 
 _data_ptr = torch.Tensor.data_ptr
+
+
+class Arguments:
+    """What a region is given on one GPU; tensors as those of a call before are not looked at again one by one."""
+
+    def __init__(self, region: str, expected: tuple[Argument, ...], device: int):
+        self._stated = region, expected
+        self._device = device
+        self._alike = Alike()
+
+    def looked_at(self, tensors: tuple) -> tuple[list[int], list]:
+        """As `looked_at`."""
+        known = self._alike.addresses(tensors, ALIGNMENT)
+        if known is not None:
+            return known, []
+        addresses, copies = looked_at(*self._stated, tensors, self._device)
+        if not copies and len({*map(id, tensors)}) == len(tensors):
+            self._alike.remember(tensors)
+        return addresses, copies
 
 
 def looked_at(region: str, expected: tuple[Argument, ...], tensors: tuple, device: int) -> tuple[list[int], list]:

@@ -11,7 +11,7 @@ import torch
 
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
-from dovetail.runtime.cuda.arguments import device_of, looked_at
+from dovetail.runtime.cuda.arguments import Arguments, device_of
 from dovetail.runtime.cuda.constants import upload
 from dovetail.runtime.cuda.library import Library
 from dovetail.runtime.cuda.records import Copy, Dispatch, Fill, PlanRecord, Step
@@ -55,8 +55,8 @@ class Plan:
     def __call__(self, *tensors: torch.Tensor) -> None:
         record = self._record
         device = device_of(self.name, record.arguments, tensors)
-        addresses, copies = looked_at(self.name, record.arguments, tensors, device)
         prepared = self._prepared.get(device) or self.prepare(device)
+        addresses, copies = prepared.arguments.looked_at(tensors)
         if record.transient_bytes:
             copies.append(torch.empty(record.transient_bytes, dtype=torch.uint8, device=tensors[-1].device))
             addresses.append(_data_ptr(copies[-1]))
@@ -87,6 +87,7 @@ class _Prepared:
     def __init__(self, record: PlanRecord, library: Library, device: int):
         self._record = record
         self._device = device
+        self.arguments = Arguments(record.region, record.arguments, device)
         self._kernels = [library.kernel(device, each) for each in record.steps if isinstance(each, Dispatch)]
         self.constants = upload(self, record.constants, device) if record.constants else 0
         self._idle: list[list[Run]] = [self._parameters()]

@@ -32,7 +32,7 @@ TENSORS = {
 def test_both_say_the_same(tensor: torch.Tensor):
     """Would catch a region that is handed memory with other numbers than the tensor shows, or too little of it."""
     good = torch.ones(2)
-    assert places.are_importable((good, tensor, good)) == places.is_importable(tensor)
+    assert places.Importable()((good, tensor, good)) == places.is_importable(tensor)
     expected = [good.data_ptr(), tensor.data_ptr()]
     assert memoryview(places.addresses([good, tensor])).cast("Q").tolist() == expected
 
@@ -40,9 +40,19 @@ def test_both_say_the_same(tensor: torch.Tensor):
 def test_without_the_extension(monkeypatch: pytest.MonkeyPatch):
     """Would catch an install without a C compiler that can't run what mutates its arguments."""
     given = tuple(TENSORS.values())
-    expected = places.addresses(given), [places.are_importable((each,)) for each in given]
+    expected = places.addresses(given), [places.Importable()((each,)) for each in given]
     monkeypatch.setattr(places, "extension", lambda: None)
-    assert (places.addresses(given), [places.are_importable((each,)) for each in given]) == expected
+    assert (places.addresses(given), [places.Importable()((each,)) for each in given]) == expected
+
+
+def test_what_differs_from_before_is_asked_anew(monkeypatch: pytest.MonkeyPatch):
+    """Would catch tensors that pass for those of the last call, and some that lie well and are refused since it."""
+    monkeypatch.setattr(places, "extension", lambda: None)
+    asked, good = places.Importable(), torch.ones(8)
+    assert asked((torch.zeros(8), torch.zeros(8)))
+    assert asked((good, good))
+    for each in TENSORS.values():
+        assert asked((good, each)) == places.is_importable(each)
 
 
 def test_what_is_no_tensor_is_refused():
@@ -50,4 +60,4 @@ def test_what_is_no_tensor_is_refused():
     with pytest.raises(TypeError):
         places.addresses([torch.ones(1), 3])
     with pytest.raises(TypeError):
-        places.are_importable((None,))
+        places.Importable()((None,))
