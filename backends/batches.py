@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.cache import cache_directory
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler, with_tilings
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.strands import Strand, joined
-from dovetail.backends.target import Target
 from dovetail.dialects.regions import merge_region_texts, named_region_text
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import platformdirs
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
-from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import torch
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.batches import batches, compile_strands
 from dovetail.backends.cache import RegionCache, region_key
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.outcomes import CompileFailure, Outcome, cached, store
 from dovetail.backends.strands import strands
-from dovetail.backends.target import Target
 
 # Failures of this process's lifetime, by region key and time limit: a region that crashed the compiler once isn't tried
 # again. Kept in memory only, so that a time-out on a busy machine can't outlive the process.

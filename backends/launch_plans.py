@@ -7,10 +7,10 @@ from importlib.metadata import version
 from typing import Any
 
 from dovetail.backends import iree_worker
+from dovetail.backends.base_target import Target
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
-from dovetail.backends.target import Target
 
 log = logging.getLogger(__name__)
 

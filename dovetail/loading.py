@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
-from dovetail.backends.target import Target, target_for_device
+from dovetail.backends.target import target_for_device
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.handed_on import handed_on
 from dovetail.dialects.plans import code_of, digest, import_plans, plans

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.flags import COMPILER_PACKAGE
+from dovetail.backends.host_cpu import host_cpu
 from dovetail.backends.outcomes import CompiledRegion
-from dovetail.backends.target import Target, host_cpu, target_for_device
+from dovetail.backends.target import target_for_device
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import code_of, digest, plans
 from dovetail.dialects.reading import Module

@@ -1,17 +1,13 @@
 """GPUs that regions are compiled for, as IREE's code generation knows them."""
 
-import functools
-import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
-from typing import Any, ClassVar
 
 from dovetail.backends import worker
+from dovetail.backends.base_target import Target
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
-from dovetail.backends.flags import COMMON, COMPILER_PACKAGE
+from dovetail.backends.flags import COMMON
 
 _DEVICE = re.compile(r'torch\.constant\.device "cuda:\d+"')
 
@@ -38,8 +34,8 @@ ARCHITECTURES = {
 
 
 @dataclass(frozen=True)
-class CudaTarget:
-    """A GPU that a region is compiled for, on any machine. Every field decides code.
+class CudaTarget(Target):
+    """A GPU that a region is compiled for, on any machine.
 
     Attributes:
         architecture: one of `ARCHITECTURES`.
@@ -49,8 +45,6 @@ class CudaTarget:
     architecture: str
     why_plain: str = ""
     device = "cuda"
-    drivers = ()
-    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def compile_flags(self) -> tuple[str, ...]:
         """Flags of `iree-compile`; the GPU is not among them, whose table of names ends before sm_90."""
@@ -79,12 +73,6 @@ class CudaTarget:
                     max_workgroup_counts = [2147483647, 65535, 65535]>,
                 chip = <wgp_count = {known.processors}>>}}>]>"""
 
-    def variant(self, name: str) -> "CudaTarget":
-        """This target, compiled for in the way `name`; there is one, "default"."""
-        if name not in self.variants:
-            raise KeyError(name)
-        return self
-
     @property
     def tensor_edits(self) -> tuple[tuple[str, str], ...]:
         """One kernel of what belongs together, where tiles are ours."""
@@ -107,15 +95,7 @@ class CudaTarget:
             return Assembled(code)
         return assemble(code, self.architecture, timeout, runs)
 
-    @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
-    def fingerprint(self) -> str:
-        """SHA-256 over all that decides code."""
-        parts = [
-            *self.compile_flags(),
-            self.attribute(),
-            version(COMPILER_PACKAGE),
-            assembler_version(),
-            str((self.tensor_edits, self.edits)),
-            worker.fingerprint(),
-        ]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def decided_by(self) -> tuple[str, ...]:
+        """The GPU, the assembler, and our own tiles."""
+        edits = str((self.tensor_edits, self.edits))
+        return self.attribute(), assembler_version(), edits, worker.fingerprint()

@@ -10,8 +10,8 @@ from importlib.metadata import version
 import torch
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.cache import RegionCache, region_key
-from dovetail.backends.target import Target
 from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import region_texts
 from dovetail.options import Options

@@ -7,11 +7,12 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.python.emitter import Emitter
-from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS, Target
+from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.reading import Module, body

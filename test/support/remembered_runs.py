@@ -8,7 +8,7 @@ from pathlib import Path
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
-from dovetail.backends.target import host_cpu
+from dovetail.backends.host_cpu import host_cpu
 
 
 def remembering(

@@ -5,8 +5,9 @@ from collections import defaultdict
 import torch
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.outcomes import CompileFailure
-from dovetail.backends.target import CpuTarget, Target
+from dovetail.backends.target import CpuTarget
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare

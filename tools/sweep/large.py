@@ -8,8 +8,8 @@ import numpy
 import torch
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.outcomes import CompileFailure
-from dovetail.backends.target import Target
 from dovetail.passes.placement.place_ops import PlaceOpsPass
 from dovetail.runtime.launch import prepare
 from dovetail.tools.sweep.imported import imported, keep_compiled

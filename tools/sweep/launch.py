@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.backends.base_target import Target
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.outcomes import CompileFailure
-from dovetail.backends.target import Target
 from dovetail.dialects.regions import region_texts
 from dovetail.loading import launchable, launchers, loaded, write_plans
 from dovetail.passes.regions.keep_nan_tests import KeepNanTestsPass

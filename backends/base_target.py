@@ -1,0 +1,73 @@
+"""What all targets are: frozen, hashable, and beside their parts the only place where compiler flags are chosen."""
+
+import functools
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, ClassVar, Self
+
+from dovetail.backends.compiler_runs import CompilerRuns, Run
+from dovetail.backends.cuda.assembler import Assembled
+from dovetail.backends.flags import COMPILER_PACKAGE
+
+
+@dataclass(frozen=True)
+class Target(ABC):
+    """What a region is compiled for. Every field decides code, so every field is part of the fingerprint.
+
+    Attributes:
+        device: the type of device, in torch's words.
+        drivers: those of IREE's runtime that run a region without a plan; none where nothing does.
+        variants: the ways to compile a region that tuning compares, by name, as changes of the default target.
+    """
+
+    device: ClassVar[str]
+    drivers: ClassVar[tuple[str, ...]] = ()
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+
+    def variant(self, name: str) -> Self:
+        """This target, compiled for in the way that `variants` knows as `name`."""
+        return replace(self, **self.variants[name])
+
+    @abstractmethod
+    def compile_flags(self) -> tuple[str, ...]:
+        """Flags of `iree-compile` for regions in the torch dialect."""
+
+    @abstractmethod
+    def prepared(self, text: str) -> str:
+        """What the compiler is given for `text`, a module of regions in the torch dialect."""
+
+    @property
+    def tensor_edits(self) -> tuple[tuple[str, str], ...]:
+        """Phases of IREE's before `flow` at which its text is edited, in order, and what the worker is to do there."""
+        return ()
+
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """Likewise from `flow` on."""
+        return ()
+
+    @property
+    def why_plain(self) -> str:
+        """Why kernels are left to IREE as they are, where nothing is edited."""
+        return ""
+
+    @abstractmethod
+    def plainer(self, failure: str) -> Self | None:
+        """This target, compiled for in a plainer way, since `failure` came of this one; None if there is none."""
+
+    def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
+        """What the device runs of the `code` that IREE made, in at most `timeout` seconds; the run if it failed."""
+        return Assembled(code)
+
+    @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, over all that decides code: flags, the compiler's version, and `decided_by`."""
+        parts = [*self.compile_flags(), version(COMPILER_PACKAGE), *self.decided_by()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @abstractmethod
+    def decided_by(self) -> Iterable[str]:
+        """What decides code besides the compiler and its flags."""
