@@ -80,14 +80,14 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         MergeEqualValuesPass(),
         # Before all that computes values again, or in regions.
         PinComparedValuesPass(),
+        SinkGathersPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,
         VerifyLevelPass("split"),
         VerifyComparisonsPass(),
-        # After the cut, which decides what else uses a result, or what was gathered from.
+        # After the cut, which decides what else uses a result.
         LayOutResultsPass(),
-        SinkGathersPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.reading import Module, Role, body, users
+from dovetail.dialects.reading import Module, body, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
@@ -22,22 +22,22 @@ _FEWER = 4
 
 
 @dataclass(frozen=True)
-class SinkGathersPass(Pass, name="sink-gathers", runs_at="split"):
+class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
     """Gathers few elements from a pointwise op's operand, and computes the op of them alone.
 
     The loss of a classifier takes one logarithm of each row's; all of them would be computed and written to memory.
     Only where nobody else needs the op's result but pointwise ops, which take it along the way, and one tensor has to
-    be gathered from. The other operands are single numbers, or have one element where the gather chooses.
+    be gathered from. The other operands are single numbers, or have one element where the gather chooses. Before the
+    cut, which would save for the backward what is in memory for the gather.
 
     Before:  `%1 = sub %x, %max; %2 = gather %1, 1, %index`
     After:   `%1 = gather %x, 1, %index; %2 = sub %1, %max`
     """
 
     def run(self, module: ir.Module) -> None:
-        for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
-            for op in body(function_op):
-                if op.name == _GATHER and (gather := _Gather.of(op)) is not None:
-                    gather.sink()
+        for op in body(Module(module).joint):
+            if op.name == _GATHER and (gather := _Gather.of(op)) is not None:
+                gather.sink()
 
 
 def _is_along_the_way(gather: ir.Operation, source: ir.Value) -> bool:

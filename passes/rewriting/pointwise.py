@@ -8,6 +8,7 @@ from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.types import is_tensor
+from dovetail.passes.rewriting.constants import is_none
 from dovetail.passes.rewriting.rules import shape
 
 
@@ -17,7 +18,12 @@ def pointwise_op(value: ir.Value) -> ir.Operation | None:
     if op is None or op.name == "torch.operator" or len(op.results) != 1:
         return None
     facts = row(op)
-    return op if facts.kind is Kind.POINTWISE and not facts.is_by_place else None
+    return op if facts.kind is Kind.POINTWISE and (not facts.is_by_place or _converts(op)) else None
+
+
+def _converts(op: ir.Operation) -> bool:
+    """Whether `op` does nothing but to convert elements: it names neither a device nor a memory format."""
+    return op.name == "torch.aten._to_copy" and is_none(op.operands[3]) and is_none(op.operands[6])
 
 
 def op_of_elements(value: ir.Value, sizes: Sizes, may_meet: Callable[[ir.Value], bool]) -> ir.Operation | None:

@@ -1,4 +1,4 @@
-// RUN: dovetail-opt %s --pass-pipeline='verify-level,pin-compared-values,partition,verify-level{level=split},verify-comparisons,lay-out-results,sink-gathers,plan-epilogue,state-border' -o %t
+// RUN: dovetail-opt %s --pass-pipeline='verify-level,pin-compared-values,sink-gathers,partition,verify-level{level=split},verify-comparisons,lay-out-results,plan-epilogue,state-border' -o %t
 // RUN: FileCheck %s --check-prefix=SPLIT < %t
 // RUN: dovetail-opt %t --pass-pipeline='place-ops,batch-library-calls,repeat-in-regions,outline-regions,call-small-regions,split-reductions,keep-scalars,keep-nan-tests,verify-level{level=program}' -o %t.program
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t.program

@@ -9,18 +9,15 @@
 !i = !torch.vtensor<[8,1],si64>
 !rv = !dovetail.ref<!v, strided<[64, 1]>>
 !rr = !dovetail.ref<!r, strided<[1, 1]>>
+!rb = !dovetail.ref<!torch.vtensor<[8,1],bf16>, strided<[1, 1]>>
 !ri = !dovetail.ref<!i, strided<[1, 1]>>
-module attributes {dovetail.level = "split"} {
-  func.func @call(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv) attributes {dovetail.role = "call"} {
-    %0:7 = call @forward(%x, %y, %m, %i) : (!rv, !rv, !rr, !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv)
-    return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 : !rr, !rr, !rr, !rr, !rv, !rr, !rv
-  }
-  // CHECK-LABEL: func.func @forward(
+module attributes {dovetail.level = "joint"} {
+  // CHECK-LABEL: func.func @joint(
   // CHECK:         %[[X:.*]] = "dovetail.read"(%arg0)
   // CHECK:         %[[Y:.*]] = "dovetail.read"(%arg1)
   // CHECK:         %[[M:.*]] = "dovetail.read"(%arg2)
   // CHECK:         %[[I:.*]] = "dovetail.read"(%arg3)
-  func.func @forward(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv) attributes {dovetail.role = "forward"} {
+  func.func @joint(%x: !rv, %y: !rv, %m: !rr, %i: !ri) -> (!rr, !rr, !rr, !rr, !rv, !rr, !rv, !rb) attributes {dovetail.role = "joint"} {
     %one = torch.constant.int 1
     %false = torch.constant.bool false
     %0 = "dovetail.read"(%x) : (!rv) -> !v
@@ -60,6 +57,14 @@ module attributes {dovetail.level = "split"} {
     %20 = torch.aten.exp %18 : !v -> !v
     %21 = "dovetail.own"(%19) {requires_grad = false} : (!r) -> !rr
     %22 = "dovetail.own"(%20) {requires_grad = false} : (!v) -> !rv
-    return %7, %11, %14, %17, %10, %21, %22 : !rr, !rr, !rr, !rr, !rv, !rr, !rv
+    // COM: A conversion is computed of gathered elements, too.
+    // CHECK:         %[[NARROW:.*]] = torch.aten.gather %[[Y]], %{{.*}}, %[[I]], %{{.*}} -> !torch.vtensor<[8,1],f32>
+    // CHECK-NEXT:    torch.aten._to_copy %[[NARROW]], {{.*}} -> !torch.vtensor<[8,1],bf16>
+    %none = torch.constant.none
+    %bf16 = torch.constant.int 15
+    %23 = torch.aten._to_copy %1, %bf16, %none, %none, %none, %false, %none : !v, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !torch.vtensor<[8,64],bf16>
+    %24 = torch.aten.gather %23, %one, %3, %false : !torch.vtensor<[8,64],bf16>, !torch.int, !i, !torch.bool -> !torch.vtensor<[8,1],bf16>
+    %25 = "dovetail.own"(%24) {requires_grad = false} : (!torch.vtensor<[8,1],bf16>) -> !rb
+    return %7, %11, %14, %17, %10, %21, %22, %25 : !rr, !rr, !rr, !rr, !rv, !rr, !rv, !rb
   }
 }
