@@ -4,7 +4,7 @@ import logging
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.cache import cache_directory
@@ -32,130 +32,122 @@ def batches(sources: Mapping[str, str], split: Mapping[str, Sequence[Strand]], c
     return [batch for batch, _ in found if batch]
 
 
-def compile_strands(
-    batch: Mapping[str, str],
-    split: Mapping[str, Sequence[Strand]],
-    target: Target,
-    timeout: float,
-    plans: bool,
-    runs: CompilerRuns,
-) -> dict[str, Outcome]:
-    """Like `compile_batch`; of what is `split` the strands are compiled, equal ones once, and their plans joined.
-
-    A region fails as the first of its strands does, to be halved until that one stands alone; one whose strands' plans
-    can't be joined is compiled as a whole.
-    """
-    alone = {key: source for key, source in batch.items() if key not in split}
-    distinct = {strand.key: strand.text for key in batch for strand in split.get(key, ())}
-    outcomes = compile_batch(alone | distinct, target, timeout, plans, runs)
-    found = {key: outcomes[key] for key in alone}
-    whole: dict[str, str] = {}
-    for key in batch.keys() - alone.keys():
-        made = [(strand, outcomes[strand.key]) for strand in split[key]]
-        failed = next((each for _, each in made if isinstance(each, CompileFailure)), None)
-        planned = [(strand, each) for strand, each in made if isinstance(each, LaunchPlan)]
-        plan = joined(planned) if len(planned) == len(made) else None
-        if outcome := failed or plan:
-            found[key] = outcome
-        else:
-            whole[key] = batch[key]
-    return found | compile_batch(whole, target, timeout, plans, runs) if whole else found
+Compiled = dict[str, LaunchPlan | CompiledRegion | Run] | Run
+"""What runs each function of a text; or the run that failed, for all or for one."""
 
 
-def compile_batch(
-    batch: dict[str, str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
-) -> dict[str, Outcome]:
-    """What each region of `batch`, a text by key, compiles to."""
-    if target.edits and (not plans or unreadable_compiler()):  # IREE goes through all of its phases at once
-        target = target.plainer("no plan is read") or target
-    # Named by their contents, so that no other region can be taken for one of them.
-    entries = {key: f"region_{key[:16]}" for key in batch}
-    texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
-    source = target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
-    compiled = _compiled(source, list(entries.values()), target, timeout, plans, runs)
-    if not isinstance(compiled, Run):
-        failed = {key: each for key, entry in entries.items() if isinstance(each := compiled[entry], Run)}
-        found: dict[str, Outcome] = {
-            key: each for key, entry in entries.items() if not isinstance(each := compiled[entry], Run)
+@dataclass(frozen=True)
+class BatchCompiler:
+    """Compiles for `target`, in at most `timeout` seconds a run; with `plans` it reads launch plans first."""
+
+    target: Target
+    timeout: float
+    plans: bool
+    runs: CompilerRuns
+
+    def compile_strands(self, batch: Mapping[str, str], split: Mapping[str, Sequence[Strand]]) -> dict[str, Outcome]:
+        """Like `compile`; of what is `split` the strands are compiled, equal ones once, and their plans joined.
+
+        A region fails as the first of its strands does, to be halved until that one stands alone; one whose strands'
+        plans can't be joined is compiled as a whole.
+        """
+        alone = {key: source for key, source in batch.items() if key not in split}
+        distinct = {strand.key: strand.text for key in batch for strand in split.get(key, ())}
+        outcomes = self.compile(alone | distinct)
+        found = {key: outcomes[key] for key in alone}
+        whole: dict[str, str] = {}
+        for key in batch.keys() - alone.keys():
+            made = [(strand, outcomes[strand.key]) for strand in split[key]]
+            failed = next((each for _, each in made if isinstance(each, CompileFailure)), None)
+            planned = [(strand, each) for strand, each in made if isinstance(each, LaunchPlan)]
+            plan = joined(planned) if len(planned) == len(made) else None
+            if outcome := failed or plan:
+                found[key] = outcome
+            else:
+                whole[key] = batch[key]
+        return found | self.compile(whole) if whole else found
+
+    def compile(self, batch: Mapping[str, str]) -> dict[str, Outcome]:
+        """What each region of `batch`, a text by key, compiles to."""
+        plainer = self.target.plainer("no plan is read") if self.target.edits else None
+        if plainer is not None and (not self.plans or unreadable_compiler()):  # IREE goes through all phases at once
+            return replace(self, target=plainer).compile(batch)
+        # Named by their contents, so that no other region can be taken for one of them.
+        entries = {key: f"region_{key[:16]}" for key in batch}
+        texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
+        source = self.target.prepared(texts[0] if len(texts) == 1 else merge_region_texts(texts))
+        compiled = self._compiled(source, list(entries.values()))
+        if isinstance(compiled, Run) and len(batch) == 1:
+            compiled = dict.fromkeys(entries.values(), compiled)
+        if not isinstance(compiled, Run):
+            made = ((key, compiled[entry]) for key, entry in entries.items())
+            return {
+                key: self._compile_plainer(key, batch[key], source, each) if isinstance(each, Run) else each
+                for key, each in made
+            }
+        # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs
+        # must not cost its time-out again for each halving.
+        keys = list(batch)
+        step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
+        parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
+        return {key: each for part in parts for key, each in self.compile(part).items()}
+
+    def _compile_plainer(self, key: str, region: str, source: str, run: Run) -> Outcome:
+        """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
+        assert run.failure is not None
+        plainer = self.target.plainer(run.failure)
+        if plainer is None:
+            return _failed(key, source, self.target, run)
+        log.info("region %s is compiled in a plainer way: %s", key[:16], run.failure)
+        return replace(self, target=plainer).compile({key: region})[key]
+
+    def _compiled(self, source: str, entries: Sequence[str]) -> Compiled:
+        """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
+        why_not = unreadable_compiler() if self.plans else ""
+        if not self.plans or why_not:
+            unplanned = dict.fromkeys(entries, why_not)
+            return self._modules(lambda: self.runs.run(self.target.compile_flags(), source, self.timeout), unplanned)
+        at_hal = lowered(source, self.target, self.timeout, self.runs)
+        host = at_hal.run
+        if host.failure:
+            return host
+
+        def go_on() -> Run:
+            text = host.output.decode(errors="replace")
+            return self.runs.run((*self.target.compile_flags(), "--compile-from=hal"), text, self.timeout)
+
+        try:
+            found = read_plans(host.output, entries, self.timeout)
+        except OSError as error:
+            return self._modules(go_on, dict.fromkeys(entries, f"reading the plan failed: {error}"), is_kept=False)
+        readable = {name: plan for name, plan in found.items() if isinstance(plan, LaunchPlan)}
+        planned = assembled(readable, self.target, self.timeout, self.runs)
+        if isinstance(planned, Run):
+            return planned
+        why, in_time = self.target.why_plain, not self.target.why_plain.startswith(Cause.TIME_OUT.value)
+        planned |= {
+            entry: replace(with_tilings(plan, at_hal.tilings, f"IREE's tiles: {why}"), is_kept=in_time)
+            for entry, plan in planned.items()
+            if isinstance(plan, LaunchPlan)
         }
-        for key, run in failed.items():
-            found |= _compile_plainer(key, batch[key], source, target, run, timeout, plans, runs)
-        return found
-    if len(batch) == 1:
-        (key,) = batch
-        return _compile_plainer(key, batch[key], source, target, compiled, timeout, plans, runs)
-    # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs must
-    # not cost its time-out again for each halving.
-    keys = list(batch)
-    step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
-    parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
-    return {key: each for part in parts for key, each in compile_batch(part, target, timeout, plans, runs).items()}
+        reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
+        if not reasons:
+            return {**planned}
+        others = self._modules(go_on, reasons)
+        return others if isinstance(others, Run) else {**planned, **others}
 
+    def _modules(self, compile_: Callable[[], Run], reasons: Mapping[str, str], is_kept: bool = True) -> Compiled:
+        """What `compile_` makes for IREE's runtime, by entry, with why it has no plan; the run where it failed.
 
-def _compile_plainer(
-    key: str, region: str, source: str, target: Target, run: Run, timeout: float, plans: bool, runs: CompilerRuns
-) -> dict[str, Outcome]:
-    """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
-    assert run.failure is not None
-    plainer = target.plainer(run.failure)
-    if plainer is None:
-        return {key: _failed(key, source, target, run)}
-    log.info("region %s is compiled in a plainer way: %s", key[:16], run.failure)
-    return compile_batch({key: region}, plainer, timeout, plans, runs)
-
-
-def _compiled(
-    source: str, entries: Sequence[str], target: Target, timeout: float, plans: bool, runs: CompilerRuns
-) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
-    """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
-    why_not = unreadable_compiler() if plans else ""
-    if not plans or why_not:
-        unplanned = dict.fromkeys(entries, why_not)
-        return _modules(lambda: runs.run(target.compile_flags(), source, timeout), target, unplanned)
-    at_hal = lowered(source, target, timeout, runs)
-    host = at_hal.run
-    if host.failure:
-        return host
-
-    def go_on() -> Run:
-        return runs.run((*target.compile_flags(), "--compile-from=hal"), host.output.decode(errors="replace"), timeout)
-
-    try:
-        found = read_plans(host.output, entries, timeout)
-    except OSError as error:
-        return _modules(go_on, target, dict.fromkeys(entries, f"reading the plan failed: {error}"), is_kept=False)
-    planned = assembled(
-        {name: plan for name, plan in found.items() if isinstance(plan, LaunchPlan)}, target, timeout, runs
-    )
-    if isinstance(planned, Run):
-        return planned
-    in_time = not target.why_plain.startswith(Cause.TIME_OUT.value)
-    planned |= {
-        entry: replace(with_tilings(plan, at_hal.tilings, f"IREE's tiles: {target.why_plain}"), is_kept=in_time)
-        for entry, plan in planned.items()
-        if isinstance(plan, LaunchPlan)
-    }
-    reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
-    if not reasons:
-        return {**planned}
-    others = _modules(go_on, target, reasons)
-    return others if isinstance(others, Run) else {**planned, **others}
-
-
-def _modules(
-    compile_: Callable[[], Run], target: Target, reasons: Mapping[str, str], is_kept: bool = True
-) -> dict[str, LaunchPlan | CompiledRegion | Run] | Run:
-    """What `compile_` makes for IREE's runtime, by entry, with why it has no plan; the run where it failed.
-
-    Where IREE's runtime has no driver for `target`, what has no plan has failed.
-    """
-    if not target.drivers:
-        return {entry: Run(b"", reason, f"error: no plan: {reason}", Cause.ERROR) for entry, reason in reasons.items()}
-    run = compile_()
-    failure = run.failure or wrong_output(run.output, list(reasons))
-    if failure:
-        return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
-    return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
+        Where IREE's runtime has no driver for the target, what has no plan has failed.
+        """
+        if not self.target.drivers:
+            return {name: Run(b"", why, f"error: no plan: {why}", Cause.ERROR) for name, why in reasons.items()}
+        run = compile_()
+        failure = run.failure or wrong_output(run.output, list(reasons))
+        if failure:
+            return replace(run, failure=failure, cause=run.cause or Cause.ERROR)
+        return {entry: CompiledRegion(run.output, entry, reason, is_kept) for entry, reason in reasons.items()}
 
 
 def _failed(key: str, source: str, target: Target, run: Run) -> CompileFailure:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import torch
 
 from dovetail.backends.base_target import Target
-from dovetail.backends.batches import batches, compile_strands
+from dovetail.backends.batches import BatchCompiler, batches
 from dovetail.backends.cache import RegionCache, region_key
 from dovetail.backends.compiler_runs import CompilerRuns
 from dovetail.backends.outcomes import CompileFailure, Outcome, cached, store
@@ -55,12 +55,9 @@ def compile_regions(
     taken_apart = {key: strands(source) for key, source in missing.items()} if plans and target.drivers else {}
     split = {key: each for key, each in taken_apart.items() if each}
     workers = jobs or torch.get_num_threads()
-    runs = CompilerRuns()
+    compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns())
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
-        compiling = [
-            pool.submit(compile_strands, batch, split, target, timeout, plans, runs)
-            for batch in batches(missing, split, workers)
-        ]
+        compiling = [pool.submit(compiler.compile_strands, each, split) for each in batches(missing, split, workers)]
         try:
             for compiled in as_completed(compiling):
                 outcomes |= compiled.result()
