@@ -7,7 +7,7 @@ kernels in `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradi
 frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -39,16 +39,17 @@ from dovetail.frontend.dynamo.assertions import keep_assertions
 from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static_inputs
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
+from dovetail.frontend.dynamo.number_results import numbers_in_tensors
 from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
-from dovetail.frontend.observe.observations import observe
+from dovetail.frontend.observe.observations import Observations, observe
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
-from dovetail.frontend.records import Capture
+from dovetail.frontend.records import Capture, Result
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.extremum_gradients import extremum_gradients
@@ -79,6 +80,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         if env is not None:
             check_floats(gm)
             note_items(gm, example_inputs)
+        gm, numbers = numbers_in_tensors(gm)
         given = [known(value) if env is not None else fixed(value) for value in example_inputs]
         arguments = flatten_arguments(input_names(gm), given)
     names, inputs = list(arguments.names), list(arguments.values)
@@ -105,7 +107,16 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     def plain() -> torch.fx.Graph:
         return _traced(function, inputs, {}, env, anew)[0]
 
-    return replace(describe(graph, names, inputs, static, run, seen, groups, plain), traced_anew=tuple(anew))
+    found = describe(graph, names, inputs, static, run, seen, groups, plain)
+    results = tuple(_as_number(each, seen, numbers) for each in found.results)
+    return replace(found, results=results, traced_anew=tuple(anew))
+
+
+def _as_number(result: Result, seen: Observations, numbers: Mapping[str, str]) -> Result:
+    """`result`, said to be the number that it holds where its node is among `numbers`."""
+    if result.owned is None:
+        return result
+    return replace(result, number=numbers.get(seen.owned[result.owned].origin.node))
 
 
 def _traced(

@@ -60,7 +60,8 @@ class Result:
     """One value that the call returns.
 
     A tensor is argument `argument`, owned memory `owned` or another result `of`, seen through `chain`; the earlier
-    result `same_as` is the very same object. Anything else is the constant `value`.
+    result `same_as` is the very same object. Anything else is the constant `value`, or what the call reads in an owned
+    tensor: a `number`, "int", "float" or "bool".
     """
 
     argument: int | None = None
@@ -69,6 +70,7 @@ class Result:
     chain: tuple[ViewStep, ...] = ()
     same_as: int | None = None
     value: int | float | bool | str | None = None
+    number: str | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dovetail.dialects.dovetail import (
     CopyOp,
     DetachOp,
     GradientOp,
+    NumberOp,
     OwnOp,
     ReadOp,
     RefType,
@@ -141,6 +142,11 @@ def _set_grad_mode(emitter: Emitter, op: SetGradModeOp) -> None:
     emitter.line(f"{emitter.bind('set_grad_mode', torch._C._set_grad_enabled)}({op.is_enabled})")
 
 
+def _number(emitter: Emitter, op: NumberOp) -> None:
+    read = f"{emitter.name(op.ref)}.item()"
+    emitter.line(f"{emitter.name(op.number)} = {f'bool({read})' if op.is_truth else read}")
+
+
 def _tangent(emitter: Emitter, op: TangentOp) -> None:
     emitter.line(f"{emitter.name(op.results[0])} = tangents.pop(0)")
 
@@ -159,6 +165,7 @@ REFS: dict[type[ir.OpView], Callable[[Emitter, Any], None]] = {
     SetMetadataOp: _set_metadata,
     TouchOp: _touch,
     SetGradModeOp: _set_grad_mode,
+    NumberOp: _number,
     TangentOp: _tangent,
     GradientOp: _gradient,
 }

@@ -16,6 +16,7 @@ from dovetail.dialects.dovetail.ops.dispatch import DispatchOp
 from dovetail.dialects.dovetail.ops.fill_buffer import FillBufferOp
 from dovetail.dialects.dovetail.ops.free import FreeOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
+from dovetail.dialects.dovetail.ops.number import NumberOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.part import PartOp
 from dovetail.dialects.dovetail.ops.pow import PowOp

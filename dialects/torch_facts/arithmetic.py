@@ -1,7 +1,7 @@
 """Arithmetic and comparisons of Python's numbers, of which sizes are made: ops on ints and floats."""
 
 COMPARISONS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
-"""Of whole numbers."""
+"""Of numbers, Python's signs by the names of its operators."""
 
 ARITHMETIC = {
     "torch.aten.add.int": "({} + {})",
@@ -10,6 +10,10 @@ ARITHMETIC = {
     "torch.aten.remainder.int": "({} % {})",
     "torch.prim.max.int": "max({}, {})",
     **{f"torch.aten.{name}.int": f"({{}} {sign} {{}})" for name, sign in COMPARISONS.items()},
+    **{f"torch.aten.{name}.float": f"({{}} {COMPARISONS[name]} {{}})" for name in ("ge", "gt", "lt", "eq")},
+    "torch.aten.__and__.bool": "({} and {})",
+    "torch.aten.__or__.bool": "({} or {})",
+    "torch.aten.__not__": "(not {})",
     "torch.aten.add.float": "({} + {})",
     "torch.aten.sub.float": "({} - {})",
     "torch.aten.neg.float": "(-{})",

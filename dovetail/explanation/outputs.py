@@ -9,6 +9,7 @@ from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.names import LOAD
+from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.explanation.inputs import tensor_type
 from dovetail.explanation.records import Output
 from dovetail.explanation.value_origins import Origins
@@ -99,5 +100,5 @@ def _argument(attribute: ir.Attribute) -> str:
 
 def _constant(value: ir.Value) -> str:
     if isinstance(value.owner, ir.Block) or "value" not in value.owner.operation.attributes:
-        return "None"
+        return "None" if is_torch_type(value.type, "none") else "for given sizes and data"
     return _argument(value.owner.operation.attributes["value"])

@@ -14,8 +14,8 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
     Returns a copy of the graph, and of those inside of it, with those placeholders, and the tensors; Dynamo guards that
     they stay the same objects.
     """
-    copied = _copied(gm)
-    graph = copied.graph
+    lifted = copied(gm)
+    graph = lifted.graph
     first = next(iter(graph.nodes))
     placeholders: dict[str, torch.fx.Node] = {}
     for node in graph.find_nodes(op="get_attr"):
@@ -27,18 +27,18 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
             placeholders[node.target].meta = {**node.meta, "dovetail_name": node.target}
         node.replace_all_uses_with(placeholders[node.target])
         graph.erase_node(node)
-    copied.recompile()
-    return copied, [_attribute(gm, target) for target in placeholders]
+    lifted.recompile()
+    return lifted, [_attribute(gm, target) for target in placeholders]
 
 
-def _copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
+def copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same parameters, and graphs of its own: capture rewrites graphs that the eager path runs as they come."""
-    copied = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
-    copied.meta = {**gm.meta}
+    made = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
+    made.meta = {**gm.meta}
     for name, module in gm.named_children():
-        if isinstance(module, torch.fx.GraphModule) and hasattr(copied, name):
-            setattr(copied, name, _copied(module))
-    return copied
+        if isinstance(module, torch.fx.GraphModule) and hasattr(made, name):
+            setattr(made, name, copied(module))
+    return made
 
 
 def _attribute(module: torch.nn.Module, target: str):

@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import BASE, FREES
 from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail.ops.number import number
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.dovetail.ops.set_grad_mode import set_grad_mode
@@ -137,10 +138,11 @@ class Leaving:
             return replay(self._nodes, results[result.of], result.chain)
         if result.argument is not None:
             return replay(self._nodes, self._arguments[result.argument], result.chain)
+        if result.number is not None and result.owned is not None:
+            return number(owned[result.owned], result.number).number
         if result.owned is not None:
             return replay(self._nodes, owned[result.owned], result.chain)
         if is_open(result.value):
-            self._nodes.open.check_given(f"result {index}: to return what is told", [result.value])
             return self._nodes.open.value(result.value)
         if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")

@@ -11,6 +11,7 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail.ops.pow import pow_
 from dovetail.dialects.dovetail.ops.quotient import quotient
 from dovetail.dialects.dovetail.ops.sqrt import sqrt
+from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 
@@ -32,6 +33,9 @@ def bind_number(importer: "NodeImporter", node: torch.fx.Node) -> bool:
         operands = [importer._import_argument(loc, each) for each in node.args]
         with loc:
             importer.bind_node_value(node, compared(node.target, operands))
+        return True
+    if node.target is torch.sym_ite:  # of a truth value, 1 and 0
+        importer.bind_node_value(node, _int_of(importer.resolve_node_value(node.args[0])))
         return True
     if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
         operands = [importer._import_argument(loc, each) for each in node.args]
@@ -72,14 +76,11 @@ def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value,
             importer.open.define(size, op.results[0])
 
 
-# What compares whole numbers, by Python's operator.
-_COMPARISONS = {
-    operator.ge: "torch.aten.ge.int",
-    operator.gt: "torch.aten.gt.int",
-    operator.le: "torch.aten.le.int",
-    operator.lt: "torch.aten.lt.int",
-    operator.eq: "torch.aten.eq.int",
-    operator.ne: "torch.aten.ne.int",
+_COMPARISONS = {getattr(operator, name): name for name in COMPARISONS}
+_LOGIC = {
+    torch.sym_not: "torch.aten.__not__",
+    operator.and_: "torch.aten.__and__.bool",
+    operator.or_: "torch.aten.__or__.bool",
 }
 
 # What takes the root of an open number, by the names under which Dynamo has it.
@@ -117,13 +118,30 @@ def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
 
 
 def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
-    """The truth value that Python's operator `target` makes of two whole numbers."""
-    if target is torch.sym_not and operands[0].owner.name == _COMPARISONS[operator.eq]:
-        return compared(operator.ne, operands[0].owner.operands)  # which PyTorch 2.11 says so
-    is_whole = all(each.type == torch_type("int") for each in operands)
-    if target not in _COMPARISONS or not is_whole:
+    """The truth value that Python's operator `target` makes of two numbers of one type, or of truth values."""
+    if target in _LOGIC:
+        return _truth(_LOGIC[target], *operands)
+    floats = [each for each in operands if each.type == torch_type("float")]
+    # Python compares an int with a float as they are: a constant is the same as a float.
+    is_alike = all(each in floats or not floats or each.owner.name == "torch.constant.int" for each in operands)
+    if target not in _COMPARISONS or not is_alike:
         raise UnsupportedError(f"a truth value of open numbers: the IR has no op for {target.__name__} of them")
-    return ir.Operation.create(_COMPARISONS[target], results=[torch_type("bool")], operands=operands).result
+    if not floats:
+        return _truth(f"torch.aten.{_COMPARISONS[target]}.int", *operands)
+    one, other = map(float_of, operands)
+    if target is operator.le:
+        return _truth("torch.aten.ge.float", other, one)
+    if target is operator.ne:
+        return _truth(_LOGIC[torch.sym_not], _truth("torch.aten.eq.float", one, other))
+    return _truth(f"torch.aten.{_COMPARISONS[target]}.float", one, other)
+
+
+def _truth(name: str, *operands: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[torch_type("bool")], operands=list(operands)).result
+
+
+def _int_of(truth: ir.Value) -> ir.Value:
+    return ir.Operation.create("torch.aten.Int.bool", results=[torch_type("int")], operands=[truth]).result
 
 
 def _number(name: str, *operands: ir.Value) -> ir.Value:

@@ -29,7 +29,7 @@ from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_
 from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_saved_values import check_saved_values
 
-_CALL = "write touch view detach set_metadata set_grad_mode"
+_CALL = "write touch view detach set_metadata set_grad_mode number"
 _MEMORY = "alloc part reuse free"
 _IN_SUBGRAPHS = {"program": "copy", "regions": f"copy {_MEMORY}", "launches": f"copy {_MEMORY}"}
 _SPLIT = {Role.CALL: _CALL, Role.FORWARD: "read own copy", Role.BACKWARD: "read copy"}
@@ -40,7 +40,7 @@ _LOWERED = {
 }
 # Which functions there are at each level, and which of our ops may stand in them; the first one must exist.
 LEVELS = {
-    "joint": {Role.JOINT: "read write touch own view detach set_metadata set_grad_mode tangent gradient"},
+    "joint": {Role.JOINT: "read write touch own view detach set_metadata set_grad_mode number tangent gradient"},
     "split": _SPLIT,
     "program": _SPLIT,
     "regions": _LOWERED,

@@ -21,6 +21,7 @@ from dovetail.dialects.attributes import (
 from dovetail.dialects.dovetail import (
     DetachOp,
     GradientOp,
+    NumberOp,
     OwnOp,
     SetGradModeOp,
     SetMetadataOp,
@@ -36,7 +37,7 @@ from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
 
 _AUTOGRAD = (WATCHED, REREAD, REACHED)
-_OBSERVED = (WriteOp, TouchOp, ViewOp, DetachOp, SetMetadataOp, SetGradModeOp)
+_OBSERVED = (WriteOp, TouchOp, ViewOp, DetachOp, SetMetadataOp, SetGradModeOp, NumberOp)
 
 
 def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]) -> None:
