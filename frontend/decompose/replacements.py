@@ -13,6 +13,7 @@ from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.frontend.decompose.activations import ACTIVATIONS
 from dovetail.frontend.decompose.arithmetic import ARITHMETIC
 from dovetail.frontend.decompose.comparisons import COMPARISONS
+from dovetail.frontend.decompose.convolutions import CONVOLUTIONS
 from dovetail.frontend.decompose.extrema import EXTREMA
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
@@ -90,6 +91,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     **ACTIVATIONS,
     **ARITHMETIC,
     **COMPARISONS,
+    **CONVOLUTIONS,
     **EXTREMA,
     **GRADIENTS,
     **LOSS_GRADIENTS,

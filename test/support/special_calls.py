@@ -61,6 +61,24 @@ def _pad_backward(op, backward, sizes, pad) -> Callable:
     return lambda v: backward(v(*op(torch.empty(sizes), pad).shape), v(*sizes), pad)
 
 
+# Sizes of images and weights, stride and padding, where each result sees the same pixels.
+WINDOWS = [((4, 3, 2, 2), (5, 3, 3, 3), (1, 1), (1, 1)), ((4, 3, 4), (5, 3, 3), (4,), (1,))]
+
+
+def _convolution(v, images, weights, stride, padding):
+    return aten.convolution(v(*images), v(*weights), v(weights[0]), stride, padding, *_plain(stride))
+
+
+def _convolution_backward(v, images, weights, stride, padding):
+    made = aten.convolution(torch.empty(images), torch.empty(weights), None, stride, padding, *_plain(stride))
+    given = v(*made.shape), v(*images), v(*weights), [weights[0]]
+    return aten.convolution_backward(*given, stride, padding, *_plain(stride), [True] * 3)
+
+
+def _plain(stride) -> tuple:
+    return [1] * len(stride), False, [0] * len(stride), 1
+
+
 CALLS: dict[str, list[Callable]] = {
     "mse_loss": _loss(aten.mse_loss),
     "mse_loss_backward": _loss_backward(aten.mse_loss_backward),
@@ -128,6 +146,8 @@ CALLS: dict[str, list[Callable]] = {
     "group_norm": [lambda v: aten.native_group_norm(v(2, 6, 8), v(6), v(6), 2, 6, 8, 3, 1e-5)],
     "group_norm_backward": [lambda v: aten.native_group_norm_backward(
         v(2, 6, 8), v(2, 6, 8), v.constant(0.1, 2, 3), v.constant(1.3, 2, 3), v(6), 2, 6, 8, 3, [True] * 3)],
+    "convolution": [lambda v, each=each: _convolution(v, *each) for each in WINDOWS],
+    "convolution_backward": [lambda v, each=each: _convolution_backward(v, *each) for each in WINDOWS],
     "reflection_pad": [_padded(aten.reflection_pad1d, 1), _padded(aten.reflection_pad2d, 2)],
     "replication_pad": [_padded(aten.replication_pad1d, 1), _padded(aten.replication_pad3d, 3)],
     "reflection_pad1d_backward": [

@@ -30,7 +30,7 @@ LIBRARY = (
     _contraction("vdot", flops=flops.product, memory=ResultMemory.EXACT),
     _convolution("convolution", flops=flops.convolution(transposed_at=6), memory=ResultMemory.EXACT),
     _convolution("_convolution", flops=flops.convolution(transposed_at=6)),
-    _convolution("convolution_backward", flops=flops.convolution_backward, traced=Traced.WHOLE),
+    _convolution("convolution_backward", flops=flops.convolution_backward),
     _convolution("mkldnn_convolution", flops=flops.convolution(transposed_at=None)),
     _attention("scaled_dot_product_attention", flops=flops.attention),
     _attention("_scaled_dot_product_attention_math", flops=flops.attention),

@@ -13,6 +13,7 @@ aten = torch.ops.aten
 
 _MEAN = "eager's mean, taken in one pass, is mostly NaN where an infinity takes part"
 _ORDER = "infinite products and differences meet in another order"
+_ROUNDING = "products are added up in another order, which rounds and overflows in another way"
 _CANCELS = "numbers cancel to what rounding left of them"
 
 # Replaced for whole numbers, truth values or other types alone, one that is only met in a graph of PyTorch's own, and
@@ -36,6 +37,8 @@ ACCEPTED: dict[str, tuple[tuple[str, ...], str]] = {
     "layer_norm": (("special", "infinite", "huge"), _MEAN),
     "group_norm": (("special", "infinite"), _MEAN),
     "layer_norm_backward": (("special", "infinite", "huge", "equal"), _ORDER),
+    "convolution": (("special", "infinite", "huge"), _ROUNDING),
+    "convolution_backward": (("special", "infinite", "huge"), _ROUNDING),
     "prod of all": (("special",), _ORDER),
     "batch_norm_backward": (("equal",), _CANCELS),
     "group_norm_backward": (("special", "infinite", "equal"), _ORDER),
