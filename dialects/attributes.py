@@ -99,7 +99,8 @@ FREES = "dovetail.frees"
 """Differentiable `own`: the groups of eager's saved values that a backward from it frees; 0, if it is not there."""
 
 BASE = "dovetail.base"
-"""Differentiable `own`: the sizes of what it shows itself as a view of; a custom `autograd.Function` made it."""
+"""Differentiable `own`: the sizes of what it shows itself as a view of; a custom `autograd.Function` made it. One that
+is open is -1, and follows from the others."""
 
 VERSIONS = "dovetail.versions"
 """Arguments of `@apply`: by how much `@call` moves the version counter after the forward."""

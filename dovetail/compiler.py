@@ -120,12 +120,13 @@ def _compile(
     env = shape_env(gm)
     if env is None:
         return _compiled(gm, inputs, None, options, watch, after)
+    is_fixable = takes_fixable_numbers(gm)  # before a number is asked for, which fixes it
     try:
         return _compiled(gm, inputs, env, options, watch, after)
     except (OptionError, GraphBreak, RereadError):
         raise
     except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
-        if not takes_fixable_numbers(gm):
+        if not is_fixable:
             raise
         reason = str(error).splitlines()[0] if isinstance(error, DovetailError) else f"{type(error).__name__}: {error}"
         warned_of_defect(error, "fixes a graph's sizes to those of one call")

@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import torch
+from torch._prims_common import suggest_memory_format
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
@@ -19,6 +20,7 @@ from dovetail.dialects.context import make_context
 from dovetail.errors import DovetailError
 from dovetail.frontend.capture import capture
 from dovetail.frontend.dynamo.graph import lift_attributes
+from dovetail.frontend.dynamo.open_sizes import shape_env
 from dovetail.passes.pipeline import Pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.tools.documented_walk import shortened, stages
@@ -58,6 +60,7 @@ class Row:
         plain_trace: trace without Dynamo, which would keep this from the graph.
         eager: the reason that runs it uncompiled, empty where it is compiled.
         compiled_inference: whether that concerns training only.
+        fixed: the reason that compiles it for the sizes of one call, empty where open sizes stay open.
         tests: more tests of it, as `file::function` below test/.
         dynamic: `torch.compile`'s argument of that name.
         around: a context that both calls run in, eager and compiled.
@@ -76,6 +79,7 @@ class Row:
     plain_trace: bool = False
     eager: str = ""
     compiled_inference: bool = False
+    fixed: str = ""
     tests: tuple[str, ...] = ()
     dynamic: bool | None = None
     around: Callable[[], AbstractContextManager] = nullcontext
@@ -89,9 +93,9 @@ class Row:
         is_class = inspect.isclass(self.program)
         return self.program() if is_class else self.program
 
-    def arguments(self, training: bool) -> list:
-        """Fresh leaves; those that are trained require a gradient."""
-        leaves = list(self.leaves())
+    def arguments(self, training: bool, times: int = 1) -> list:
+        """Fresh leaves, so many `times` as large in each dimension; those that are trained require a gradient."""
+        leaves = [_repeated(each, times) for each in self.leaves()]
         for index, leaf in enumerate(leaves):
             is_trained = index in self.trained if self.trained is not None else _is_differentiable(leaf)
             if training and is_trained:
@@ -191,6 +195,8 @@ def _shown(row: Row) -> str:
     else:
         text = shortened(lowered(captured(row, training=True), row.level)).replace(f"{ROOT}/", "")
         parts += [f"At level `{row.level}`:\n", f"```mlir\n{trimmed(text, row)}\n```\n", _refused(row, text)]
+    if row.fixed:
+        parts.append(f'Of open sizes, it is compiled for those of each call: "{row.fixed}".\n')
     if row.tests:
         parts.append(f"More tests: {', '.join(f'`test/{each}`' for each in row.tests)}.\n")
     return "\n".join(parts)
@@ -212,7 +218,12 @@ def _refused(row: Row, text: str) -> str:
 def _imported(gm: torch.fx.GraphModule, arguments: Sequence) -> ir.Module:
     lifted_gm, lifted = lift_attributes(gm)
     inputs = [*lifted, *arguments]
-    return imported(capture(lifted_gm, inputs), inputs, make_context())
+    return imported(capture(lifted_gm, inputs, shape_env(gm)), inputs, make_context())
+
+
+def _repeated(leaf: torch.Tensor, times: int) -> torch.Tensor:
+    repeated = leaf.repeat([1 if size == 1 else times for size in leaf.shape])
+    return repeated.contiguous(memory_format=suggest_memory_format(leaf))
 
 
 def _is_differentiable(value) -> bool:

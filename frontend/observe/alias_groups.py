@@ -101,8 +101,32 @@ def span(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether two tensors of one storage have a byte in common; exact, where spans may just be interleaved."""
-    return bool(numpy.shares_memory(_array(left), _array(right)))
+    """Whether two tensors of one storage have a byte in common; exact, where spans may just be interleaved.
+
+    That asks for the numbers that open sizes are now, if the sizes do not tell that they are apart.
+    """
+    is_apart = left.dtype == right.dtype and left.stride() == right.stride() and _are_apart(left, right)
+    return not is_apart and bool(numpy.shares_memory(_array(left), _array(right)))
+
+
+def _are_apart(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors of equal strides surely have no element in common: one lies before the other, at some depth.
+
+    What lies in one and the same step of a dimension, in both, meets nothing of another step.
+    """
+    starts = [each.storage_offset() for each in (left, right)]
+    sizes = [left.size(), right.size()]
+    for depth in range(left.dim() + 1):
+        inner = [zip(each[depth:], left.stride()[depth:], strict=True) for each in sizes]
+        ends = [
+            start + 1 + sum((size - 1) * stride for size, stride in each)
+            for start, each in zip(starts, inner, strict=True)
+        ]
+        if depth and max(ends) - min(starts) > left.stride(depth - 1):
+            return False
+        if ends[0] <= starts[1] or ends[1] <= starts[0]:
+            return True
+    return False
 
 
 # Any address serves: only the distance between two tensors counts.

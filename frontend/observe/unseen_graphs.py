@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.dispatch_log import DispatchLog, Took
 from dovetail.frontend.observe.operand_layouts import Caller, OperandLayouts
@@ -90,7 +91,7 @@ def _stand_in(example):
     """A tensor of its own in place of one of Dynamo's."""
     if not isinstance(example, torch.Tensor):
         return example
-    size, stride = (tuple(map(int, each)) for each in (example.size(), example.stride()))
+    size, stride = (tuple(map(known, each)) for each in (example.size(), example.stride()))
     return torch.empty_strided(size, stride, dtype=example.dtype, device=example.device)
 
 

@@ -92,7 +92,7 @@ class Leaving:
             for name, attribute in watched(owned, numbers).items():
                 self.owns[place].attributes[name] = attribute
             if owned.base is not None:
-                self.owns[place].attributes[BASE] = ir.DenseI64ArrayAttr.get(owned.base)
+                self.owns[place].attributes[BASE] = _base(owned.base)
 
     def tangents(self) -> dict[int, RefType]:
         """How the gradients lie that autograd gives, by the places of their results among the tensors that leave."""
@@ -179,3 +179,11 @@ def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> Non
         wanted = [prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
     if list(map(identity, traced)) != list(map(identity, wanted)):
         raise UnsupportedError(f"{source_line(node)}: a gradient of open sizes is laid out in a way of its own")
+
+
+def _base(sizes: Sequence) -> ir.Attribute:
+    """What `dovetail.base` says of `sizes`; one that is open follows from the others."""
+    stated = [-1 if is_open(each) else int(each) for each in sizes]
+    if stated.count(-1) > 1:
+        raise UnsupportedError("a view of several open sizes that a custom autograd.Function made")
+    return ir.DenseI64ArrayAttr.get(stated)

@@ -12,7 +12,7 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.nn import functional as F
 
 import dovetail
-from test.support.differential import compare, observe
+from test.support.differential import assert_same, compare, observe
 from test.support.old_torch import IS_2_11
 
 SIZES = (6, 4, 11, 8)
@@ -178,6 +178,88 @@ def test_sizes_are_values(op_by_op, name, device):
     # On a GPU, PyTorch 2.11 fixes the sizes of what attention takes while it traces.
     is_fixed = IS_2_11 and name == "attention" and device == "cuda"
     assert stats.graphs == (len(SIZES) if is_fixed else 1)
+
+
+VIEWS: list[Callable] = [
+    lambda x: x.view(x.shape[::-1]),
+    lambda x: x.view(-1)[3:],
+    lambda x: x.t()[1:].unsqueeze(0).transpose(1, 2),
+    lambda x: x.diagonal(1),
+    lambda x: x.permute(1, 0),
+    lambda x: x.as_strided((x.shape[1], x.shape[0]), (1, x.shape[1])),
+    lambda x: x.narrow(0, 1, x.shape[0] - 1),
+    lambda x: x[x.shape[0] // 2],
+    lambda x: x[::2, 1::2],
+    lambda x: x[: x.shape[0] // 2],
+    lambda x: x[-2:, None],
+    lambda x: x.unflatten(1, (2, -1)),
+    lambda x: x[:1].squeeze(0),
+    lambda x: torch.view_as_complex(x.view(x.shape[0], -1, 2)).imag,
+]
+VIEWS_THAT_ARE_READ: list[Callable] = [
+    lambda x: x.chunk(2),
+    lambda x: x.hsplit(2),
+    lambda x: x.split([1, x.shape[0] - 1]),
+    lambda x: x[-2:].unbind(0),
+    lambda x: x.unfold(0, 2, 1),
+    lambda x: x[:1].expand(x.shape[1], -1),
+    lambda x: x[:, :1].broadcast_to(x.shape),
+    lambda x: x.detach()[1:],
+    lambda x: x.view(torch.int32),
+]
+WRITES: list[Callable] = [
+    lambda x: x[:, 1:].copy_(x[:, :-1].clone()),
+    lambda x: x[:, x.shape[1] // 2 :].add_(x[:, : x.shape[1] // 2]),
+    lambda x: x[:, ::2].copy_(x[:, 1::2]),
+    lambda x: x[0].copy_(x[1]),
+    lambda x: x.copy_(x.flip(0)),
+    lambda x: x.t()[1:].mul_(2),
+    lambda x: x.diagonal().add_(2),
+    lambda x: x.view(-1)[3:].add_(1),
+    lambda x: x[x.shape[0] // 2].sin_(),
+    lambda x: x.masked_fill_(x > 2, 2.0),
+    lambda x: x.index_add_(0, torch.tensor([1, 1]), x[:2].clone()),
+    lambda x: x.__setitem__(torch.tensor([1, 0]), 2.0),
+    lambda x: x.scatter_(0, torch.zeros(1, 2, dtype=torch.long), 2.0),
+    lambda x: x.as_strided((x.shape[0],), (x.shape[1],)).mul_(2),
+    lambda x: x.data[1:].mul_(2),
+    lambda x: x.cumsum_(0),
+    lambda x: x.tril_(),
+]
+
+
+def check_kinds(function: Callable, **arguments) -> None:
+    first, *later = ([tensor(3 * times, 4 * times)] for times in (2, 3, 4))
+    dovetail.stats(reset=True)
+    prepare = lambda x: (x.clone(),)  # noqa: E731
+    assert_same(function, *first, later=later, prepare=prepare, dynamic=True, **arguments)
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert stats.graphs == 1
+
+
+@pytest.mark.parametrize("of", [lambda x: x, lambda x: x * 2], ids=["argument", "intermediate"])
+def test_kinds_of_views(op_by_op, of):
+    """A view has the first call's sizes, strides or offset, or loses its base, or fixes the sizes of all others."""
+
+    def write(outputs, arguments):
+        for view in outputs:
+            view.mul_(1.5)
+
+    check_kinds(lambda x: [view(y) for y in [of(x)] for view in VIEWS], then=write)
+    check_kinds(lambda x: [view(y) for y in [of(x)] for view in VIEWS_THAT_ARE_READ])
+
+
+def test_kinds_of_writes(op_by_op):
+    """A write lands where the first call's sizes have it, or fixes the sizes: parts of open sizes of one tensor, of
+    which one is read and another written, were asked for numbers to tell that they are apart."""
+
+    def function(x):
+        for write in WRITES:
+            write(x)
+        return x.sin()
+
+    check_kinds(function)
 
 
 def test_python_numbers_are_values(op_by_op):

@@ -16,6 +16,7 @@ from filecheck.options import Options
 from filecheck.parser import Parser, pattern_for_opts
 from torch_mlir import ir
 
+import dovetail
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.errors import EagerWarning, PassError, UnsupportedError
 from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
@@ -81,6 +82,22 @@ def test_row_is_as_eager(row: Row, training: bool, through_iree: bool, request: 
             compiler=without_dynamo if row.plain_trace else None,
             dynamic=row.dynamic,
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [row for row in COMPILED if row.number not in ("I6", "I7")], **NUMBERS)
+def test_row_with_open_sizes(row: Row, op_by_op):
+    """A row holds for the sizes of one call, or each call's are compiled anew, and the page does not say so.
+
+    Dynamo keeps what changes an argument's own sizes out of its graphs (I6, I7).
+    """
+    first, *later = (row.arguments(True, times) for times in (2, 3, 4))
+    dovetail.stats(reset=True)
+    with row.around():
+        assert_same(row.function(), *first, later=later, prepare=row.prepare, then=row.then, dynamic=True)
+    stats = dovetail.stats()
+    assert list(stats.specialised) == ([row.fixed] if row.fixed else [])
+    assert stats.graphs == (3 if row.fixed else 1)
 
 
 @OF_A_ROW

@@ -27,6 +27,7 @@ def assert_same(
     then: Callable | None = None,
     train: bool = True,
     calls: int = 2,
+    later: Sequence[Sequence] = (),
     graphs: int = 1,
     eager: bool = False,
     compiler: Callable | None = None,
@@ -40,6 +41,7 @@ def assert_same(
         prepare: makes the call's arguments (non-leaves, views) from the copies of `args`, eagerly.
         then: called with (outputs, arguments) after each call, to use them in place; what it returns is observed too.
         train: whether to run a backward from all differentiable outputs and mutated arguments.
+        later: what later calls get in place of `args`, each in turn.
         graphs: how many graphs Dovetail must at least have compiled, so that nothing is compared with itself.
         eager: whether Dovetail is expected to say that it runs something eagerly.
         compiler: compiles `fn` in place of `torch.compile` with `compile_arguments`; see `without_dynamo`.
@@ -49,8 +51,8 @@ def assert_same(
     compile_arguments = {"backend": "dovetail", "fullgraph": True, **compile_arguments}
     compiled = compiler(compiled_fn) if compiler else torch.compile(compiled_fn, **compile_arguments)
     before = dovetail.stats()
-    for call in range(calls):
-        inputs = [_fresh(args, call) for _ in range(2)]
+    for call, given in enumerate([args] * calls if not later else [args, *later]):
+        inputs = [_fresh(given, call) for _ in range(2)]
         expected = observe(fn, inputs[0], prepare, then, train, _state(fn))
         actual = observe(compiled, inputs[1], prepare, then, train, _state(compiled_fn))
         compare(f"call {call}", expected, actual)

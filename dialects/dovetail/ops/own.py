@@ -12,6 +12,7 @@ from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.torch_facts.sizes import static
 
 
 class OwnOp(VerifiedOp, name="own"):
@@ -37,9 +38,11 @@ class OwnOp(VerifiedOp, name="own"):
 
     def _unsound_base(self) -> str:
         stated = self.attributes[BASE]
-        is_array = isinstance(stated, ir.DenseI64ArrayAttr)
-        if self.is_differentiable and is_array and math.prod(stated) == RefType(self.ref.type).info.numel:
-            return ""
+        if self.is_differentiable and isinstance(stated, ir.DenseI64ArrayAttr):
+            shown, sizes = RefType(self.ref.type).shaped, list(stated)
+            known = math.prod(each for each in sizes if each != -1)
+            if known == math.prod(static(shown.shape)) if shown.is_static else known > 0 and sizes.count(-1) == 1:
+                return ""
         return f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
 
     @property

@@ -77,3 +77,17 @@ module attributes {dovetail.level = "joint"} {
     return %o : !r
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[2,?],f32>
+!r = !dovetail.ref<!v, strided<[?, 1]>>
+module attributes {dovetail.level = "joint"} {
+  func.func @joint(%n: !torch.int, %x: !r) -> (!r, !r) attributes {dovetail.role = "joint"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %o = "dovetail.own"(%0, %n) {requires_grad = true, dovetail.base = array<i64: -1, 2>} : (!v, !torch.int) -> !r
+    // expected-error @below {{'dovetail.own' op expects 'dovetail.base' to be sizes of as many elements, of what requires grad, got array<i64: -1, -1>}}
+    %p = "dovetail.own"(%0, %n) {requires_grad = true, dovetail.base = array<i64: -1, -1>} : (!v, !torch.int) -> !r
+    return %o, %p : !r, !r
+  }
+}
