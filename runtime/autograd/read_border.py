@@ -1,6 +1,6 @@
 """Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -41,24 +41,21 @@ def read_border(
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     owns = {index: op.opview for index, op in made if op is not None}
     inputs = list(backward.type.inputs)
-    results = list(border.type.results)
-    tangents = tuple(_tangent(backward, index, results) for index in range(len(saved), len(inputs)))
-    saved_by_eager, rereads = (_watches(border, owns, each) for each in (WATCHED, REREAD))
-    stated = [*saved_by_eager, *(each for each in rereads if replace(each, is_reread=False) not in saved_by_eager)]
-    checks = [_check(each) for each in saved if each.is_checked]
-    checks += [Watch(False, index, tuple(results)) for index, results in watched.items()]
-    reread = {(each.is_argument, each.place) for each in rereads}
-    known = tuple(
-        replace(each, is_reread=(each.is_argument, each.place) in reread) for each in checks if each is not None
-    )
-    covered = {(each.is_argument, each.place) for each in known}
+    tangents = tuple(_tangent(backward, index, border.type.results) for index in range(len(saved), len(inputs)))
+    # What the program keeps is checked as a saved value; what eager alone would have saved, or reads again, apart.
+    by_eager, rereads = (_watches(border, owns, each) for each in (WATCHED, REREAD))
+    reread = {each.whose for each in rereads}
+    checks = [_check(each, reread) for each in saved if each.is_checked]
+    checks += [Watch(False, index, tuple(each), (False, index) in reread) for index, each in watched.items()]
+    known = tuple(each for each in checks if each is not None)
+    unseen = [*by_eager, *(each for each in rereads if replace(each, is_reread=False) not in by_eager)]
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
         saved=tuple(each.saved for each in saved),
         places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
         watched=tuple(watched),
-        watches=tuple(each for each in stated if (each.is_argument, each.place) not in covered),
+        watches=tuple(each for each in unseen if each.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
         moves=_moves(border),
         tangents=tangents,
@@ -85,14 +82,14 @@ def read_border(
     )
 
 
-def _check(value: SavedValue) -> Watch | None:
-    """What must be unchanged for a checked saved value; None where that is not said."""
+def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | None:
+    """What must be unchanged for a checked saved value, perhaps in memory that is `reread`; None if it is not said."""
     result = value.in_result if value.result is None else value.result
-    if value.checked_for is None:
+    place = result if value.in_argument is None else value.in_argument
+    if value.checked_for is None or place is None:
         return None
-    if value.in_argument is not None:
-        return Watch(True, value.in_argument, tuple(value.checked_for))
-    return None if result is None else Watch(False, result, tuple(value.checked_for))
+    is_argument = value.in_argument is not None
+    return Watch(is_argument, place, tuple(value.checked_for), (is_argument, place) in reread)
 
 
 def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
@@ -110,7 +107,7 @@ def _freed(op: OwnOp) -> frozenset[int]:
     return frozenset((0,) if stated is None else stated)
 
 
-def _tangent(backward: func.FuncOp, index: int, results: list[ir.Type]) -> Tangent:
+def _tangent(backward: func.FuncOp, index: int, results: Sequence[ir.Type]) -> Tangent:
     place, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
     if not isinstance(type_, RefType):
         raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")

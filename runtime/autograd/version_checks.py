@@ -23,6 +23,11 @@ class Watch:
     results: tuple[int, ...]
     is_reread: bool = False
 
+    @property
+    def whose(self) -> tuple[bool, int]:
+        """Whether it is an argument, else a result, and which."""
+        return self.is_argument, self.place
+
 
 class Moved:
     """How far a call itself moves the version counters of its `arguments` after the forward: `moves`, by number.
