@@ -124,27 +124,24 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
     )
 
 
+_AFTER_CHANGES = (PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+
+
 def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:
     """What to run when IREE did not compile `regions`."""
     inline = InlineRegionsPass("+".join(regions), reason)
-    return (inline, PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+    return (inline, *_AFTER_CHANGES)
 
 
 def split_pipeline(region: str) -> Pipeline:
     """What to try first when IREE did not compile `region`."""
-    return (
-        SplitRegionPass(region),
-        ChooseDriversPass(),
-        PlanMemoryPass(),
-        VerifyMemoryPass(),
-        VerifyLevelPass("regions"),
-    )
+    return (SplitRegionPass(region), ChooseDriversPass(), *_AFTER_CHANGES)
 
 
 def library_pipeline(regions: list[str], reason: str) -> Pipeline:
     """What to run when library calls were measured to be faster than `regions`."""
     inline = InlineRegionsPass("+".join(regions), reason, fallback=False)
-    return (inline, PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+    return (inline, *_AFTER_CHANGES)
 
 
 def chosen_pipeline(regions: list[str], measured: str, variant: str = "", driver: str = "") -> Pipeline:
