@@ -141,7 +141,7 @@ class _Reader:
         """The launch that `op` is, if it is one; it `waits` for those before it."""
         match op:
             case DispatchOp():
-                ranges = tuple(map(self.memory.range, op.memory))
+                ranges = tuple(map(self.memory.range, op.bindings))
                 counts, words = (tuple(map(self.numbers.maybe_open, each)) for each in (op.counts, op.words))
                 return (_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0)
             case FillBufferOp():

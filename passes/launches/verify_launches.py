@@ -87,7 +87,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, expected)
-                    touched |= {_memory(value) for value in launch.memory}
+                    touched |= {_memory(value) for value in launch.bindings}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
                     touched.add(_memory(copy.target))
@@ -108,7 +108,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
         for place in places:
             memory = plan.arguments[place]
-            touching = [each for each in launches if memory in map(_memory, each.memory)]
+            touching = [each for each in launches if memory in map(_memory, each.bindings)]
             moved = any(memory in map(_memory, each.operation.operands) for each in moves)
             if len(touching) != 1 or moved:
                 times = f"touches argument {place} {len(touching)} times"
@@ -125,7 +125,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             raise fail(op, f"compares without signs, expected one of {', '.join(PREDICATES)}")
 
     def _check_bindings(self, launch: DispatchOp) -> None:
-        for value in launch.memory:
+        for value in launch.bindings:
             start = _span(value).start
             if isinstance(start, int) and start % ALIGNMENT:
                 raise fail(launch, f"binds memory from byte {start}, expected one of {ALIGNMENT}")

@@ -80,7 +80,7 @@ class _Reader:
             raise ValueError(f"the launch of '{op.entry_name}' does not say how many threads a workgroup has")
         counts: tuple[MaybeOpen, ...] = tuple(map(self.numbers.maybe_open, op.counts))
         words: tuple[MaybeOpen, ...] = tuple(map(self.numbers.maybe_open, op.words))
-        return Dispatch(op.entry_name, counts, op.threads, op.shared_bytes, words, tuple(map(self._range, op.memory)))
+        return Dispatch(op.entry_name, counts, op.threads, op.shared_bytes, words, tuple(map(self._range, op.bindings)))
 
     def _range(self, value: ir.Value) -> Range:
         found: tuple[MaybeOpen, ...] = self.memory.range(value)

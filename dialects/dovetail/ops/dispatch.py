@@ -54,11 +54,6 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         return verify.no_integers(self, "workgroup_size")
 
     @property
-    def memory(self) -> tuple[ir.Value, ...]:
-        """The bindings."""
-        return tuple(self.bindings)
-
-    @property
     def entry_name(self) -> str:
         return ir.StringAttr(self.entry).value
 
