@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-import torch
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import CURRENT_DEVICE
 from dovetail.dialects.stated import stated
 from dovetail.errors import AliasMismatch
+from dovetail.runtime.cuda import torch_streams
 
 
 def on_current_device(module: ir.Module, function: Callable) -> Callable:
@@ -17,7 +17,7 @@ def on_current_device(module: ir.Module, function: Callable) -> Callable:
     number = stated(module.operation, CURRENT_DEVICE, ir.IntegerAttr)
 
     def run(arguments: list):
-        current = torch.cuda.current_device()
+        current = torch_streams.current_device()
         if current != number:
             raise AliasMismatch(f"the current GPU is cuda:{current}, the program makes tensors on cuda:{number}")
         return function(arguments)

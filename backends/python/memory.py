@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -27,6 +28,24 @@ _DELETE = "    del "
 
 allocate = torch._C._dynamo.guards._empty_strided_cpu  # type: ignore[attr-defined]  # PyTorch's stub lacks it
 """Memory on the CPU, by shape, strides in elements and dtype, whatever the default device; no dispatcher is asked."""
+
+
+@functools.cache
+def allocator(device: str) -> Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]:
+    """Like `allocate`, for memory on `device`; on a GPU that is not the thread's it takes PyTorch's dispatcher."""
+    place = torch.device(device)
+
+    def dispatched(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty_strided(shape, strides, dtype=dtype, device=place)
+
+    if place.type != "cuda" or not torch.backends.cuda.is_built():
+        return dispatched
+    quick, current = torch._C._dynamo.guards._empty_strided_cuda, torch._C._cuda_getDevice  # type: ignore[attr-defined]
+
+    def undispatched(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        return (quick if current() == place.index else dispatched)(shape, strides, dtype)
+
+    return undispatched
 
 
 def allocate_rows(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -64,14 +83,14 @@ def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
     info = require_shaped_info(op.memory.type)
     dtype, memory = emitter.bind(info.dtype, getattr(torch, info.dtype)), emitter.name(op.memory)
     device = op.device_name or emitter.home
-    if device != CPU:
+    if info.is_static:
+        empty = emitter.bind("allocate", allocate if device == CPU else allocator(device))
+        strides = require_tensor_info(op.memory.type).contiguous_strides
+        emitter.line(f"{memory} = {empty}({info.shape}, {strides}, {dtype})")
+    elif device != CPU:
         empty, place = emitter.bind("empty", torch.empty), emitter.bind("device", torch.device(device))
         shape = ", ".join(filled(emitter, info.shape, op.numbers))
         emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={place})")
-    elif info.is_static:
-        empty = emitter.bind("allocate", allocate)
-        strides = require_tensor_info(op.memory.type).contiguous_strides
-        emitter.line(f"{memory} = {empty}({info.shape}, {strides}, {dtype})")
     else:
         _emit_open_alloc(emitter, op, dtype)
 
