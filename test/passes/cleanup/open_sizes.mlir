@@ -2,10 +2,10 @@
 // RUN: dovetail-opt %s --merge-equal-values | FileCheck %s --check-prefix=EQUAL
 // RUN: dovetail-opt %s --forward-stores | FileCheck %s --check-prefix=STORES
 // RUN: dovetail-opt %s --compose-views | FileCheck %s --check-prefix=VIEWS
-// RUN: dovetail-opt %s --pass-pipeline='fold-concatenations,fold-scatters,fold-constants,fold-indices,unify-sums' | FileCheck %s --check-prefix=KEPT
+// RUN: dovetail-opt %s --pass-pipeline='fold-concatenations,fold-scatters,fold-constants,fold-indices,fold-one-hot-sums,unify-sums' | FileCheck %s --check-prefix=KEPT
 // RUN: dovetail-opt %s --simplify-algebra | FileCheck %s --check-prefix=ALGEBRA
 // RUN: dovetail-opt %s --eliminate-dead-writes | FileCheck %s --check-prefix=WRITES
-// RUN: dovetail-opt %s --run-check --pass-pipeline='drop-redundant-copies,merge-equal-values,forward-stores,compose-views,fold-concatenations,fold-scatters,fold-constants,simplify-algebra,fold-indices,unify-sums,eliminate-dead-writes' -o %t
+// RUN: dovetail-opt %s --run-check --pass-pipeline='drop-redundant-copies,merge-equal-values,forward-stores,compose-views,fold-concatenations,fold-scatters,fold-constants,simplify-algebra,fold-indices,fold-one-hot-sums,unify-sums,eliminate-dead-writes' -o %t
 //
 // Catches a cleanup that leaves open sizes alone where they don't matter, takes two for equal because their types are, or
 // folds what hangs on their numbers.
