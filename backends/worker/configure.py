@@ -77,12 +77,18 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
         return "IREE's tiles: rows of several lengths"
     whole = [nest for nest in nests if nest.loops.extents == root.loops.extents]
     ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces] or whole[-1:]
+    # What a kernel stores along the way, too: each thread would compute and store all of a row that has no tiles.
+    ends += [nest for nest in whole if _is_stored(nest.op) and nest not in ends]
     ends = [nest for nest in ends if not nest.loops.reduces]
     if any(nest.loops.extents != root.loops.extents for nest in ends):
         return "IREE's tiles: what follows the rows has other loops"
     bits, written = (max(getattr(nest.loops, each) for nest in whole) for each in ("bits", "written"))
     widest = replace(root.loops, bits=bits, written=written)
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
+
+
+def _is_stored(op: ir.Operation) -> bool:
+    return any("store" in use.owner.name for result in op.results for use in result.uses)
 
 
 def _set(kernel: ir.Operation, form: str, found: Configuration | None, nests: list[_Nest], root: _Nest) -> str:

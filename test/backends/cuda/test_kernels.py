@@ -63,6 +63,33 @@ def test_division_is_right_over_the_whole_range():
     assert "div.rn.f32" in ptx  # no function is rounded there, so the quotient is eager's to the last bit
 
 
+STORED_TERMS = """module {
+  func.func @main(%x: !X, %o: !M, %s: !torch.tensor<[512],f32>) {
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %y = torch.aten.mul.Tensor %x, %x : !X, !X -> !X
+    %z = torch.aten.sum.dim_IntList %y, %last, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !S
+    torch.overwrite.tensor.contents %y overwrites %o : !X, !M
+    torch.overwrite.tensor.contents %z overwrites %s : !S, !torch.tensor<[512],f32>
+    return
+  }
+}
+"""
+STORED_TERMS = STORED_TERMS.replace("!X", "!torch.vtensor<[512,768],f32>").replace("!S", "!torch.vtensor<[512],f32>")
+STORED_TERMS = STORED_TERMS.replace("!M", "!torch.tensor<[512,768],f32>")
+
+
+def test_what_a_kernel_stores_along_the_way_is_dealt_to_its_threads():
+    """Would catch terms of a sum that every thread computes and stores for all of the row: ten times the time."""
+    ptx, launch = kernel(STORED_TERMS)
+    assert launch["tiling"] == "rows"
+    assert launch["workgroup_size"] == [64, 1, 1]
+    assert len(re.findall(r"st\.global\S*v4", ptx)) == 3
+    assert len(re.findall(r"st\.global", ptx)) == 4  # and the sum
+
+
 REMAINDER = """hal.executable private @e {
   hal.executable.variant public @v target(<"cuda", "cuda-nvptx-fb">) {
     builtin.module {
