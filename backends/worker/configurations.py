@@ -97,16 +97,28 @@ class Distribution:
 
 Configuration = Tiles | Distribution
 
+_FEWEST_NEIGHBOURS = 16
+"""Of a workgroup: memory is read by so many numbers, at least."""
+_LONG = 1024
+
 
 def pointwise(loops: Loops) -> Tiles | None:
-    """One vector a thread, neighbours in neighbouring threads; the end of a flat odd size is masked."""
+    """One vector a thread, neighbours in neighbouring threads.
+
+    Where the innermost extent leaves neighbours to few threads, its end is masked: 4 numbers a thread, one of few.
+    """
     extents, threads = loops.extents, 128
     if loops.reduces or not extents:
         return None
     vector = divisor(extents[-1], max(VECTOR_BITS // loops.bits, 1))
-    if vector == 1 and extents[-1] % 2:
-        return Tiles(256, (4,), (1024,)) if len(extents) == 1 and extents[0] >= 1024 else None
     inner = divisor(extents[-1] // vector, threads)
+    if inner * vector < _FEWEST_NEIGHBOURS <= extents[-1]:
+        is_long = extents[-1] >= _LONG
+        if not is_long and len(extents) == 1:
+            return None
+        inner, vector, threads = LANES, 4 if is_long else 1, 256
+        while inner < threads and inner * vector < extents[-1]:
+            inner *= 2
     workgroup, left = [1] * len(extents), threads // inner
     workgroup[-1] = inner * vector
     for loop in reversed(range(len(extents) - 1)):

@@ -55,13 +55,22 @@ def test_gradients_of_norms(function: Callable, shape: tuple[int, int], dtype: t
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(512, 16384), (64, 50257), (1000, 1000), (4096, 32)], ids=str)
+@pytest.mark.parametrize("shape", [(512, 16384), (64, 50257), (64, 30522), (1000, 1000), (4096, 32)], ids=str)
 def test_cross_entropy(shape: tuple[int, int], dtype: torch.dtype):
     """Catches targets, which are wide, taken for others by rows that many threads share."""
     torch.manual_seed(0)
     targets = torch.randint(shape[1], shape[:1], device="cuda")
     targets[::7] = -100
     _agrees(lambda x: functional.cross_entropy(x, targets), [torch.randn(shape, device="cuda", dtype=dtype)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(64, 512, 49), (3, 512, 31), (5, 6, 225), (37, 1001), (64, 30522)], ids=str)
+def test_ends_of_rows_that_threads_do_not_divide(shape: tuple[int, ...], dtype: torch.dtype):
+    """Catches numbers behind the end of a row that are taken for the next one's, or are left out."""
+    torch.manual_seed(0)
+    given = [torch.randn(each, device="cuda", dtype=dtype) for each in (shape, (shape[0], *[1] * (len(shape) - 1)))]
+    _agrees(lambda x, y: torch.relu(x * y + y), given, "pointwise")
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
