@@ -7,11 +7,12 @@ from math import prod
 from numpy import broadcast_shapes
 from torch_mlir import ir
 
-from dovetail.dialects.reading import made_by
+from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_dtype, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.rewriting.constants import constant, uniform
+from dovetail.passes.rewriting.pointwise import converts, of_others
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import SUM, reduced_dims, with_sizes
 
@@ -26,10 +27,10 @@ class FoldOneHotSumsPass(Pass, name="fold-one-hot-sums", runs_at="joint"):
 
     The gradient of a classifier's loss is such: a number at each row's class. The gradient of the logarithm of softmax
     adds up every row of it, and would have to compute all of a row before any of its result. Other conditions may hold
-    of the place, too; a row that has no such place adds up to 0, and -0.0 to 0.0.
+    of the place, too, and what is chosen may be converted; a row without such a place adds up to 0, and -0.0 to 0.0.
 
     Before:  `%1 = eq (arange 8), %class; %2 = where %1, %x, 0.0; %3 = sum %2, [1]` of `[4, 8]`, `%class` of `[4, 1]`
-    After:   `%3 = where (%class >= 0 and %class < 8), %x + 0.0, 0.0`
+    After:   `%3 = (where (%class >= 0 and %class < 8), %x, 0.0) + 0.0`
     """
 
     def run(self, module: ir.Module) -> None:
@@ -37,11 +38,12 @@ class FoldOneHotSumsPass(Pass, name="fold-one-hot-sums", runs_at="joint"):
 
 
 def _sum(op: ir.Operation) -> ir.Value | None:
-    choice, dims, result = made_by(op.operands[0], _WHERE), reduced_dims(op), tensor_info(op.results[0].type)
+    dims, result, conversions = reduced_dims(op), tensor_info(op.results[0].type), list(_conversions(op.operands[0]))
+    choice = made_by(conversions[-1].operands[0] if conversions else op.operands[0], _WHERE)
     if choice is None or dims is None or len(dims) != 1 or result is None or not result.is_floating_point:
         return None
     condition, number, other = choice.operands
-    if choice.results[0].type != with_dtype(choice.results[0].type, result.dtype) or uniform(other) != 0:
+    if op.operands[0].type != with_dtype(choice.results[0].type, result.dtype) or uniform(other) != 0:
         return None
     size, place = shape(op.operands[0])[dims[0]], dims[0] - len(shape(op.operands[0]))
     tests = list(_conjuncts(condition))
@@ -49,15 +51,25 @@ def _sum(op: ir.Operation) -> ir.Value | None:
     rest = [test for test in tests if _is_shared(test, place)]
     if len(found) != 1 or len(rest) != len(tests) - 1 or not _is_shared(number, place):
         return None
-    if prod(broadcast_shapes(*map(shape, (*found, *rest, number)))) != result.numel:
+    sizes = broadcast_shapes(*map(shape, (*found, *rest, number)))
+    if prod(sizes) != result.numel:
         return None
     truth = with_dtype(found[0].type, "bool")
     chosen = create("torch.aten.ge.Scalar", [found[0], constant(0)], truth)
     for test in (create("torch.aten.lt.Scalar", [found[0], constant(size)], truth), *rest):
         chosen = create(_AND, [chosen, test], with_shape(truth, broadcast_shapes(shape(chosen), shape(test))))
-    positive = create("torch.aten.add.Scalar", [number, constant(0.0), constant(1)], number.type)
-    sizes = broadcast_shapes(shape(chosen), shape(number))
-    return with_sizes(create(_WHERE, [chosen, positive, other], with_shape(op.results[0].type, sizes)), result.shape)
+    total = create(_WHERE, [chosen, number, other], with_shape(choice.results[0].type, sizes))
+    for each in reversed(conversions):
+        total = of_others(each, [total, *list(each.operands)[1:]], with_shape(each.results[0].type, sizes))
+    total = create("torch.aten.add.Scalar", [total, constant(0.0), constant(1)], total.type)
+    return with_sizes(total, result.shape)
+
+
+def _conversions(value: ir.Value) -> Iterator[ir.Operation]:
+    """What converts numbers to those of `value`, the last one first."""
+    while (op := producer(value)) is not None and converts(op):
+        yield op
+        value = op.operands[0]
 
 
 def _conjuncts(condition: ir.Value) -> Iterator[ir.Value]:

@@ -18,10 +18,10 @@ def pointwise_op(value: ir.Value) -> ir.Operation | None:
     if op is None or op.name == "torch.operator" or len(op.results) != 1:
         return None
     facts = row(op)
-    return op if facts.kind is Kind.POINTWISE and (not facts.is_by_place or _converts(op)) else None
+    return op if facts.kind is Kind.POINTWISE and (not facts.is_by_place or converts(op)) else None
 
 
-def _converts(op: ir.Operation) -> bool:
+def converts(op: ir.Operation) -> bool:
     """Whether `op` does nothing but to convert elements: it names neither a device nor a memory format."""
     return op.name == "torch.aten._to_copy" and is_none(op.operands[3]) and is_none(op.operands[6])
 

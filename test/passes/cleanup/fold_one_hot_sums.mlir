@@ -16,7 +16,7 @@
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !rs, %y: !rv, %index: !rc) -> (!rs, !rf, !rs, !rs, !rs, !rw) attributes {dovetail.role = "joint"} {
+  func.func @joint(%x: !rs, %y: !rv, %index: !rc) -> (!rs, !rf, !rs, !rs, !rs, !rw, !rs) attributes {dovetail.role = "joint"} {
     %0 = torch.constant.int 0
     %1 = torch.constant.int 1
     %8 = torch.constant.int 8
@@ -49,11 +49,20 @@ module attributes {dovetail.level = "joint"} {
     // CHECK-DAG: %[[MOST:.*]] = torch.aten.lt.Scalar %[[CLASS]], %int8
     // CHECK: %[[IN:.*]] = torch.aten.bitwise_and.Tensor %[[LEAST]], %[[MOST]]
     // CHECK: %[[BOTH:.*]] = torch.aten.bitwise_and.Tensor %[[IN]], %[[COUNTED]]
-    // CHECK: %[[POSITIVE:.*]] = torch.aten.add.Scalar %[[X]], %float0.000000e00, %int1
-    // CHECK: %[[SUM:.*]] = torch.aten.where.self %[[BOTH]], %[[POSITIVE]],
+    // CHECK: %[[CHOSEN:.*]] = torch.aten.where.self %[[BOTH]], %[[X]],
+    // CHECK: %[[SUM:.*]] = torch.aten.add.Scalar %[[CHOSEN]], %float0.000000e00, %int1
     // CHECK: %[[FLAT:.*]] = torch.aten.reshape %[[SUM]]
     %sum = torch.aten.sum.dim_IntList %rows, %last, %true, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !s
     %flat = torch.aten.sum.dim_IntList %rows, %last, %false, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[4],f32>
+
+    // COM: As autocast has it.
+    // CHECK: %[[NARROW:.*]] = torch.aten._to_copy %[[CHOSEN]], {{.*}} -> !torch.vtensor<[4,1],bf16>
+    // CHECK: %[[WIDE:.*]] = torch.aten._to_copy %[[NARROW]], {{.*}} -> !torch.vtensor<[4,1],f32>
+    // CHECK: torch.aten.add.Scalar %[[WIDE]], %float0.000000e00, %int1
+    %bf16 = torch.constant.int 15
+    %narrow = torch.aten._to_copy %rows, %bf16, %none, %none, %none, %false, %none : !v, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !torch.vtensor<[4,8],bf16>
+    %wide = torch.aten._to_copy %narrow, %f32, %none, %none, %none, %false, %none : !torch.vtensor<[4,8],bf16>, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !v
+    %sum_of_wide = torch.aten.sum.dim_IntList %wide, %last, %true, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !s
 
     // COM: Each place of a row has a number of its own, or 1; places are counted from 1.
     // CHECK-COUNT-4: torch.aten.sum.dim_IntList
@@ -74,6 +83,7 @@ module attributes {dovetail.level = "joint"} {
     %r = "dovetail.own"(%sum_of_filled) {requires_grad = false} : (!s) -> !rs
     %t = "dovetail.own"(%sum_of_shifted) {requires_grad = false} : (!s) -> !rs
     %w = "dovetail.own"(%columns) {requires_grad = false} : (!torch.vtensor<[8],f32>) -> !rw
-    return %o, %p, %q, %r, %t, %w : !rs, !rf, !rs, !rs, !rs, !rw
+    %u = "dovetail.own"(%sum_of_wide) {requires_grad = false} : (!s) -> !rs
+    return %o, %p, %q, %r, %t, %w, %u : !rs, !rf, !rs, !rs, !rs, !rw, !rs
   }
 }
