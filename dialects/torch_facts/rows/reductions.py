@@ -7,6 +7,7 @@ _NAN_LOSES = Refused("NaN does not win", FLOATS)
 _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
 _NEGATIVE = Refused("negative where the correction is larger than the count")
 _NOT_ON_GPUS = Refused("not measured on GPUs", devices=("cuda",))
+_ONE_WORKGROUP = Refused("one workgroup computes all of it", devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
 REDUCTIONS = (
@@ -21,7 +22,7 @@ REDUCTIONS = (
         "cumsum",
         keeps_equality=True,
         recompute=Recompute.WORK,
-        refused=(Refused("adds up in the element type, eager in a wider one", FLOATS),),
+        refused=(Refused("adds up in the element type, eager in a wider one", FLOATS), _ONE_WORKGROUP),
     ),
     reduction(
         "linalg_vector_norm",

@@ -39,6 +39,8 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
     %3 = torch.aten.sum %w, %none : !whole, !torch.none -> !torch.vtensor<[],si64>
     // CHECK: torch.aten.sum {{.*}} {dovetail.placement = "region"}
     %4 = torch.aten.sum %f, %none : !few, !torch.none -> !torch.vtensor<[],si64>
+    // CHECK: torch.aten.cumsum {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "one workgroup computes all of it"}
+    %counted = torch.aten.cumsum %w, %int0, %none : !whole, !torch.int, !torch.none -> !whole
     // CHECK: torch.aten.mean.dim {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "no kernel reduces dimensions that lie apart"}
     %5 = torch.aten.mean.dim %i, %apart, %false, %none : !image, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[64],f32>
     // CHECK: torch.aten.logsumexp {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "not measured on GPUs"}
