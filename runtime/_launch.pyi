@@ -15,7 +15,7 @@ class Plan:
         self,
         name: str,
         library: Library,
-        arguments: tuple[tuple[tuple[int, ...], int, int, bool], ...],
+        arguments: tuple[tuple[tuple[int, ...], int, int, bool, bool], ...],
         registers: tuple[tuple[int, int, int], ...],
         instructions: tuple[tuple[int, int, int, int, int], ...],
         transients: tuple[int | tuple[int], ...],
@@ -27,4 +27,4 @@ class Plan:
 
 def attach(tensor_type: type[torch.Tensor], exchange: object, get_num_threads: Callable[[], int]) -> bool: ...
 def addresses(tensors: Sequence[torch.Tensor]) -> bytes | None: ...
-def count_ready(tensors: Sequence[torch.Tensor]) -> int: ...
+def are_ready(tensors: Sequence[torch.Tensor]) -> bool: ...

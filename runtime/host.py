@@ -6,7 +6,7 @@ import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
 from dovetail.runtime.launch import Executable, prepare, ready
-from dovetail.runtime.places import Importable
+from dovetail.runtime.places import are_importable
 from dovetail.runtime.stats import count_copy
 
 
@@ -48,9 +48,9 @@ def _destination(argument: torch.Tensor) -> torch.Tensor:
     return prepared
 
 
-def _all_ready() -> Callable:
-    are_importable = Importable()
-    return lambda *tensors: tensors if are_importable(tensors) else tuple(map(ready, tensors))
+def _all_ready(device: str) -> Callable:
+    are_ready = are_importable(device)
+    return lambda *tensors: tensors if are_ready(tensors) else tuple(map(ready, tensors))
 
 
 def _copy(value: torch.Tensor) -> torch.Tensor:
@@ -111,4 +111,4 @@ HELPERS: Mapping[str, Callable] = {
     "in_rows": _in_rows,
     **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
 }
-HOST_HELPERS: Mapping[str, Callable] = {"ready": _all_ready, "are_importable": Importable, **HELPERS}
+HOST_HELPERS: Mapping[str, Callable] = {"ready": _all_ready, "are_importable": are_importable, **HELPERS}

@@ -1,7 +1,7 @@
 """Where tensors lie, and whether compiled regions can take them there; of many, the extension asks in one call."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -28,14 +28,18 @@ class Importable:
         self._alike = Alike()
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> bool:
-        launch = extension()
-        known = launch.count_ready(tensors) if launch else 0
-        if known == len(tensors) or self._alike.addresses(tensors, ALIGNMENT) is not None:
+        if self._alike.addresses(tensors, ALIGNMENT) is not None:
             return True
         if not all(map(is_importable, tensors)):
             return False
         self._alike.remember(tensors)
         return True
+
+
+def are_importable(device: str) -> Callable[[Sequence[torch.Tensor]], bool]:
+    """Tells whether regions can surely read tensors on `device` where they lie: the extension, of the CPU's."""
+    launch = extension() if device == "cpu" else None
+    return launch.are_ready if launch else Importable()
 
 
 def addresses(tensors: Sequence[torch.Tensor]) -> bytes:

@@ -116,7 +116,7 @@ def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
         reader = _Reader(plan)
         numbers = tuple(reader.numbers.registers), tuple(reader.numbers.instructions)
         memory = tuple(reader.memory.transients), bytes(reader.memory.constants)
-        arguments = tuple(map(_argument, infos))
+        arguments = tuple(map(_argument, infos, destinations(plan)))
         return _launch.Plan(name, load_library(code), arguments, *numbers, *memory, tuple(reader.steps), misfit)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
@@ -156,12 +156,12 @@ class _Reader:
         return None
 
 
-def _argument(info: ShapedInfo | None) -> tuple[tuple[int, ...], int, int, bool]:
-    """Sizes, -1 where open, element type and bits; or that it is a number."""
+def _argument(info: ShapedInfo | None, is_destination: bool) -> tuple[tuple[int, ...], int, int, bool, bool]:
+    """Sizes, -1 where open, element type and bits; whether it is a number, whether a destination."""
     if info is None:
-        return (), 0, 0, True
+        return (), 0, 0, True, False
     sizes = tuple(-1 if size is None else size for size in info.shape)
-    return sizes, _TYPE_CODES[info.dtype.rstrip("0123456789")], info.itemsize * 8, False
+    return sizes, _TYPE_CODES[info.dtype.rstrip("0123456789")], info.itemsize * 8, False, is_destination
 
 
 def _replaced(

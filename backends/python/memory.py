@@ -142,10 +142,10 @@ def emit_destination(emitter: Emitter, op: DestinationOp) -> None:
     if is_proved and "ready" in emitter.helpers and emitter.prepared is None:
         emitter.prepared = _prepare_updates(emitter, op.operation.block)
     make = emitter.bound("destination", torch.detach) if is_proved else emitter.bound("copied", torch.Tensor.clone)
-    is_one_of_many = is_proved and len(emitter.run) > 1 and "are_importable" in emitter.helpers
-    if is_one_of_many and op == emitter.run[0].opview:
+    is_asked = is_proved and "are_importable" in emitter.helpers
+    if is_asked and op == emitter.run[0].opview:
         _hand_over(emitter)
-    indent = "    " if is_one_of_many else ""
+    indent = "    " if is_asked else ""
     emitter.line(f"{indent}{emitter.name(op.memory)} = {make}({emitter.name(op.ref)})")
 
 
@@ -154,7 +154,7 @@ def _hand_over(emitter: Emitter) -> None:
     ops = [each.opview for each in emitter.run]
     refs = ", ".join(emitter.name(op.ref) for op in ops)
     memory = ", ".join(emitter.name(op.memory) for op in ops)
-    emitter.line(f"if {emitter.bind('are_importable', emitter.helpers['are_importable']())}(({refs})):")
+    emitter.line(f"if {emitter.bind('are_importable', emitter.helpers['are_importable'](emitter.home))}(({refs},)):")
     emitter.line(f"    {memory} = {refs}")
     emitter.line("else:")
 
@@ -168,7 +168,7 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
             if value not in prepared and not is_allocated(value):
                 prepared[value] = f"ready_{len(prepared)}"
     if prepared:
-        ready, given = emitter.bind("ready", emitter.helpers["ready"]()), map(emitter.name, prepared)
+        ready, given = emitter.bind("ready", emitter.helpers["ready"](emitter.home)), map(emitter.name, prepared)
         emitter.line(f"{', '.join(prepared.values())}, = {ready}({', '.join(given)})")
     return prepared
 

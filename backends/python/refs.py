@@ -85,7 +85,8 @@ def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[W
 
 def _moved(emitter: Emitter, refs: list[str], count: int) -> str:
     """The call that moves the version counters of `refs` on by `count`."""
-    return f"{emitter.bind('increment_versions', tensors.increment_versions)}(({as_tuple(refs)}), {count})"
+    times = f" * {count}" if count > 1 else ""
+    return f"{emitter.bind('increment_versions', tensors.increment_versions)}(({as_tuple(refs)}){times})"
 
 
 def _copy(emitter: Emitter, op: CopyOp) -> None:

@@ -4,10 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-
-def increment_versions(tensors: tuple[torch.Tensor, ...], count: int) -> None:
-    """Moves version counters on, as `count` more in-place ops each would."""
-    torch._C._increment_version(tensors * count)
+increment_versions = torch._C._increment_version
+"""Moves the version counters of a tuple's tensors on, as an in-place op would, for each time that they are in it."""
 
 
 def with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:

@@ -38,7 +38,8 @@ static int locate(const Plan *plan, Py_ssize_t index, PyObject *given, const Cal
   Tensor tensor;
   if (borrow(given, &tensor) || !fits(expected, &tensor, &call->bytes[index], call->registers)) return 0;
   call->buffers[index] = address_of(&tensor);
-  return lies_well(given, &tensor);
+  // A destination is memory that programs made, or asked about.
+  return lies_well(&tensor) && (expected->is_destination || shows_memory(given));
 }
 
 // What the plan's `misfit` gives in place of argument `index`; NULL with what it raises.

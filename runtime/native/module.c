@@ -15,7 +15,7 @@ static PyObject *attach(PyObject *module, PyObject *given) {
 static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, "attach(tensor_type, exchange, get_num_threads): whether there are threads."},
     {"addresses", addresses, METH_O, "addresses(tensors): where each lies, as the bytes of 64-bit numbers, or None."},
-    {"count_ready", count_ready, METH_O, "count_ready(tensors): how many of the first code can surely take."},
+    {"are_ready", are_ready, METH_O, "are_ready(tensors): whether code can surely take all of them where they lie."},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_launch", NULL, -1, methods, NULL, NULL, NULL, NULL};

@@ -29,8 +29,8 @@ static void plan_dealloc(Plan *self) {
 
 static int read_argument(Plan *plan, Argument *argument, PyObject *item) {
   PyObject *shape;
-  if (!PyArg_ParseTuple(item, "O!bbp", &PyTuple_Type, &shape, &argument->type_code, &argument->type_bits,
-                        &argument->is_number))
+  if (!PyArg_ParseTuple(item, "O!bbpp", &PyTuple_Type, &shape, &argument->type_code, &argument->type_bits,
+                        &argument->is_number, &argument->is_destination))
     return -1;
   argument->ndim = (int)PyTuple_GET_SIZE(shape);
   argument->shape = calloc(argument->ndim + 1, sizeof(int64_t));

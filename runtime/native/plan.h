@@ -63,7 +63,7 @@ typedef struct {
 } StepForm;
 
 typedef struct {
-  int ndim, is_number;
+  int ndim, is_number, is_destination;
   uint8_t type_code, type_bits;
   int64_t *shape, bytes;  // a size of -1 is open, and so are then the bytes
   int *registers;         // of each dimension, or of the number; -1: none wants it
@@ -156,11 +156,13 @@ int attach_tensors(PyTypeObject *type, const Exchange *exchange);
 int borrow(PyObject *given, Tensor *tensor);
 // The first byte in use.
 char *address_of(const Tensor *tensor);
-// Whether code can take the tensor where it lies; if not, there may be an exception.
-int lies_well(PyObject *given, const Tensor *tensor);
+// Whether the tensor lies where code can take it.
+int lies_well(const Tensor *tensor);
+// Whether a tensor shows the numbers that its memory holds, as negative views don't; if not, there may be an exception.
+int shows_memory(PyObject *given);
 // Where each of some tensors lies, as bytes of an array of addresses; None where one of them can't be read.
 PyObject *addresses(PyObject *module, PyObject *tensors);
-// How many of the first of some tensors surely lie well.
-PyObject *count_ready(PyObject *module, PyObject *tensors);
+// Whether some tensors surely lie well, and show their memory.
+PyObject *are_ready(PyObject *module, PyObject *tensors);
 
 #pragma GCC visibility pop

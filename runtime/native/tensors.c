@@ -25,7 +25,7 @@ int borrow(PyObject *given, Tensor *tensor) {
 
 char *address_of(const Tensor *tensor) { return (char *)tensor->data + tensor->byte_offset; }
 
-int lies_well(PyObject *given, const Tensor *tensor) {
+int lies_well(const Tensor *tensor) {
   uint64_t count = 1;
   int is_in_rows = 1;
   for (int i = tensor->ndim - 1; i >= 0; i--) {
@@ -33,9 +33,11 @@ int lies_well(PyObject *given, const Tensor *tensor) {
     count *= tensor->shape[i];
   }
   // PyTorch has zeros without memory.
-  if (tensor->device_type != ON_CPU || (count && !(is_in_rows && tensor->data)) || (uintptr_t)address_of(tensor) % ALIGNMENT)
-    return 0;
-  PyObject *negative = is_neg(given, NULL);  // it shows other numbers than its memory holds
+  return tensor->device_type == ON_CPU && (!count || (is_in_rows && tensor->data)) && !((uintptr_t)address_of(tensor) % ALIGNMENT);
+}
+
+int shows_memory(PyObject *given) {
+  PyObject *negative = is_neg(given, NULL);
   Py_XDECREF(negative);
   return negative == Py_False;
 }
@@ -59,16 +61,16 @@ PyObject *addresses(PyObject *module, PyObject *given) {
   return result;
 }
 
-PyObject *count_ready(PyObject *module, PyObject *given) {
+PyObject *are_ready(PyObject *module, PyObject *given) {
   PyObject *tensors = PySequence_Fast(given, "expected a sequence of tensors");
   if (!tensors) return NULL;
-  Py_ssize_t count = 0;
-  for (; count < PySequence_Fast_GET_SIZE(tensors); count++) {
-    PyObject *each = PySequence_Fast_GET_ITEM(tensors, count);
+  int are = 1;
+  for (Py_ssize_t i = 0; are && i < PySequence_Fast_GET_SIZE(tensors); i++) {
+    PyObject *each = PySequence_Fast_GET_ITEM(tensors, i);
     Tensor tensor;
-    if (borrow(each, &tensor) || !lies_well(each, &tensor)) break;
+    are = !borrow(each, &tensor) && lies_well(&tensor) && shows_memory(each);
   }
   PyErr_Clear();
   Py_DECREF(tensors);
-  return PyLong_FromSsize_t(count);
+  return PyBool_FromLong(are);
 }

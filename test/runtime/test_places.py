@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from dovetail.dialects.devices import CPU
 from dovetail.runtime import places
 from dovetail.runtime.extension import unusable
 
@@ -32,7 +33,7 @@ TENSORS = {
 def test_both_say_the_same(tensor: torch.Tensor):
     """Would catch a region that is handed memory with other numbers than the tensor shows, or too little of it."""
     good = torch.ones(2)
-    assert places.Importable()((good, tensor, good)) == places.is_importable(tensor)
+    assert places.are_importable(CPU)((good, tensor, good)) == places.is_importable(tensor)
     expected = [good.data_ptr(), tensor.data_ptr()]
     assert memoryview(places.addresses([good, tensor])).cast("Q").tolist() == expected
 
@@ -40,9 +41,9 @@ def test_both_say_the_same(tensor: torch.Tensor):
 def test_without_the_extension(monkeypatch: pytest.MonkeyPatch):
     """Would catch an install without a C compiler that can't run what mutates its arguments."""
     given = tuple(TENSORS.values())
-    expected = places.addresses(given), [places.Importable()((each,)) for each in given]
+    expected = places.addresses(given), [places.are_importable(CPU)((each,)) for each in given]
     monkeypatch.setattr(places, "extension", lambda: None)
-    assert (places.addresses(given), [places.Importable()((each,)) for each in given]) == expected
+    assert (places.addresses(given), [places.are_importable(CPU)((each,)) for each in given]) == expected
 
 
 def test_what_differs_from_before_is_asked_anew(monkeypatch: pytest.MonkeyPatch):

@@ -121,7 +121,7 @@ class RandomPlan:
     def _made(self, draw: random.Random, launch: Any, library: Any) -> Any:
         """The plan; where it is open, with sizes that are too, and numbers that follow from them."""
         if not self.is_open:
-            arguments = tuple(((count,), 0, 32, False) for count in self.counts)
+            arguments = tuple(((count,), 0, 32, False, False) for count in self.counts)
             memory = (self.transient,), self.constants
             return launch.Plan("stress", library, arguments, (), (), *memory, tuple(self.steps), refuse)
         numbers = Numbers(draw, self.counts)
@@ -133,7 +133,7 @@ class RandomPlan:
             steps.append((kind, waits, entry, *grid, opened, pattern, width))
         if draw.random() < 0.5:
             numbers.check()
-        arguments = tuple(((-1,), 0, 32, False) for _ in self.counts)
+        arguments = tuple(((-1,), 0, 32, False, False) for _ in self.counts)
         computed = tuple(numbers.registers), tuple(numbers.instructions)
         return launch.Plan("stress", library, arguments, *computed, transients, self.constants, tuple(steps), refuse)
 
@@ -227,7 +227,7 @@ def must_refuse(kind: type[Exception] | tuple, call: Any, *arguments: Any) -> No
 
 def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     """Plans that reach beyond their buffers, or fit no entry, and calls with other tensors."""
-    argument = (((64,), 0, 32, False),)
+    argument = (((64,), 0, 32, False, False),)
     none: tuple = ((), ())
     far = [
         (0, 0, 260),
@@ -264,7 +264,7 @@ def check_refusals(launch: Any, library: Any, draw: random.Random) -> None:
     ):
         must_refuse(ValueError, launch.Plan, "stress", library, argument, *none, (0,), bytes(256), (step,), refuse)
     for shape in ((-2,), (1 << 62, 4), (1 << 61,)):
-        wrong_argument = ((shape, 0, 32, False),)
+        wrong_argument = ((shape, 0, 32, False, False),)
         must_refuse(ValueError, launch.Plan, "stress", library, wrong_argument, *none, (), b"", (), refuse)
     for transients in ((-1,), (1 << 62, 1 << 62), ((1 << 63) - 1,)):
         must_refuse(ValueError, launch.Plan, "stress", library, argument, *none, transients, b"", (), refuse)
@@ -290,7 +290,7 @@ def check_open_refusals(launch: Any, library: Any) -> None:
     """Numbers that no size can be, or that nothing computes, and what computes in no sound way."""
     size, low, most = (0, 0, 0), (0, -1, -1), ((1 << 63) - 1, -1, -1)
     least, number = (-(1 << 63), -1, -1), (0, 1, -1)
-    arguments = (((-1,), 0, 32, False), ((), 0, 0, True))
+    arguments = (((-1,), 0, 32, False, False), ((), 0, 0, True, False))
     registers = (size, low, most, least, (-1, -1, -1), number, (0, -1, -1))
 
     def made(*instructions: tuple, steps: tuple = (), registers: tuple = registers, transients: tuple = ()) -> Any:
@@ -337,13 +337,13 @@ def check_places(launch: Any, draw: random.Random) -> None:
     """Many tensors at once, the last bytes of their memory, and what is no tensor."""
     given = [Guarded(draw.randint(1, 5000)).tensor for _ in range(draw.randint(0, 40))]
     starts = memoryview(launch.addresses(given)).cast("Q").tolist()
-    if starts != [each.data_ptr() for each in given] or launch.count_ready(tuple(given)) != len(given):
+    if starts != [each.data_ptr() for each in given] or not launch.are_ready(tuple(given)):
         raise SystemExit("tensors lie elsewhere than told")
     for wrong in (None, 3, "tensor", torch.ones(2).to_sparse(), given):
-        if launch.addresses([*given, wrong]) is not None or launch.count_ready([*given, wrong]) != len(given):
+        if launch.addresses([*given, wrong]) is not None or launch.are_ready([*given, wrong]):
             raise SystemExit("what is no tensor is taken for one")
     must_refuse(TypeError, launch.addresses, 3)
-    must_refuse(TypeError, launch.count_ready, None)
+    must_refuse(TypeError, launch.are_ready, None)
 
 
 def in_threads(plans: list[RandomPlan], seed: int) -> None:
