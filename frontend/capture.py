@@ -40,7 +40,7 @@ from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.dynamo.number_results import numbers_in_tensors
-from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items
+from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
@@ -80,6 +80,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         if env is not None:
             check_floats(gm)
             note_items(gm, example_inputs)
+            restore_sources(gm, example_inputs)
         gm, numbers = numbers_in_tensors(gm)
         given = [known(value) if env is not None else fixed(value) for value in example_inputs]
         arguments = flatten_arguments(input_names(gm), given)

@@ -5,6 +5,7 @@ Dynamo's.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -79,6 +80,20 @@ def check_floats(gm: torch.fx.GraphModule) -> None:
         value = node.meta.get("example_value") if node.op == "call_function" else None
         if isinstance(value, torch.SymFloat) and not value.node.expr.free_symbols:
             raise UnsupportedError(f"{source_line(node)}: a number that PyTorch simplifies to {value} can't be open")
+
+
+def restore_sources(gm: torch.fx.GraphModule, inputs: Sequence) -> None:
+    """Has Dynamo know each of a graph's arguments by its own source.
+
+    Once another argument is a view of it, Dynamo knows it as that one's base: its sizes would get further symbols,
+    which stand for nothing that guards can read.
+    """
+    context = TracingContext.try_get()
+    contexts = {} if context is None else context.tensor_to_context
+    for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs, strict=True):
+        argument = node.meta.get("grapharg")
+        if argument is not None and isinstance(value, torch.Tensor) and value in contexts:
+            contexts[value] = replace(contexts[value], tensor_source=argument.source)
 
 
 _items: WeakTensorKeyDictionary = WeakTensorKeyDictionary()

@@ -514,3 +514,21 @@ def test_a_number_as_large_as_a_size_in_the_first_call() -> None:
         x = torch.ones(batch, 3, 4, requires_grad=True)
         gradients = [torch.autograd.grad(each(x, (0, 2)).sum(), x)[0] for each in (compiled, fn)]
         torch.testing.assert_close(*gradients)
+
+
+def test_an_argument_whose_view_is_another_argument(op_by_op):
+    """Dynamo then knew the first by the other's `_base`: its sizes got symbols that no guard could read.
+
+    Each call had a graph of its own, or the next one raised IndexError.
+    """
+
+    def fn(x, rows):
+        return x.sum(1, keepdim=True).expand_as(x) * 0.5, rows * 2
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail")
+    for sizes in ((7, 5), (9, 8), (12, 10)):
+        x = tensor(*sizes)
+        torch.testing.assert_close(compiled(x, x[1:]), fn(x, x[1:]))
+    assert not dovetail.stats().specialised
+    assert dovetail.stats().graphs == 2
