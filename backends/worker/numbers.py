@@ -88,7 +88,10 @@ def _assumption(op: ir.Operation, place: int) -> tuple[int, int]:
     form = re.fullmatch(r"\[#util\.int\.assumption<umin = (\d+), umax = (\d+)>\]", text)
     if form is None:
         raise Unreadable(f"its code assumes of a number what nothing is known of: {text}")
-    return int(form[1]), int(form[2])
+    least, most = (int(each) - (int(each) >> 63 << 64) for each in form.groups())  # written without their signs
+    if least > most:
+        raise Unreadable(f"its code assumes of a number what none is: {text}")
+    return least, most
 
 
 def _predicate(op: ir.Operation) -> str:

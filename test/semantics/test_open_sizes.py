@@ -516,6 +516,19 @@ def test_a_number_as_large_as_a_size_in_the_first_call() -> None:
         torch.testing.assert_close(*gradients)
 
 
+def test_a_size_that_may_be_negative_where_code_assumes_its_range():
+    """IREE says of `n - 4` that it is at least 2**64 - 3 without a sign, which no attribute holds: a defect."""
+
+    def fn(x):
+        return x[..., :-4] * 2 + x[..., 4:]
+
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True)
+    for size in (33, 9):
+        x = tensor(size, 3, size, grad=False)
+        torch.testing.assert_close(compiled(x), fn(x))
+    assert not dovetail.stats().specialised
+
+
 def test_an_argument_whose_view_is_another_argument(op_by_op):
     """Dynamo then knew the first by the other's `_base`: its sizes got symbols that no guard could read.
 
