@@ -9,6 +9,7 @@ ARITHMETIC = {
     "torch.aten.floordiv.int": "({} // {})",
     "torch.aten.remainder.int": "({} % {})",
     "torch.prim.max.int": "max({}, {})",
+    "torch.aten.ceil.float": "math.ceil({})",
     **{f"torch.aten.{name}.int": f"({{}} {sign} {{}})" for name, sign in COMPARISONS.items()},
     **{f"torch.aten.{name}.float": f"({{}} {COMPARISONS[name]} {{}})" for name in ("ge", "gt", "lt", "eq")},
     "torch.aten.__and__.bool": "({} and {})",
@@ -25,5 +26,10 @@ ARITHMETIC = {
 }
 """By op, what it is in Python, by the texts of its operands."""
 
-CONVERSIONS = {"torch.aten.Int.bool": "int", "torch.aten.Float.Scalar": "float", "torch.aten.Int.Scalar": "int"}
+CONVERSIONS = {
+    "torch.aten.Int.bool": "int",
+    "torch.aten.Int.float": "int",
+    "torch.aten.Int.Scalar": "int",
+    "torch.aten.Float.Scalar": "float",
+}
 """Conversions of numbers, by op the Python type; the importer inserts them around constants, too."""

@@ -14,6 +14,7 @@ from dovetail.dialects.dovetail.ops.sqrt import sqrt
 from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.to_ir.whole_numbers import computed_whole, says_more
 
 if TYPE_CHECKING:
     from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -48,10 +49,20 @@ def bind_number(importer: "NodeImporter", node: torch.fx.Node) -> bool:
         is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or importer.open.is_new(number))
         if is_item and not importer.open.is_known(number):
             importer.open.define(number, _import_item(importer, node))
-        value = importer.open.value(number)
+        value = _whole(importer, node, number)
         value = value if isinstance(value, ir.Value) else importer._import_argument(loc, value)
     importer.bind_node_value(node, value)
     return True
+
+
+def _whole(importer: "NodeImporter", node: torch.fx.Node, number: torch.SymInt | torch.SymFloat) -> Any:
+    """The value that is `number`: what no affine expression says is a symbol of its own, which `node` computes."""
+    if says_more(node) and not importer.open.is_affine(number):
+        loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
+        operands = [importer._import_argument(loc, each) for each in node.args if each is not None]
+        with loc:
+            importer.open.define(number, computed_whole(node.target, operands))
+    return importer.open.value(number)
 
 
 def _import_item(importer: "NodeImporter", node: torch.fx.Node) -> ir.Value:

@@ -14,7 +14,7 @@ from torch_mlir.extras.fx_importer import ContextCache
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.size_expressions import materialise
+from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import sizes_map
 from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
@@ -78,8 +78,7 @@ class OpenNumbers:
 
     def entering(self, numbers: Iterable) -> list[int]:
         """The symbols that `numbers` are made of; raises UnsupportedError for one that is no argument's."""
-        used = {symbol for each in numbers for symbol in each.node.expr.free_symbols}
-        found = {self._symbols.get(each, -1) for each in used}
+        found = {symbol for each in numbers for symbol in used_symbols_of(self._affine(each))}
         if not found <= set(self._places.values()):
             raise UnsupportedError("operands in the backward lie as gradients do of sizes that only data tells")
         return sorted(found)
@@ -123,6 +122,14 @@ class OpenNumbers:
     def is_known(self, number) -> bool:
         """Whether an open number is one of the symbols, or was defined."""
         return number.node.expr in self._symbols or number.node.expr in self._floats
+
+    def is_affine(self, number) -> bool:
+        """Whether an expression of the symbols says a number."""
+        try:
+            self._affine(number)
+        except UnsupportedError:
+            return False
+        return True
 
     def define(self, number: torch.SymInt | torch.SymFloat, value: ir.Value) -> None:
         """Says which value an open number is that is no argument: what a library call made."""

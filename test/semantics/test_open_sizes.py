@@ -52,6 +52,13 @@ def fractions(x):
     return [x.sum() + x.new_zeros(size) for size in sizes], x[: int(n * 0.5)]
 
 
+def rounded(x):
+    n = x.shape[0]
+    sizes = int(n * 0.7), math.floor(n / 1.5), math.ceil(n * 0.7), int(math.sqrt(n)), abs(n - 20)
+    numbers = int((n - 7) / 2), math.floor((n - 7) * 0.3), math.ceil((n - 7) * 0.3), (n - 7) // 2, (n - 7) % 4, n**2
+    return [x.sum() + x.new_zeros(size) for size in sizes], [x * each for each in numbers], sizes, x[: sizes[0]]
+
+
 def windows(x):
     return x.unfold(0, 2, 1).sum(2), x.narrow(0, 1, x.shape[0] - 1)
 
@@ -130,6 +137,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "windows": (windows, lambda n: [tensor(n, 4)]),
     "halves": (lambda x: x[: x.shape[0] // 2] * 2, lambda n: [tensor(n, 4)]),
     "fractions": (fractions, lambda n: [tensor(4 * n, 3)]),
+    "rounded": (rounded, lambda n: [tensor(n, 3)]),
     "masked attention": (masked, lambda n: [tensor(n, 4)]),
     "arange": (lambda x: x + torch.arange(x.shape[0], device=x.device)[:, None], lambda n: [tensor(n, 4)]),
     "rounded up": (lambda x: x.sum() + x.new_zeros(math.ceil(x.shape[0] / 3) * 3), lambda n: [tensor(n, 4)]),
