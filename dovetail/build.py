@@ -2,7 +2,6 @@
 
 import logging
 from math import ceil, log2
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -20,14 +19,10 @@ from dovetail.options import Options
 from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipeline, split_pipeline
 from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
+from dovetail.runtime.plans import Launcher
 from dovetail.runtime.stats import current
 from dovetail.timed import timed
 from dovetail.tuning import tune
-
-if TYPE_CHECKING:
-    from dovetail.runtime import _launch
-    from dovetail.runtime.cuda.open_plan import CudaPlan
-    from dovetail.runtime.launch import Executable
 
 log = logging.getLogger("dovetail")
 
@@ -35,7 +30,7 @@ TIME_OUT_SPLITS = 4
 """How many splits one counts for after a time-out, which costs the whole time limit."""
 
 
-def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, "Executable | _launch.Plan | CudaPlan"]:
+def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Launcher]:
     """Compiles the regions of a module at level `regions`, and takes it to `launches`; it comes to say what runs.
 
     A region that fails is halved until only the ops at fault are library calls (`split-region`, `inline-regions`). The

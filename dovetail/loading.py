@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from torch_mlir import ir
 
@@ -21,12 +20,8 @@ from dovetail.dialects.target import device_of
 from dovetail.dialects.torch_facts.subnormals import telling_op
 from dovetail.dialects.torch_facts.types import is_open
 from dovetail.options import Options
-from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import load_plan, unavailable, unloadable
-
-if TYPE_CHECKING:
-    from dovetail.runtime import _launch
+from dovetail.runtime.plans import Launcher, load_plan, unavailable, unloadable
 
 # A region's text, the variant that it is compiled in, and the driver that runs it without a plan.
 Made = tuple[str, str, str]
@@ -152,7 +147,7 @@ def write_plans(module: ir.Module, ready: Mapping[str, Loaded]) -> None:
     import_plans(module, {name: (plan.steps, digest(plan.code)) for name, plan in planned.items()})
 
 
-def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, "Executable | _launch.Plan | CudaPlan"]:
+def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, Launcher]:
     """What runs each region of a module at level `launches`: its plan, as it stands there, or IREE's runtime."""
     codes = {digest(each.code): each.code for each in ready.values() if isinstance(each, LaunchPlan)}
     others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}

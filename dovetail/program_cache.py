@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch_mlir import ir
@@ -34,14 +33,8 @@ from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.artifact import RUNTIME_PACKAGE, load_artifact, packed
 from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import unavailable
+from dovetail.runtime.plans import Launcher, unavailable
 from dovetail.runtime.stats import current
-
-if TYPE_CHECKING:
-    from dovetail.runtime import _launch
-    from dovetail.runtime.cuda.open_plan import CudaPlan
-
-    Executables = Mapping[str, Executable | _launch.Plan | CudaPlan]
 
 SWITCH = "DOVETAIL_CACHE_PROGRAMS"
 """The variable of the environment that is "0" where only regions are to come from the cache."""
@@ -70,7 +63,7 @@ class ProgramEntry:
             except Unkeyed as error:
                 self._why = f"not kept: {error}"
 
-    def load(self) -> tuple[ir.Module, "Executables"] | None:
+    def load(self) -> tuple[ir.Module, Mapping[str, Launcher]] | None:
         """The final module and what runs its regions; None where there is no sound entry."""
         contents = self._cache.read(self._key) if self._key else None
         if contents is None:
@@ -88,7 +81,7 @@ class ProgramEntry:
         stats.programs["from the cache"] += 1
         return module, executables
 
-    def store(self, module: ir.Module, executables: "Executables", runner: Runner) -> None:
+    def store(self, module: ir.Module, executables: Mapping[str, Launcher], runner: Runner) -> None:
         """Keeps a module at level `launches` as it was made, unless making it again may come out better."""
         if self._key:
             try:
@@ -113,7 +106,7 @@ def _is_on() -> bool:
     return value == "1"
 
 
-def _refused(module: ir.Module, executables: "Executables", runner: Runner) -> str:
+def _refused(module: ir.Module, executables: Mapping[str, Launcher], runner: Runner) -> str:
     """Why `module` is not kept; "" if it is."""
     if device_type(module) != "cpu":
         return "a program for a GPU"

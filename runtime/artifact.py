@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch_mlir import ir
 
@@ -25,13 +25,9 @@ from dovetail.dialects.regions import driver_of
 from dovetail.dialects.target import device_of, device_type
 from dovetail.errors import ArtifactError, OptionError
 from dovetail.runtime.archive import LIMIT_BYTES, MANIFEST, MODULE, ArchiveError, read_archive
-from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.launch import Executable
-from dovetail.runtime.plans import load_plan, unavailable
+from dovetail.runtime.plans import Launcher, Planned, load_plan, unavailable
 from dovetail.runtime.stats import current
-
-if TYPE_CHECKING:
-    from dovetail.runtime import _launch
 
 FORMAT = 2
 """Changes whenever another version of Dovetail would read an artifact wrongly."""
@@ -41,9 +37,7 @@ _LIBRARIES = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}
 """What the module's text is read with and calls, by package."""
 
 
-def save_artifact(
-    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan | CudaPlan"], target: Target
-) -> None:
+def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Launcher], target: Target) -> None:
     """Writes a module at level `launches`, and the code of its regions, to `path`; raises OSError if it can't be.
 
     Raises:
@@ -52,9 +46,7 @@ def save_artifact(
     path.write_bytes(packed(path, module, executables, target))
 
 
-def packed(
-    path: Path, module: ir.Module, executables: Mapping[str, "Executable | _launch.Plan | CudaPlan"], target: Target
-) -> bytes:
+def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], target: Target) -> bytes:
     """What `save_artifact` writes; raises as it does."""
     compiled = {name: each.compiled for name, each in executables.items() if isinstance(each, Executable)}
     planned = {name: each.library.code for name, each in executables.items() if not isinstance(each, Executable)}
@@ -83,9 +75,7 @@ def packed(
     return buffer.getvalue()
 
 
-def load_artifact(
-    path: Path, contents: bytes | None = None
-) -> tuple[ir.Module, dict[str, "Executable | _launch.Plan | CudaPlan"]]:
+def load_artifact(path: Path, contents: bytes | None = None) -> tuple[ir.Module, dict[str, Launcher]]:
     """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
 
     `contents` are what would be at `path`, where they are kept elsewhere. Where plans can't run, their
@@ -203,7 +193,7 @@ def _plan_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, "_launch.Plan | CudaPlan"]:
+def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, Planned]:
     found = plans(module)
     why_not = unavailable(device_type(module))
     if why_not:

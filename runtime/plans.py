@@ -4,7 +4,7 @@ import functools
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch_mlir import ir
@@ -25,13 +25,19 @@ from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.extension import unusable
-from dovetail.runtime.launch import ready
+from dovetail.runtime.launch import Executable, ready
 from dovetail.runtime.misfits import misfit
 from dovetail.runtime.plan_memory import PlanMemory
 from dovetail.runtime.plan_numbers import PlanNumbers
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
+
+Planned: TypeAlias = "_launch.Plan | CudaPlan"
+"""What runs a region by its plan."""
+
+Launcher: TypeAlias = "Executable | _launch.Plan | CudaPlan"
+"""What runs a region: its plan, or IREE's runtime."""
 
 WAYS = ("plans", "iree.runtime")
 """What `DOVETAIL_LAUNCH` may say: plans where there are any, the default, or none."""
@@ -91,7 +97,7 @@ def load_library(code: bytes) -> "_launch.Library":
         return library
 
 
-def load_plan(plan: func.FuncOp, code: bytes) -> "_launch.Plan | CudaPlan":
+def load_plan(plan: func.FuncOp, code: bytes) -> Planned:
     """What runs the region of `plan`, as `run(*inputs, *destinations)`, on the CPU or the GPU that its module is for.
 
     On the CPU it returns when the destinations are written, on a GPU it waits for nothing (`runtime/cuda/plan.py`).

@@ -9,7 +9,7 @@ from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.rewriting.cloning import clone
 
-KEPT = (STRIDES, SIZES, DEVICE)
+_KEPT = (STRIDES, SIZES, DEVICE)
 """What is said of an op that is as true of the library call in its place."""
 
 
@@ -24,10 +24,16 @@ def clone_as_library_call(
         values[op.results[0]] = copy(values[op.operands[0]]).copied
         return
     cloned, name = clone(op, values), aten_name(op)
-    if name is None or kind(op) in (Kind.VIEW, Kind.CONSTANT):
-        return
+    if name is not None and kind(op) not in (Kind.VIEW, Kind.CONSTANT):
+        call_in_place_of(cloned, op, name, values, reason, is_fallback)
+
+
+def call_in_place_of(
+    cloned: ir.Operation, op: ir.Operation, name: str, values: dict[ir.Value, ir.Value], reason: str, is_fallback: bool
+) -> None:
+    """Builds a library call of `name` with `reason` for `cloned`, which stands for `op` in `values` until then."""
     made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results], is_fallback)
-    for stated in (name for name in KEPT if name in op.attributes):
+    for stated in (name for name in _KEPT if name in op.attributes):
         made.attributes[stated] = op.attributes[stated]
     values.update(zip(op.results, made.results, strict=True))
     cloned.erase()

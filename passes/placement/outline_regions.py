@@ -6,13 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
-from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, role
 from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.placement.library_calls import KEPT
+from dovetail.passes.placement.library_calls import call_in_place_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
@@ -105,12 +104,7 @@ class _Outliner:
         if name is None:
             raise fail(op, "can't be called on the host: it is no ATen op")
         placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
-        types = [value.type for value in op.results]
-        made = extern(name, reason, list(cloned.operands), types, is_fallback=placement != "library")
-        for stated in (name for name in KEPT if name in op.attributes):
-            made.attributes[stated] = op.attributes[stated]
-        self.values.update(zip(op.results, made.results, strict=True))
-        cloned.erase()
+        call_in_place_of(cloned, op, name, self.values, reason, placement != "library")
 
 
 def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
