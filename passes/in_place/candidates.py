@@ -1,5 +1,6 @@
 """Which writes of `@call` the region that computes the value could make itself, and why the others can't be."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -16,18 +17,18 @@ from dovetail.passes.in_place.refusals import Refusals
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """A mutated argument, and where its new value comes from.
+    """A mutated argument, and where its new value comes from; or a result in memory of its own, made with such updates.
 
     Attributes:
-        write: in `@call`.
-        argument: of `@forward`, its memory.
+        write: in `@call`; None of a result.
+        argument: of `@forward`, its memory; of a result that which is allocated for it.
         own: in `@forward`, hands out the new value.
         call: in `@forward`, of `region`, which computes it.
         place: the argument of the region that takes the new value; `value` is that value inside.
         known_as: the new value in `@forward`.
     """
 
-    write: WriteOp
+    write: WriteOp | None
     argument: ir.Value
     own: ir.Operation
     call: ir.Operation
@@ -63,6 +64,22 @@ class Candidates:
         if argument in self.seen:
             return "its old value is handed out or saved"
         return self._computed(write, argument, own)
+
+    def results(self, updates: Sequence[Update]) -> list[Update]:
+        """What the regions of `updates` compute beside them, for the caller alone."""
+        calls = {update.call for update in updates}
+        taken = {(update.call, update.place) for update in updates}
+        found = []
+        for memory, (call, place) in self.writers.items():
+            loads = [op for op in users(memory) if op != call]
+            if call not in calls or (call, place) in taken or [op.name for op in loads] != [LOAD]:
+                continue
+            owns = users(*loads[0].results)
+            if [op.name for op in owns] == [OwnOp.OPERATION_NAME] and lies_in_rows(owns[0].results[0]):
+                region = self.module.callee(call)
+                value = users(region.body.blocks[0].arguments[place])[0].operands[0]
+                found.append(Update(None, memory, owns[0], call, region, place, value, loads[0].results[0]))
+        return found
 
     def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:
         value = own.operands[0]

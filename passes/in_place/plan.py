@@ -137,6 +137,9 @@ class Attempt:
     @cached_property
     def refused(self) -> dict[Update, str]:
         """What can't be made in place after all, with the reason: each that is so by itself, else one that waits."""
+        unfit = self._apart() or self._waiting()
+        if unfit:
+            return dict.fromkeys(unfit, "it is computed apart")
         reasons = {
             update: _refusal(update, cone, update in self.kept or producer(update.value) in self.computed)
             for update, cone in self.cones.items()
@@ -145,6 +148,34 @@ class Attempt:
         placed = {update for stage in self.stages for update in stage}
         stuck = [update for update in self.updates if update not in placed]
         return found or dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
+
+    def _apart(self) -> list[Update]:
+        """The results that the loop of updates can't make: they are needed before, or read more than new values."""
+        arguments = {update.argument for update in self.updates}
+        found = []
+        for result, cone in self._results:
+            read = {passed(result.call, value) for value in cone.inputs if not producer(value)}
+            reads_old = any(arguments & may_share(value) for value in read)
+            is_needed = result in self.kept or producer(result.value) in self.computed
+            is_large = len(cone.inputs) + len(cone.updated) > MAX_INPUTS
+            if reads_old or is_needed or is_large or any(map(producer, cone.inputs)) or not cone.updated:
+                found.append(result)
+        return found
+
+    def _waiting(self) -> list[Update]:
+        """The results that are in no stage with the updates whose new values they read."""
+        stage_of = {update: number for number, stage in enumerate(self.stages) for update in stage}
+        return [
+            result
+            for result, cone in self._results
+            if any(
+                each.write is None or stage_of.get(each) != stage_of.get(result, -1) for each in cone.updated.values()
+            )
+        ]
+
+    @property
+    def _results(self) -> list[tuple[Update, Cone]]:
+        return [(update, cone) for update, cone in self.cones.items() if update.write is None]
 
 
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:

@@ -12,6 +12,7 @@ from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, body, is_used, of_class, terminator, users
 from dovetail.dialects.symbols import state_sizes
+from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
@@ -26,7 +27,8 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
 
     Such regions come last in `@forward`, one a stage: what else reads the old value has run by then, and nothing that
     can fail comes after the first of them. Each `write` says by which proof its value lies in place already, or why
-    not. What is proved, and what was measured, is in docs/decisions/0012-in-place-proofs.md.
+    not. On a GPU such a region makes results of new values, too, for one launch less. What is proved, and what was
+    measured, is in docs/decisions/0012-in-place-proofs.md.
 
     Before:  `%d = alloc; call @forward_region_0(%x, %g, %d)`, then `write %r, %x`
     After:   `%d = destination %x {proof = "pointwise"}; call @forward_update_0(%g, %d)`, then
@@ -42,7 +44,9 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
         answers = [candidates.find(write) for write in writes]
         calls = [(op, found.callee(op)) for op in candidates.region_calls]
         updates = [answer for answer in answers if isinstance(answer, Update)]
-        plan = plan_updates(updates, calls)
+        # On a GPU a launch costs more than what it computes again; on a CPU it costs nothing.
+        results = candidates.results(updates) if device_type(module) == "cuda" else []
+        plan = plan_updates([*updates, *results], calls)
         for write, answer in zip(writes, answers, strict=True):
             reason = plan.refused.get(answer) if isinstance(answer, Update) else answer
             if reason is not None:
@@ -82,6 +86,8 @@ def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
     for update, value in builder.updated.items():
         update.own.operands[0] = value
         update.own.move_before(end)
+        if update.write is None:
+            update.known_as.owner.erase()
     for source in sources:
         source.call.erase()
         source.region.operation.erase()
@@ -105,7 +111,9 @@ def _sources(plan: Plan) -> list[Source]:
 
 
 def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
-    """States the proof of an update, and builds the memory that it is made in."""
+    """States the proof of an update, and builds the memory that it is made in; a result's is there."""
+    if update.write is None:
+        return update.argument
     proof = "pointwise" if any(is_own(update, value) for value in cone.inputs) else "not read"
     update.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)
     with update.write.location, ir.InsertionPoint(end):
