@@ -15,7 +15,6 @@ from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.repeated_decisions import repeated_decisions
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
-from dovetail.passes.placement.sink_gathers import is_sunk
 
 # The cost of a byte. It is more than of all the free values of a graph, which cost 1 so that none is saved in vain.
 _BYTE = 4096
@@ -62,8 +61,7 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
 def _written_anyway(graph: JointGraph) -> set[int]:
     """The values, by their roots, that stand in memory whether or not they are saved: what is no part of a region."""
     apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
-    taken = (value for node in apart for value in (node.operands[1:] if is_sunk(node.op) else node.operands))
-    return {graph.roots[value] for value in (*taken, *(value for node in apart for value in node.results))}
+    return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

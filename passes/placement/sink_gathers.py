@@ -40,12 +40,6 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
                 gather.sink()
 
 
-def is_sunk(op: ir.Operation) -> bool:
-    """Whether `op` is a gather that this pass sinks: what it gathers from need not be written to memory for it."""
-    gather = _Gather.of(op) if op.name == _GATHER else None
-    return gather is not None and gather.has_one_leaf()
-
-
 def _is_along_the_way(gather: ir.Operation, source: ir.Value) -> bool:
     """Whether `source` need be in no memory but for `gather`."""
     return all(each == gather or any(pointwise_op(result) for result in each.results) for each in users(source))
@@ -70,16 +64,11 @@ class _Gather:
         is_fewer = gather.sizes and gather.chosen[gather.dim] * _FEWER <= gather.sizes[gather.dim]
         return gather if is_whole and is_fewer else None
 
-    def has_one_leaf(self) -> bool:
-        """Whether one tensor is to be gathered from, and it is another than now."""
+    def sink(self) -> None:
         source = self.op.operands[0]
         leaves = self._leaves(source)
-        return len(leaves) == 1 and source not in leaves
-
-    def sink(self) -> None:
-        if not self.has_one_leaf():
+        if len(leaves) != 1 or source in leaves:
             return
-        source = self.op.operands[0]
         with self.op.location, ir.InsertionPoint(self.op):
             result = self._gathered(source, {})
         self.op.results[0].replace_all_uses_with(result)

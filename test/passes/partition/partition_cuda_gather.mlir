@@ -1,5 +1,5 @@
-// RUN: dovetail-opt %s --pass-pipeline='partition,sink-gathers,verify-level{level=split}' | FileCheck %s
-// RUN: dovetail-opt %s --pass-pipeline='partition' --run-check -o %t
+// RUN: dovetail-opt %s --pass-pipeline='sink-gathers,partition,verify-level{level=split}' | FileCheck %s
+// RUN: dovetail-opt %s --pass-pipeline='sink-gathers,partition' --run-check -o %t
 //
 // Catches a loss that writes a matrix of logarithms for its backward, since elements of it are gathered: they are
 // computed of what is gathered from the product, which is in memory anyway, and the backward computes them again.
