@@ -67,3 +67,17 @@ def test_a_region() -> None:
         assert torch.equal(rows[1], c)
         assert torch.equal(rows[2], torch.full_like(c, 1.5))
         assert torch.equal(rows[3], c + torch.tensor(SHIFT, device="cuda"))
+
+
+@pytest.mark.parametrize("shape", [(4,), (1_000_003,), (1024, 1024)])
+def test_results_of_new_values(shape: tuple[int, ...]) -> None:
+    """Catches a kernel that reads an argument after it has overwritten it, for a result of the new value."""
+
+    def step(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.mul_(0.5).add_(y)
+        return x + 1, x.tanh() * y
+
+    given = [torch.randn(shape, device="cuda") for _ in range(2)]
+    expected, arguments = ([each.clone() for each in given] for _ in range(2))
+    results = torch.compile(step, backend="dovetail", fullgraph=True, dynamic=False)(*arguments)
+    torch.testing.assert_close([*results, *arguments], [*step(*expected), *expected])
