@@ -149,6 +149,17 @@ def test_gradients_of_nan_go_by_place(backward, in_vectors, at_the_end):
             torch.testing.assert_close(backward(gradient, x), expected, equal_nan=True)
 
 
+def test_remainders_of_huge_numbers_go_by_place():
+    """Catches a NaN of `fmod` that counts as wrong: eager's kernel gives it in the vectors of a longer tensor."""
+    x = torch.full((3,), -3e38)
+    alone, in_vectors = torch.fmod(x, -0.75), torch.fmod(x.repeat(64), -0.75)[:3]
+    assert alone.eq(-0.5).all()
+    assert in_vectors.isnan().all()
+    for seed, expected in enumerate([alone, in_vectors]):
+        with RandomRounding(seed):
+            torch.testing.assert_close(torch.fmod(x, -0.75), expected, equal_nan=True)
+
+
 def test_steps_of_a_kernel_are_rounded():
     """Catches gelu's `1 + erf` taken for exact: at operands nearby eager's kernel rounds it alike."""
     x = torch.linspace(-2.51, -2.49, 64)

@@ -1,4 +1,7 @@
-"""ATen's kernels give the gradient of NaN by other comparisons in their vectors than in the remainder after them."""
+"""Ops that ATen's kernels compute otherwise in their vectors than in the remainder after them.
+
+Gradients of NaN, by other comparisons; and in vectors `fmod` of a number whose quotient is too large, which is NaN.
+"""
 
 from collections.abc import Callable
 
@@ -8,6 +11,7 @@ from torch.utils._pytree import tree_map_only
 aten = torch.ops.aten
 BY_PLACE = {
     aten.elu_backward.default,
+    aten.fmod.Scalar,
     aten.hardshrink_backward.default,
     aten.hardswish_backward.default,
     aten.hardtanh_backward.default,

@@ -113,8 +113,9 @@ class RandomRounding(TorchDispatchMode):
                 nearest = nearest + self._overflown(func, args, kwargs, index, rounded.dtype)
             rounded.copy_(nearest)
         if self.noise.is_extreme and func in BY_PLACE:
-            _, value = (each for each in args if isinstance(each, torch.Tensor))
-            result.copy_(torch.where(value.isnan(), in_vectors(func, args), result))
+            *_, value = (each for each in args if isinstance(each, torch.Tensor))
+            placed = in_vectors(func, args)
+            result.copy_(torch.where(value.isnan() | placed.isnan(), placed, result))
         return result
 
     def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
