@@ -75,3 +75,16 @@ def test_sums_across_open_sizes():
             torch.testing.assert_close(actual, expected)
             squares = [sum((each * each).sum() for each in results) for results in (actual, expected)]
             torch.testing.assert_close(*[torch.autograd.grad(each, x) for each in squares])
+
+
+def test_sums_across_the_last_open_sizes():
+    """A sum over several open dimensions at the end, whose number per row is kept for the backward, shared a loop with
+    the rest of the norm: numbers were silently wrong, and the process wrote beyond its memory."""
+    norm = lambda x, weight: torch.rms_norm(x, weight.shape, weight)  # noqa: E731
+    compiled = torch.compile(norm, backend="dovetail", dynamic=True, fullgraph=True)
+    for sizes in ((2, 2, 3), (5, 4, 3)):
+        x, weight = (torch.randn(each, requires_grad=True) for each in (sizes, sizes[1:]))
+        actual, expected = compiled(x, weight), norm(x, weight)
+        torch.testing.assert_close(actual, expected)
+        gradients = [torch.autograd.grad(each.sum(), (x, weight)) for each in (actual, expected)]
+        torch.testing.assert_close(*gradients)
