@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.configurations import Configuration, columns, pointwise, rows
+from dovetail.backends.worker.configurations import columns, pointwise, rows
 from dovetail.backends.worker.executables import name_in_code
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
 from dovetail.backends.worker.read_loops import read_loops
 from dovetail.backends.worker.scaled_terms import part_from_sums
+from dovetail.backends.worker.tilings import Configuration
 from dovetail.backends.worker.walk import kernels, walk
 
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"

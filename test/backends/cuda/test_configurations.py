@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from dovetail.backends.worker.configurations import LANES, Distribution, Tiles, columns, pointwise, rows
+from dovetail.backends.worker.configurations import columns, pointwise, rows
 from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.tilings import LANES, Distribution, Tiles
 
 
 def nest(*extents: int, reduced: int | None = None, inner: int | None = None, bits: int = 32) -> Loops:
