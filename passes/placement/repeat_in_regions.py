@@ -10,7 +10,6 @@ from torch_mlir.dialects import func
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, is_used
 from dovetail.dialects.symbols import is_open_op
-from dovetail.dialects.target import DEFAULT, device_type
 from dovetail.dialects.torch_facts.exactness import deciding_operands
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, row
@@ -20,6 +19,7 @@ from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
 from dovetail.passes.placement.cost_model import FUNCTION_BYTES, CostModel, costs_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import Level, region_levels
+from dovetail.passes.rewriting.pointwise import converts
 
 _REPEATED = (Kind.POINTWISE, Kind.CREATION, Kind.VIEW)
 # Rounded as often as it is fused with sums, and yet one instruction.
@@ -35,17 +35,15 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
     the cheapest cut between what lies in memory and what the region computes, by the target's costs
     (`passes/placement/cost_model.py`): bytes read and written, arguments, and what is computed once more. Nothing that
     decides by last bits is repeated, nor what is pinned. The forward stays as it is: what it computes for several
-    regions it mostly saves, and reading arguments late would keep updates from their memory. Of GPUs, nothing was
-    measured.
+    regions it mostly saves, and reading arguments late would keep updates from their memory.
 
     Before:  `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %3 = mul(%2, %1) {region}`
     After:   `%1 = tanh %x {region}; %2 = mm(%1, %w) {library}; %4 = tanh %x {region}; %3 = mul(%2, %4) {region}`
     """
 
     def run(self, module: ir.Module) -> None:
-        if device_type(module) == DEFAULT:
-            for function_op in Module(module).of(Role.BACKWARD).values():
-                _Repeater(function_op, costs_of(module)).run()
+        for function_op in Module(module).of(Role.BACKWARD).values():
+            _Repeater(function_op, costs_of(module)).run()
 
 
 class _Node(NamedTuple):
@@ -185,7 +183,12 @@ class _Repeater:
         if index >= len(self.graph) or self.graph.placement[index] != "region" or self.graph.is_pinned[index]:
             return None
         op, facts = self.graph.ops[index], row(self.graph.ops[index])
-        if facts.kind not in _REPEATED or facts.is_by_place or deciding_operands(op) or is_open_op(op):
+        if (
+            facts.kind not in _REPEATED
+            or (facts.is_by_place and not converts(op))
+            or deciding_operands(op)
+            or is_open_op(op)
+        ):
             return None
         is_function = facts.rounding is Rounding.OFTEN and not op.name.startswith(_PRODUCT)
         return facts.flops(op) * (FUNCTION_BYTES if is_function else 1)

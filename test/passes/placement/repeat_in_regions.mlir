@@ -1,12 +1,13 @@
 // RUN: dovetail-opt %s --pass-pipeline='place-ops,repeat-in-regions,outline-regions' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='place-ops,repeat-in-regions,outline-regions' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline='place-ops,repeat-in-regions,repeat-in-regions,outline-regions' | FileCheck %s
+// RUN: sed 's/level = "split"/level = "split", dovetail.target = "cuda:sm_90"/' %s | dovetail-opt - --pass-pipeline='place-ops,repeat-in-regions,outline-regions' | FileCheck %s --check-prefix=GPU
 //
 // Catches a region that writes what a later one computes for less from what lies in memory anyway, and one that
 // computes again what must be computed once, or for nothing: a decision, what is pinned, a sum.
 //
 // The backward's last region takes the decision, the pinned value, the sum, and what three `exp` give, which cost more
-// than a tensor; it computes the square and the cube again, and takes neither.
+// than a tensor; it computes the square and the cube again, and takes neither. On a GPU it computes the `exp`, too.
 
 !v = !torch.vtensor<[512,256],f32>
 !w = !torch.vtensor<[256,256],f32>
@@ -40,6 +41,9 @@ module attributes {dovetail.level = "split"} {
   // CHECK: %[[REST:.*]]:4 = call @backward_region_1(%[[X]], %[[FIRST]]) :
   // CHECK: %[[M:.*]] = torch.operator "torch.aten.mm"(%[[REST]]#3, %[[W]])
   // CHECK: call @backward_region_2(%[[X]], %[[T0]], %[[M]], %[[REST]]#0, %[[FIRST]], %[[REST]]#1, %[[REST]]#2)
+  // GPU: %[[FIRST:.*]] = call @backward_region_0(%[[X:.*]]) :
+  // GPU: %[[REST:.*]]:3 = call @backward_region_1(%[[X]], %[[FIRST]]) :
+  // GPU: call @backward_region_2(%[[X]], %{{.*}}, %{{.*}}, %[[REST]]#0, %[[FIRST]], %[[REST]]#1)
   func.func @backward(%x: !v, %w: !w, %t: !r {dovetail.tangent_of = 0 : i64}) -> !v attributes {dovetail.role = "backward"} {
     %one = torch.constant.int 1
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
