@@ -11,11 +11,11 @@ from dovetail.dialects.attributes import IN_BACKWARD, SIZES
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import COND, PARTS, called_subgraphs, control_flow_name
 from dovetail.dialects.reading import Module, body, is_used, referred, terminator
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
 from dovetail.passes.rewriting.cloning import set_signature
-from dovetail.passes.rewriting.constants import constant, full
+from dovetail.passes.rewriting.constants import constant, filled
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
 
     PyTorch traces the backward of a branch with the branch's forward inside. What of that both compute alike, and no
     cheap op gives, the forward's branch returns, for the backward's to take; in its place, the other branch returns
-    zeros. Random numbers are drawn again, as eager's backward draws them, and what has open sizes is computed again.
+    zeros, none of them where sizes are open. Random numbers are drawn again, as eager's backward draws them.
     Functions that several ops run stay as they are, and so do branches in branches.
 
     Before:  `%1 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g) {then = @b}`, both with `torch.aten.mm %x, %x`
@@ -72,9 +72,7 @@ def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict
     first, second = (found[referred(op.opview, part)] for op in (forward, backward))
     given = dict(zip(list(forward.operands)[1:], first.body.blocks[0].arguments, strict=True))
     taken = zip(list(backward.operands)[1:], second.body.blocks[0].arguments, strict=True)
-    pairs = worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
-    # In place of what has open sizes, the other branch might not know which zeros to return.
-    return [pair for pair in pairs if tensor_info(pair.forward.type) is not None]
+    return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
 
 
 def _slots(pairs: Sequence[Sequence[Pair]]) -> list[ir.Type]:
@@ -119,13 +117,16 @@ def return_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Se
     """Makes `branch` return `values` besides; zeros of `types` in place of each None."""
     end = terminator(branch)
     with end.location, ir.InsertionPoint(end):
-        more = [
-            full(type_, constant(0)) if value is None else value for value, type_ in zip(values, types, strict=True)
-        ]
+        more = [_zeros(type_) if value is None else value for value, type_ in zip(values, types, strict=True)]
         results = [*end.operands, *more]
         func.ReturnOp(results)
     end.erase()
     set_signature(branch, [value.type for value in results])
+
+
+def _zeros(type_: ir.Type) -> ir.Value:
+    """What nothing reads, of size 0 where a size is open."""
+    return filled(type_, [size or 0 for size in require_shaped_info(type_).shape], constant(0))
 
 
 def take_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:

@@ -9,7 +9,7 @@ from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
-from dovetail.dialects.torch_facts.types import require_tensor_info, torch_type, with_dtype
+from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, torch_type, with_dtype
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
@@ -82,12 +82,16 @@ def cast(value: ir.Value, dtype: str) -> ir.Value:
 
 def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.Value:
     """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None."""
-    info = require_tensor_info(type_)
+    return filled(type_, require_tensor_info(type_).shape, value, device)
+
+
+def filled(type_: ir.Type, sizes: Sequence[int], value: ir.Value, device: ir.Value | None = None) -> ir.Value:
+    """Like `full`, of `sizes` that `type_` may leave open."""
     none = constant_none()
     operands = [
-        integer_list(info.shape),
+        integer_list(sizes),
         value,
-        dtype_number(info.dtype),
+        dtype_number(require_shaped_info(type_).dtype),
         none,
         none if device is None else device,
         constant(False),

@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='save-in-branches,verify-level' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='save-in-branches,partition,verify-level{level=split}' --run-check -o %t
 //
-// Catches a branch that hands over what has open sizes, in whose place the other branch has no zeros of these sizes; and
+// Catches a branch that computes again in the backward what has open sizes, of which the other branch returns none; and
 // facts of arguments that are fewer than a branch takes.
 
 !v = !torch.vtensor<[?,4],f32>
@@ -15,9 +15,9 @@
 
 module attributes {dovetail.level = "joint", dovetail.hints = array<i64: 6>} {
   // CHECK-LABEL: func.func @joint(
-  // CHECK: %[[R:.*]]:2 = torch.operator "torch.dovetail.cond"
-  // CHECK-SAME: -> (!torch.vtensor<[?,4],f32>, !torch.vtensor<[4,4],f32>)
-  // CHECK: torch.operator "torch.dovetail.cond"(%{{.*}}, %[[R]]#1)
+  // CHECK: %[[R:.*]]:3 = torch.operator "torch.dovetail.cond"
+  // CHECK-SAME: -> (!torch.vtensor<[?,4],f32>, !torch.vtensor<[4,4],f32>, !torch.vtensor<[?,4],f32>)
+  // CHECK: torch.operator "torch.dovetail.cond"(%{{.*}}, %[[R]]#1, %[[R]]#2)
   func.func @joint(%n: !int {dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64}, %p: !rb, %x: !r {dovetail.requires_grad, dovetail.sizes = #s, dovetail.watched = array<i64: 0>}, %w: !rw) -> !r attributes {dovetail.role = "joint"} {
     %0 = "dovetail.read"(%p) : (!rb) -> !b
     %1 = "dovetail.read"(%x) {dovetail.sizes = [#s]} : (!r) -> !v
@@ -32,7 +32,8 @@ module attributes {dovetail.level = "joint", dovetail.hints = array<i64: 6>} {
   }
   // CHECK-LABEL: func.func private @then_0(
   // CHECK: %[[STATIC:.*]] = torch.aten.mm %[[W:.*]], %[[W]] :
-  // CHECK: return %{{.*}}, %[[STATIC]] :
+  // CHECK: %[[OPEN:.*]] = torch.aten.mm %{{.*}}, %[[STATIC]] {
+  // CHECK: return %{{.*}}, %[[STATIC]], %[[OPEN]] :
   func.func private @then_0(%x: !v {dovetail.sizes = #s}, %w: !w, %n: !int {dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64}) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mm %w, %w : !w, !w -> !w
     %1 = torch.aten.mm %x, %0 {dovetail.sizes = [#s]} : !v, !w -> !v
@@ -41,14 +42,17 @@ module attributes {dovetail.level = "joint", dovetail.hints = array<i64: 6>} {
   }
   // CHECK-LABEL: func.func private @else_0(
   // CHECK: torch.aten.full {{.*}} -> !torch.vtensor<[4,4],f32>
+  // CHECK: torch.prim.ListConstruct %int0{{[_0-9]*}}, %int4
+  // CHECK: torch.aten.full {{.*}} -> !torch.vtensor<[?,4],f32>
   func.func private @else_0(%x: !v {dovetail.sizes = #s}, %w: !w, %n: !int {dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64}) -> !v attributes {dovetail.role = "subgraph"} {
     %0 = torch.aten.mul.Scalar %x, %n {dovetail.sizes = [#s]} : !v, !int -> !v
     return %0 : !v
   }
   // CHECK-LABEL: func.func private @then_1(
-  // CHECK-SAME: %[[SAVED:[a-z0-9]+]]: !torch.vtensor<[4,4],f32>)
-  // CHECK: torch.aten.mm %{{.*}}, %[[SAVED]] {{.*}} -> !torch.vtensor<[?,4],f32>
-  // CHECK: torch.aten.cos
+  // CHECK-SAME: %[[STATIC:[a-z0-9]+]]: !torch.vtensor<[4,4],f32>, %[[OPEN:[a-z0-9]+]]: !torch.vtensor<[?,4],f32>)
+  // CHECK-NOT: torch.aten.mm
+  // CHECK: torch.aten.cos %[[OPEN]]
+  // CHECK: torch.aten.transpose.int %[[STATIC]]
   func.func private @then_1(%x: !v {dovetail.sizes = #s}, %w: !w, %n: !int {dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64}, %g: !v {dovetail.sizes = #s}) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
