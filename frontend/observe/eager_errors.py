@@ -77,15 +77,12 @@ def _is_told_by_types(func: torch._ops.OpOverload, kind: Kind) -> bool:
 
 
 def _can_be_asked(tensor: torch.Tensor) -> bool:
-    """Whether this machine has kernels for such a tensor. A GPU's capture would record them.
-
-    What an index out of range does there ends all further work, and of many sizes the first are 1.
-    """
+    """Whether this machine has kernels for such a tensor. A GPU's capture would record them."""
     if tensor.layout is not torch.strided or tensor.device.type not in ("cpu", "cuda"):
         return False
     if tensor.device.type == "cpu":
         return True
-    return tensor.dim() <= _LONG and torch.cuda.device_count() > 0 and not torch.cuda.is_current_stream_capturing()
+    return torch.cuda.device_count() > 0 and not torch.cuda.is_current_stream_capturing()
 
 
 def _largest_result(flat: list) -> int:
@@ -109,6 +106,11 @@ def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
 
 
 def _tensor(stand: _Stand) -> torch.Tensor:
-    """Ones, of sizes 2; the first of many sizes are 1."""
+    """Ones, of sizes 2; the first of many sizes are 1.
+
+    A GPU gets zeros, but for truth values: the index 1 lies out of a tensor of no dimensions, after which no work goes
+    on there. What a CPU divides by is not 0, since integers have no quotient of it.
+    """
     sizes = [1] * (stand.dims - _LONG) + [2] * min(stand.dims, _LONG)
-    return torch.ones(sizes, dtype=stand.dtype, device=stand.device)
+    made = torch.zeros if stand.device == "cuda" and stand.dtype != torch.bool else torch.ones
+    return made(sizes, dtype=stand.dtype, device=stand.device)
