@@ -65,7 +65,7 @@ CHECKS = (
     Check("semantics and mixed devices, on a GPU", ("pytest", *_ON_GPU, "test/devices", "test/semantics", _BATCHED), 3),
     Check("layouts of its kernels", ("pytest", *_ON_GPU, _LAYOUTS), 1),
     Check("random programs", _FUZZ, 3, shows=r"\w+, dovetail: ", fails=r"dovetail, \w+ seed \d+"),
-    Check("PyTorch's samples", _OP_DB, 3, shows=r"\d+ samples: ", fails=r"\S+ \S+ .*: "),
+    Check("PyTorch's samples", _OP_DB, 3, shows=r"\d+ samples: ", fails=r"[\w.]+, \w+, sample \d+.*: "),
     Check(
         "the table of wrongs",
         ("dovetail.tools.wrongs", *_ON_GPU),
