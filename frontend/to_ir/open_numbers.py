@@ -18,6 +18,7 @@ from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import sizes_map
 from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
+from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.records import Input
@@ -183,7 +184,8 @@ class OpenNumbers:
         """Says of the results of `op` what is known of their sizes; `results` look like them."""
         each = results if isinstance(results, list | tuple) else [results]
         found = [self.sizes(tensor) for tensor in each]
-        if any(found) and len(found) == len(op.results):
+        is_list = any(is_torch_type(value.type, "list<vtensor>") for value in op.results)  # which may be of one tensor
+        if any(found) and len(found) == len(op.results) and not is_list:
             op.attributes[SIZES] = ir.ArrayAttr.get([ir.UnitAttr.get() if one is None else one for one in found])
 
     def _affine(self, number) -> ir.AffineExpr:

@@ -553,3 +553,17 @@ def test_an_argument_whose_view_is_another_argument(op_by_op):
         torch.testing.assert_close(compiled(x, x[1:]), fn(x, x[1:]))
     assert not dovetail.stats().specialised
     assert dovetail.stats().graphs == 2
+
+
+def test_a_split_into_one_piece(op_by_op):
+    """The list of pieces, just one in the first call, was said to have the sizes of a tensor: a defect."""
+
+    def fn(x):
+        return x.split(max(x.shape[0], 1), 0)[-1] * 2
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True)
+    for size in (7, 9):
+        x = tensor(size, 3, grad=False)
+        torch.testing.assert_close(compiled(x), fn(x))
+    assert not dovetail.stats().specialised
