@@ -60,12 +60,12 @@ def is_sound(size: ir.AffineExpr) -> bool:
 
 def used_symbols_of(size: ir.AffineExpr) -> set[int]:
     """The numbers of the symbols in an expression."""
-    return folded(size, lambda _: set(), lambda number: {number}, lambda _, left, right: left | right)
+    return _folded(size, lambda _: set(), lambda number: {number}, lambda _, left, right: left | right)
 
 
 def renumbered(size: ir.AffineExpr, places: Mapping[int, int]) -> ir.AffineExpr:
     """The same expression, with other numbers for its symbols."""
-    return folded(
+    return _folded(
         size,
         ir.AffineExpr.get_constant,
         lambda number: ir.AffineExpr.get_symbol(places[number]),
@@ -95,7 +95,7 @@ def function_of(size: ir.AffineExpr) -> Numbered:
     def combined(kind: type, left: Numbered, right: Numbered) -> Numbered:
         return lambda known: _NUMBERS[kind](left(known), right(known))
 
-    return folded(size, constant, symbol, combined)
+    return _folded(size, constant, symbol, combined)
 
 
 def least(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> int:
@@ -106,7 +106,7 @@ def least(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> i
             return left + right
         return left * right if kind is ir.AffineMulExpr and min(left, right) >= 0 else 0
 
-    return size if isinstance(size, int) else folded(size, int, lambda each: ranges.get(each, (0, 0))[0], combined)
+    return size if isinstance(size, int) else _folded(size, int, lambda each: ranges.get(each, (0, 0))[0], combined)
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
@@ -118,7 +118,7 @@ def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
             raise ModuleError(f"symbol s{symbol} is not known here, known are {known}")
         return names[symbol]
 
-    return folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
+    return _folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
 
 
 def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
@@ -127,7 +127,7 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     Raises:
         KeyError: for a symbol that is not `known`.
     """
-    return folded(
+    return _folded(
         size,
         lambda number: _int("torch.constant.int", [], {"value": i64(number)}),
         known.__getitem__,
@@ -135,7 +135,7 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     )
 
 
-def folded(
+def _folded(
     size: Any, constant: Callable[[int], T], symbol: Callable[[int], T], combined: Callable[[type, T, T], T]
 ) -> T:
     """What an expression comes to, from its constants and symbols up; `combined` takes the class of each part."""
@@ -145,7 +145,7 @@ def folded(
             return constant(size.value)
         case ir.AffineSymbolExpr():
             return symbol(size.position)
-    left, right = (folded(each, constant, symbol, combined) for each in (size.lhs, size.rhs))
+    left, right = (_folded(each, constant, symbol, combined) for each in (size.lhs, size.rhs))
     return combined(type(size), left, right)
 
 
