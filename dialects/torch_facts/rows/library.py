@@ -11,6 +11,7 @@ _attention = partial(library, kernel="attention", keeps_equality=False)
 _indexing = partial(library, kernel="gather or scatter")
 _pooling = partial(library, kernel="pooling")
 _interpolation = partial(library, kernel="interpolation", traced=Traced.WHOLE)
+_nearest = partial(_interpolation, rounding=Rounding.NEVER, recompute=Recompute.FREE)
 _margin_loss = partial(library, kernel="margin loss", traced=Traced.WHOLE, keeps_equality=False)
 _sorting = partial(library, kernel="sorting")
 _linear_algebra = partial(library, kernel="linear algebra", keeps_equality=False)
@@ -81,17 +82,17 @@ LIBRARY = (
     _interpolation("upsample_bilinear2d_backward", keeps_equality=False),
     _interpolation("upsample_linear1d", keeps_equality=False),
     _interpolation("upsample_linear1d_backward", keeps_equality=False),
-    _interpolation("upsample_nearest1d", rounding=Rounding.NEVER),
+    _nearest("upsample_nearest1d"),
     _interpolation("upsample_nearest1d_backward", keeps_equality=False),
-    _interpolation("upsample_nearest2d", rounding=Rounding.NEVER),
+    _nearest("upsample_nearest2d"),
     _interpolation("upsample_nearest2d_backward", keeps_equality=False),
-    _interpolation("upsample_nearest3d", rounding=Rounding.NEVER),
+    _nearest("upsample_nearest3d"),
     _interpolation("upsample_nearest3d_backward", keeps_equality=False),
-    _interpolation("_upsample_nearest_exact1d", rounding=Rounding.NEVER),
+    _nearest("_upsample_nearest_exact1d"),
     _interpolation("_upsample_nearest_exact1d_backward", keeps_equality=False),
-    _interpolation("_upsample_nearest_exact2d", rounding=Rounding.NEVER),
+    _nearest("_upsample_nearest_exact2d"),
     _interpolation("_upsample_nearest_exact2d_backward", keeps_equality=False),
-    _interpolation("_upsample_nearest_exact3d", rounding=Rounding.NEVER),
+    _nearest("_upsample_nearest_exact3d"),
     _interpolation("_upsample_nearest_exact3d_backward", keeps_equality=False),
     _interpolation("upsample_trilinear3d", keeps_equality=False),
     _interpolation("upsample_trilinear3d_backward", keeps_equality=False),

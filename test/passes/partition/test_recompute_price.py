@@ -70,10 +70,12 @@ def test_work(op, moved, flops):
     [
         "%0 = torch.aten.exp %m : !m -> !m",
         "%0 = torch.aten.gather %m, %zero, %n, %false : !m, !torch.int, !n, !torch.bool -> !m",
+        "%0 = torch.aten.upsample_nearest2d %i, %ones, %none, %none : !i, !torch.list<int>, !torch.none, !torch.none "
+        "-> !torch.vtensor<[1,8,1,1],f32>",
         "%0 = torch.aten._softmax %m, %one, %false : !m, !torch.int, !torch.bool -> !m",
         '%0 = torch.aten.mm %m, %m {dovetail.recompute = "must_recompute"} : !m, !m -> !m',
     ],
-    ids=["pointwise", "gather", "softmax", "wanted"],
+    ids=["pointwise", "gather", "interpolation", "softmax", "wanted"],
 )
 def test_cheap(op):
     """Would catch an op that PyTorch's partitioner runs again, or that the user wants run again, and ours saves."""
