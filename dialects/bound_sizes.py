@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Module, argument_facts, numbers
-from dovetail.dialects.size_expressions import renumbered, used_symbols_of
+from dovetail.dialects.size_expressions import divides_below_zero, renumbered, used_symbols_of
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import is_value_type, torch_type
 
@@ -30,6 +30,7 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
     """Says at the top of `main`, a copy of `region`, which of its sizes are one symbol.
 
     IREE assumes of a symbol that it is at least 1, so one that may be 0 is not said; nor is one that is no size itself.
+    It rounds quotients to 0, so a size that divides what may be below 0 is not said either.
     Symbols are numbered by their first appearance, so that equal regions have equal texts.
     """
     stated = {place: sizes for place, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None}
@@ -41,6 +42,8 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
         for place, sizes in stated.items():
             used = sorted({symbol for size in sizes for symbol in used_symbols_of(size)})
             if not used or not sound.issuperset(used) or not is_value_type(region.arguments[place].type):
+                continue
+            if any(divides_below_zero(size, ranges) for size in sizes):
                 continue
             for symbol in used:
                 if symbol not in places:

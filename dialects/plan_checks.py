@@ -1,6 +1,6 @@
 """What a launch plan checks of the sizes of a call: those that its region takes for equal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
@@ -8,12 +8,29 @@ from torch_mlir.dialects import arith, func
 from dovetail.dialects.dovetail.numbers import value
 from dovetail.dialects.dovetail.ops.check_equal import check_equal
 from dovetail.dialects.dovetail.ops.size import size
-from dovetail.dialects.size_expressions import used_symbols_of
+from dovetail.dialects.size_expressions import folded, used_symbols_of
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import shaped_info
 
-# Rounded to zero where the dialect of symbols rounds down: of sizes there is none below 0.
-_OPS = {ir.AffineAddExpr: arith.AddIOp, ir.AffineMulExpr: arith.MulIOp, ir.AffineFloorDivExpr: arith.DivSIOp}
+
+def _rounded_down(dividend: ir.Value, by: ir.Value) -> ir.Value:
+    """The quotient as the dialect of symbols rounds it, below 0 too: a size rounded up is -(-n // by)."""
+    zero = value(0)
+    negative = arith.SubIOp(zero, dividend).result
+    return arith.SubIOp(zero, arith.CeilDivSIOp(negative, by).result).result
+
+
+def _remainder(dividend: ir.Value, by: ir.Value) -> ir.Value:
+    whole = arith.MulIOp(_rounded_down(dividend, by), by).result
+    return arith.SubIOp(dividend, whole).result
+
+
+_COMPUTED: Mapping[type, Callable[[ir.Value, ir.Value], ir.Value]] = {
+    ir.AffineAddExpr: lambda left, right: arith.AddIOp(left, right).result,
+    ir.AffineMulExpr: lambda left, right: arith.MulIOp(left, right).result,
+    ir.AffineFloorDivExpr: _rounded_down,
+    ir.AffineModExpr: _remainder,
+}
 
 
 def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
@@ -33,22 +50,6 @@ def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
             known[each.position] = size(arguments[place], dim).number
             first.add((place, dim))
     for place, dim, each in stated:
-        if (place, dim) not in first and known.keys() >= used_symbols_of(each) and not _has_remainder(each):
-            check_equal(size(arguments[place], dim).number, _computed(each, known))
-
-
-def _computed(expression: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
-    match expression:
-        case ir.AffineConstantExpr():
-            return value(expression.value)
-        case ir.AffineSymbolExpr():
-            return known[expression.position]
-    return _OPS[type(expression)](_computed(expression.lhs, known), _computed(expression.rhs, known)).result
-
-
-def _has_remainder(expression: ir.AffineExpr) -> bool:
-    """Whether a remainder is a part of it, which plans don't compute."""
-    if isinstance(expression, ir.AffineConstantExpr | ir.AffineSymbolExpr):
-        return False
-    parts = _has_remainder(expression.lhs) or _has_remainder(expression.rhs)
-    return parts or type(expression) not in _OPS
+        if (place, dim) not in first and known.keys() >= used_symbols_of(each):
+            computed = folded(each, value, known.__getitem__, lambda kind, left, right: _COMPUTED[kind](left, right))
+            check_equal(size(arguments[place], dim).number, computed)

@@ -34,6 +34,9 @@ _OPS = {
 _DEEPEST = 200
 """How deep an expression may be nested: what reads it goes down by recursion."""
 
+_LARGEST = 2**63 - 1
+"""What a size may be that no guard bounds."""
+
 T = TypeVar("T")
 Numbered: TypeAlias = Callable[[Mapping[int, int]], int]
 """A number by those that the symbols are."""
@@ -60,12 +63,12 @@ def is_sound(size: ir.AffineExpr) -> bool:
 
 def used_symbols_of(size: ir.AffineExpr) -> set[int]:
     """The numbers of the symbols in an expression."""
-    return _folded(size, lambda _: set(), lambda number: {number}, lambda _, left, right: left | right)
+    return folded(size, lambda _: set(), lambda number: {number}, lambda _, left, right: left | right)
 
 
 def renumbered(size: ir.AffineExpr, places: Mapping[int, int]) -> ir.AffineExpr:
     """The same expression, with other numbers for its symbols."""
-    return _folded(
+    return folded(
         size,
         ir.AffineExpr.get_constant,
         lambda number: ir.AffineExpr.get_symbol(places[number]),
@@ -95,18 +98,35 @@ def function_of(size: ir.AffineExpr) -> Numbered:
     def combined(kind: type, left: Numbered, right: Numbered) -> Numbered:
         return lambda known: _NUMBERS[kind](left(known), right(known))
 
-    return _folded(size, constant, symbol, combined)
+    return folded(size, constant, symbol, combined)
 
 
-def least(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> int:
-    """A number that `size` is surely not below, by the ranges of symbols; a symbol that has none is at least 0."""
+def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
+    """Numbers that `size` is surely not below and not above, by the ranges of symbols; one without is at least 0."""
 
-    def combined(kind: type, left: int, right: int) -> int:
+    def combined(kind: type, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
         if kind is ir.AffineAddExpr:
-            return left + right
-        return left * right if kind is ir.AffineMulExpr and min(left, right) >= 0 else 0
+            return left[0] + right[0], left[1] + right[1]
+        if kind is not ir.AffineMulExpr and right[0] < 1:
+            return -_LARGEST, _LARGEST
+        if kind is ir.AffineModExpr:
+            return 0, right[1] - 1
+        corners = [_NUMBERS[kind](one, other) for one in left for other in right]
+        return min(corners), max(corners)
 
-    return size if isinstance(size, int) else _folded(size, int, lambda each: ranges.get(each, (0, 0))[0], combined)
+    if isinstance(size, int):
+        return size, size
+    return folded(size, lambda each: (each, each), lambda each: ranges.get(each, (0, _LARGEST)), combined)
+
+
+def divides_below_zero(size: ir.AffineExpr, ranges: Mapping[int, tuple[int, int]]) -> bool:
+    """Whether `size` may divide a number below 0, as one that is rounded up does: -(-n // 3)."""
+    size = size.maybe_downcast()
+    if isinstance(size, ir.AffineConstantExpr | ir.AffineSymbolExpr):
+        return False
+    if isinstance(size, ir.AffineFloorDivExpr | ir.AffineModExpr) and bounds(size.lhs, ranges)[0] < 0:
+        return True
+    return any(divides_below_zero(each, ranges) for each in (size.lhs, size.rhs))
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
@@ -118,7 +138,7 @@ def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
             raise ModuleError(f"symbol s{symbol} is not known here, known are {known}")
         return names[symbol]
 
-    return _folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
+    return folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
 
 
 def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
@@ -127,7 +147,7 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     Raises:
         KeyError: for a symbol that is not `known`.
     """
-    return _folded(
+    return folded(
         size,
         lambda number: _int("torch.constant.int", [], {"value": i64(number)}),
         known.__getitem__,
@@ -135,7 +155,7 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
     )
 
 
-def _folded(
+def folded(
     size: Any, constant: Callable[[int], T], symbol: Callable[[int], T], combined: Callable[[type, T, T], T]
 ) -> T:
     """What an expression comes to, from its constants and symbols up; `combined` takes the class of each part."""
@@ -145,7 +165,7 @@ def _folded(
             return constant(size.value)
         case ir.AffineSymbolExpr():
             return symbol(size.position)
-    left, right = (_folded(each, constant, symbol, combined) for each in (size.lhs, size.rhs))
+    left, right = (folded(each, constant, symbol, combined) for each in (size.lhs, size.rhs))
     return combined(type(size), left, right)
 
 

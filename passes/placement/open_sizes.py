@@ -11,7 +11,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import RANGE, SIZES
 from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import attribute
-from dovetail.dialects.size_expressions import least
+from dovetail.dialects.size_expressions import bounds
 from dovetail.dialects.symbols import Size, facts_of, is_open_number, is_open_op, known_sizes, symbols, used_symbols
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
@@ -42,7 +42,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
         *operands, result = [each for each in sizes if each is not None]
         return "" if all(_meets(each, result) for each in operands) else _UNRELATED
     info, name = require_shaped_info(op.operands[0].type), facts.name.partition(".")[0]
-    if name in _EXTREMA and any(least(size, _ranges(op)) < 1 for size in _reduced(op, sizes[0] or ())):
+    if name in _EXTREMA and any(bounds(size, _ranges(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
         return _EMPTY
     return _SUM_TYPE if name in _SUMS and info.dtype != "float32" else ""
 

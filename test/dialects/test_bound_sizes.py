@@ -1,18 +1,22 @@
 """What a region's text tells IREE of its open sizes, and what its plan checks of them."""
 
+import pytest
+import torch
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import import_plans, plans
 from dovetail.dialects.reading import body
 from dovetail.dialects.regions import region_texts
+from dovetail.runtime.cuda.read_plan import read_record
 
 STEPS = {"values": [], "transients": [], "constants": [], "steps": []}
 
 
-def module(least: int) -> ir.Module:
-    """A region of two tensors of as many rows, and a destination of twice as many."""
-    one, twice = "affine_map<()[s0, s1, s2] -> (s2, 48)>", "affine_map<()[s0, s1, s2] -> (s2 * 2, 48)>"
+def module(least: int, written: str = "s2 * 2", other: str = "s2") -> ir.Module:
+    """A region of two tensors, one of `other` rows, and a destination of `written` rows."""
+    second = f"affine_map<()[s0, s1, s2] -> ({other}, 48)>"
+    one, twice = "affine_map<()[s0, s1, s2] -> (s2, 48)>", f"affine_map<()[s0, s1, s2] -> ({written}, 48)>"
     value, memory = "!torch.vtensor<[?,48],f32>", "!torch.tensor<[?,48],f32>"
     text = f"""
 module attributes {{dovetail.level = "regions"}} {{
@@ -20,7 +24,7 @@ module attributes {{dovetail.level = "regions"}} {{
       attributes {{dovetail.role = "forward"}} {{
     return
   }}
-  func.func private @region(%x: {value} {{dovetail.sizes = {one}}}, %y: {value} {{dovetail.sizes = {one}}},
+  func.func private @region(%x: {value} {{dovetail.sizes = {one}}}, %y: {value} {{dovetail.sizes = {second}}},
                             %o: {memory} {{dovetail.sizes = {twice}}}) attributes {{dovetail.role = "region"}} {{
     %dim = torch.constant.int 0
     %l = torch.prim.ListConstruct %x, %y : ({value}, {value}) -> !torch.list<vtensor>
@@ -50,6 +54,12 @@ def test_a_size_that_may_be_zero_is_not_said():
     assert "dovetail." not in text
 
 
+def test_a_quotient_below_zero_is_not_said():
+    """Would catch rows that stay unwritten: IREE rounds -(-n // 3) down."""
+    assert region_texts(module(least=2, other="(s2 + 2) floordiv 3"))["region"].count("bind_symbolic_shape") == 2
+    assert region_texts(module(least=2, other="-(-s2 floordiv 3)"))["region"].count("bind_symbolic_shape") == 1
+
+
 def test_a_plan_checks_what_the_region_says():
     """Would catch a destination of another size than the value's, of which a part stays unwritten."""
     made = module(least=2)
@@ -58,3 +68,15 @@ def test_a_plan_checks_what_the_region_says():
     names = [op.name for op in body(plans(made)["region"])]
     assert names.count("dovetail.check_equal") == 2
     assert names.count("arith.muli") == 1
+
+
+def test_a_plan_checks_sizes_as_they_are_rounded():
+    """Would catch a size rounded up, -(-n // 3), that is compared with one rounded down: the call is refused."""
+    made = module(least=2, written="-(-s2 floordiv 3) + (-s2) mod 5")
+    import_plans(made, {"region": (STEPS, "00")})
+    record = read_record(plans(made)["region"])
+    for rows in range(2, 12):
+        x, expected = torch.empty(rows, 48), -(-rows // 3) + -rows % 5
+        record.closed([x, x, torch.empty(expected, 48)])
+        with pytest.raises(ValueError, match="must be equal"):
+            record.closed([x, x, torch.empty(expected + 1, 48)])

@@ -567,3 +567,15 @@ def test_a_split_into_one_piece(op_by_op):
         x = tensor(size, 3, grad=False)
         torch.testing.assert_close(compiled(x), fn(x))
     assert not dovetail.stats().specialised
+
+
+def test_sizes_that_are_rounded_up_in_regions():
+    """Rows stay unwritten, or the call is refused: IREE rounds the quotient of -(-n // 3) to 0."""
+
+    def function(x):
+        return x * (-(-x.shape[0] // 3)) + 1, (x + 1)[: -(-x.shape[0] // 3)] * 2
+
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    for size in (13, 7, 8, 30):
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), function(x))
