@@ -93,10 +93,10 @@ class RegionCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, _MAGIC + hashlib.sha256(compiled).digest() + compiled)
-            place = self.directory, self.limit
-            _unchecked[place] = _unchecked.get(place, self.limit) + len(compiled)
+            folder = self.directory, self.limit
+            _unchecked[folder] = _unchecked.get(folder, self.limit) + len(compiled)
             # Adding up all entries costs a look at each: once a process, and then now and again.
-            if _unchecked[place] >= self.limit // 16:
+            if _unchecked[folder] >= self.limit // 16:
                 self._evict()
         except OSError as error:
             log.warning("can't write the cache entry %s: %s; set DOVETAIL_CACHE_DIR to a writable folder", path, error)

@@ -26,7 +26,7 @@ MANY = 8
 
 @dataclass(frozen=True)
 class Strand:
-    """`text`, a region of its own, and the places of its `arguments` among the whole's, of which there are `count`."""
+    """`text`, a region of its own, and the positions of its `arguments` among the `count` of the whole."""
 
     text: str
     arguments: tuple[int, ...]
@@ -76,8 +76,8 @@ def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
 
 def _strand(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Strand:
     used = {value for op in ops for value in op.operands}
-    places = [place for place, each in enumerate(region.arguments) if each in used]
-    types = [region.arguments[place].type for place in places]
+    indices = [index for index, each in enumerate(region.arguments) if each in used]
+    types = [region.arguments[index].type for index in indices]
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         made = func.FuncOp("main", ir.FunctionType.get(types, []))
@@ -85,12 +85,12 @@ def _strand(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Strand:
         if name not in ("sym_name", "function_type"):
             made.attributes[name] = region.attributes[name]
     block = made.add_entry_block()
-    values = {region.arguments[place]: block.arguments[number] for number, place in enumerate(places)}
+    values = {region.arguments[index]: block.arguments[number] for number, index in enumerate(indices)}
     with ir.InsertionPoint(block):
         for op in ops:
             _clone(op, values)
         func.ReturnOp([])
-    return Strand(str(module), tuple(places), len(region.arguments))
+    return Strand(str(module), tuple(indices), len(region.arguments))
 
 
 def _clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
@@ -118,9 +118,9 @@ def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
     transient, constant = arguments, arguments + len(transients)
     for strand, plan in made:
         kept = len(plan.steps["transients"]), len(plan.steps["constants"])
-        places = [*strand.arguments, *range(transient, transient + kept[0]), *range(constant, constant + kept[1])]
+        indices = [*strand.arguments, *range(transient, transient + kept[0]), *range(constant, constant + kept[1])]
         transient, constant = transient + kept[0], constant + kept[1]
-        phases.append(_phases(plan, places))
+        phases.append(_phases(plan, indices))
     steps: list[dict[str, Any]] = []
     for together in zip_longest(*phases, fillvalue=[]):
         steps += [{"op": "barrier"}] if steps else []
@@ -129,22 +129,22 @@ def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
     return LaunchPlan(whole, plans[0].code, all(plan.is_kept for plan in plans))
 
 
-def _phases(plan: LaunchPlan, places: Sequence[int]) -> list[list[dict[str, Any]]]:
-    """What runs between barriers, its buffers numbered by `places`."""
+def _phases(plan: LaunchPlan, indices: Sequence[int]) -> list[list[dict[str, Any]]]:
+    """What runs between barriers, its buffers numbered by `indices`."""
     phases: list[list[dict[str, Any]]] = [[]]
     for step in plan.steps["steps"]:
         if step["op"] == "barrier":
             phases.append([])
         else:
-            phases[-1].append(_moved(step, places))
+            phases[-1].append(_moved(step, indices))
     return [phase for phase in phases if phase]
 
 
-def _moved(step: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
+def _moved(step: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
     moved = dict(step)
     for name in ("source", "target"):
         if name in step:
-            moved[name] = [places[step[name][0]], *step[name][1:]]
+            moved[name] = [indices[step[name][0]], *step[name][1:]]
     if "bindings" in step:
-        moved["bindings"] = [[places[each[0]], *each[1:]] for each in step["bindings"]]
+        moved["bindings"] = [[indices[each[0]], *each[1:]] for each in step["bindings"]]
     return moved

@@ -33,25 +33,25 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
     It rounds quotients to 0, so a size that divides what may be below 0 is not said either.
     Symbols are numbered by their first appearance, so that equal regions have equal texts.
     """
-    stated = {place: sizes for place, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None}
+    stated = {index: sizes for index, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None}
     plain = {each.position for sizes in stated.values() for each in sizes if isinstance(each, ir.AffineSymbolExpr)}
     sound = {symbol for symbol in plain if ranges.get(symbol, (0, 0))[0] >= 1}
-    places: dict[int, int] = {}
+    indices: dict[int, int] = {}
     with ir.InsertionPoint.at_block_begin(main.body.blocks[0]):
         made: list[ir.Value] = []
-        for place, sizes in stated.items():
+        for index, sizes in stated.items():
             used = sorted({symbol for size in sizes for symbol in used_symbols_of(size)})
-            if not used or not sound.issuperset(used) or not is_value_type(region.arguments[place].type):
+            if not used or not sound.issuperset(used) or not is_value_type(region.arguments[index].type):
                 continue
             if any(divides_below_zero(size, ranges) for size in sizes):
                 continue
             for symbol in used:
-                if symbol not in places:
-                    places[symbol] = len(made)
+                if symbol not in indices:
+                    indices[symbol] = len(made)
                     made.append(_symbol(f"s{len(made)}", *ranges[symbol]))
             own = {symbol: number for number, symbol in enumerate(used)}
             shapes = ir.AffineMap.get(0, len(used), [renumbered(size, own) for size in sizes])
-            operands = [main.arguments[place], *(made[places[symbol]] for symbol in used)]
+            operands = [main.arguments[index], *(made[indices[symbol]] for symbol in used)]
             attributes = {"shape_expressions": ir.AffineMapAttr.get(shapes)}
             ir.Operation.create("torch.bind_symbolic_shape", operands=operands, attributes=attributes)
 

@@ -71,7 +71,7 @@ def saved_kinds(forward: func.FuncOp) -> list[str]:
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:
     """Positions of the arguments that say `dovetail.donated`."""
-    return tuple(place for place, each in enumerate(argument_facts(function_op)) if DONATED in each)
+    return tuple(index for index, each in enumerate(argument_facts(function_op)) if DONATED in each)
 
 
 def fallbacks(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:

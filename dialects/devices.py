@@ -115,7 +115,7 @@ class Devices:
             count = len(saved_values(forward, function_op))
             saved = returned(forward)[len(forward.type.results) - count :]
             known = [self.of(each) for each in saved]
-            return [self._stated(value, known[place] if place < count else "") for place, value in enumerate(given)]
+            return [self._stated(value, known[index] if index < count else "") for index, value in enumerate(given)]
         if role(function_op) is Role.SUBGRAPH:
             operands = self._operands_of(function_op)
             if operands is not None:

@@ -78,9 +78,9 @@ def broken_statement(op: ir.Operation) -> str:
     stated = op.attributes[STRIDES]
     if not isinstance(stated, ir.ArrayAttr) or len(stated) != len(op.operands):
         return f"expects '{STRIDES}' to have an entry for each of {len(op.operands)} operands, got {stated}"
-    for place, (entry, value) in enumerate(zip(stated, op.operands, strict=True)):
+    for index, (entry, value) in enumerate(zip(stated, op.operands, strict=True)):
         if not _fits(entry, value):
-            return f"expects '{STRIDES}' to state the strides of operand {place}, '{value.type}', got {entry}"
+            return f"expects '{STRIDES}' to state the strides of operand {index}, '{value.type}', got {entry}"
     return ""
 
 

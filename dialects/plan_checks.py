@@ -39,17 +39,17 @@ def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
     The first size that is a symbol by itself is the symbol; a size of symbols that are none so far is not checked.
     """
     stated = []
-    for place, argument in enumerate(region.arguments):
+    for index, argument in enumerate(region.arguments):
         info, sizes = shaped_info(argument.type), sizes_of(argument)
         if info is not None and sizes is not None:
-            stated += [(place, dim, each) for dim, each in enumerate(sizes) if info.shape[dim] is None]
+            stated += [(index, dim, each) for dim, each in enumerate(sizes) if info.shape[dim] is None]
     known: dict[int, ir.Value] = {}
     first: set[tuple[int, int]] = set()
-    for place, dim, each in stated:
+    for index, dim, each in stated:
         if isinstance(each, ir.AffineSymbolExpr) and each.position not in known:
-            known[each.position] = size(arguments[place], dim).number
-            first.add((place, dim))
-    for place, dim, each in stated:
-        if (place, dim) not in first and known.keys() >= used_symbols_of(each):
+            known[each.position] = size(arguments[index], dim).number
+            first.add((index, dim))
+    for index, dim, each in stated:
+        if (index, dim) not in first and known.keys() >= used_symbols_of(each):
             computed = folded(each, value, known.__getitem__, lambda kind, left, right: _COMPUTED[kind](left, right))
-            check_equal(size(arguments[place], dim).number, computed)
+            check_equal(size(arguments[index], dim).number, computed)

@@ -20,7 +20,7 @@ def reachable(roots: Iterable[T], onward: Callable[[T], Iterable[T]]) -> set[T]:
 
 def connected(nodes: Iterable[T], neighbours: Callable[[T], Iterable[T]]) -> list[list[T]]:
     """`nodes` by what is connected, each group in their order; `neighbours`, which are nodes, are so in both ways."""
-    number = {node: place for place, node in enumerate(nodes)}
+    number = {node: index for index, node in enumerate(nodes)}
     groups: list[list[T]] = []
     done = set[T]()
     for node in number:

@@ -66,12 +66,12 @@ def used_symbols_of(size: ir.AffineExpr) -> set[int]:
     return folded(size, lambda _: set(), lambda number: {number}, lambda _, left, right: left | right)
 
 
-def renumbered(size: ir.AffineExpr, places: Mapping[int, int]) -> ir.AffineExpr:
+def renumbered(size: ir.AffineExpr, indices: Mapping[int, int]) -> ir.AffineExpr:
     """The same expression, with other numbers for its symbols."""
     return folded(
         size,
         ir.AffineExpr.get_constant,
-        lambda number: ir.AffineExpr.get_symbol(places[number]),
+        lambda number: ir.AffineExpr.get_symbol(indices[number]),
         lambda kind, left, right: _EXPRESSIONS[kind](left, right),
     )
 

@@ -19,11 +19,11 @@ def stated(op: ir.OpView | ir.Operation, name: str, kind: Any) -> Any:
     return stated_by(f"{op.location}: '{op.operation.name}' op", op.attributes, name, kind)
 
 
-def stated_by(place: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping, name: str, kind: Any) -> Any:
-    """Like `stated`, of `attributes` that the message says to stand at `place`."""
+def stated_by(where: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping, name: str, kind: Any) -> Any:
+    """Like `stated`, of `attributes` that the message says to stand at `where`."""
     found = attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
     if not isinstance(found, kind):
         raise ModuleError(
-            f"{place} expects {_KINDS[kind]} as attribute '{name}', got {'none' if found is None else found}"
+            f"{where} expects {_KINDS[kind]} as attribute '{name}', got {'none' if found is None else found}"
         )
     return found.value

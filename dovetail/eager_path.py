@@ -56,8 +56,8 @@ def eager_reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, DovetailError):
         return text
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {text} ({Path(place.filename).name}:{place.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {text} ({Path(frame.filename).name}:{frame.lineno})"
 
 
 def flat(results) -> list:

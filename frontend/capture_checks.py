@@ -49,8 +49,8 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
 
 def check_rereads(rereads: Sequence[tuple[int, ...]], names: list[str], inputs: list) -> None:
     """Checks what checkpointed regions read again, `rereads` by argument: it can't be saved where it has no version."""
-    for name, value, places in zip(names, inputs, rereads, strict=True):
-        if places and value.is_inference():
+    for name, value, positions in zip(names, inputs, rereads, strict=True):
+        if positions and value.is_inference():
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
@@ -59,8 +59,8 @@ def check_open(arguments: Arguments, groups: Sequence[AliasGroup]) -> None:
     if groups:
         first, *_ = groups[0].members
         raise UnsupportedError(f"argument {arguments.names[first]} is written in memory that it shares: sizes count")
-    for name, place in zip(arguments.passed_names, arguments.passed, strict=True):
-        if not isinstance(place, int):
+    for name, position in zip(arguments.passed_names, arguments.passed, strict=True):
+        if not isinstance(position, int):
             raise UnsupportedError(f"argument {name}: sizes of a tensor subclass can't be open")
 
 
@@ -117,13 +117,13 @@ def check_histories(
     reached, frees = seen.backward.reached, seen.backward.frees
     tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
     sources = {
-        place: {index for index, places in enumerate(reached) if places is not None and place in places}
-        for place in range(len(seen.leaving))
+        position: {index for index, positions in enumerate(reached) if positions is not None and position in positions}
+        for position in range(len(seen.leaving))
     }
     together = {index: set(group.members) for group in groups for index in group.members}
     for index in tracked:
-        place = seen.written[index]
-        is_kept = sources[place] and not together.get(index, {index}).isdisjoint(static)
-        is_apart = any(not sources[place].issuperset(each) for each in sources.values())
-        if is_kept and (is_apart or any(not set(frees[place]).issuperset(each) for each in frees)):
+        position = seen.written[index]
+        is_kept = sources[position] and not together.get(index, {index}).isdisjoint(static)
+        is_apart = any(not sources[position].issuperset(each) for each in sources.values())
+        if is_kept and (is_apart or any(not set(frees[position]).issuperset(each) for each in frees)):
             raise UnsupportedError(f"argument {names[index]} keeps a history apart from that of other results")

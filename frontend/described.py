@@ -23,7 +23,7 @@ class _Ends:
 
     Attributes:
         arguments: by the number of the argument; so are `gradients`.
-        tangents: by the place of a tensor among those that leave; so are `returned`.
+        tangents: by the position of a tensor among those that leave; so are `returned`.
     """
 
     arguments: dict[int, torch.fx.Node] = field(default_factory=dict)
@@ -114,16 +114,16 @@ def describe(
 
 
 def _input(index: int, name: str, value, is_static: bool, seen: Observations, ends: _Ends) -> Input:
-    place, is_tensor = seen.written.get(index), isinstance(value, torch.Tensor)
+    position, is_tensor = seen.written.get(index), isinstance(value, torch.Tensor)
     return Input(
         name=name,
         node=ends.arguments[index],
         requires_grad=is_tensor and value.requires_grad,
         static=is_static,
         mutation=seen.mutations[index],
-        place=place,
-        mutated_value=None if place is None else ends.returned.get(place),
-        tangent=None if place is None else ends.tangents.get(place),
+        position=position,
+        mutated_value=None if position is None else ends.returned.get(position),
+        tangent=None if position is None else ends.tangents.get(position),
         layout=seen.layouts[index],
         touches=seen.touches[index],
         gradient=ends.gradients.get(index),

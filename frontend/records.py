@@ -78,8 +78,8 @@ class Input:
     """One argument of the captured graph.
 
     Attributes:
-        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, `place` that
-            value's number among the tensors that leave the call, and `tangent` the placeholder of its gradient.
+        mutation: None where its memory is not written; else `mutated_value` is what the call leaves in it, `position`
+            that value's number among the tensors that leave the call, and `tangent` the placeholder of its gradient.
         layout: what its sizes and strides become, None where they stay.
         gradient: what the backward computes for it.
         touches: by how much its version counter moves besides.
@@ -95,7 +95,7 @@ class Input:
     requires_grad: bool
     static: bool
     mutation: Mutation | None
-    place: int | None
+    position: int | None
     mutated_value: torch.fx.Node | None
     tangent: torch.fx.Node | None
     layout: Layout | None

@@ -39,8 +39,8 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
             number = None if stated is None else symbols[stated.value]
             inputs.append(drawn(value, symbols, generator, home(module), is_wide) if number is None else number)
         except RuntimeError as error:
-            place = f"{entry.location}: argument {index} of '@{symbol(entry)}'"
-            raise ModuleError(f"{place} is of {type_}, of which no tensor can be made and filled: {error}") from error
+            where = f"{entry.location}: argument {index} of '@{symbol(entry)}'"
+            raise ModuleError(f"{where} is of {type_}, of which no tensor can be made and filled: {error}") from error
     return arranged(module, inputs)
 
 
@@ -51,9 +51,11 @@ def arranged(module: ir.Module, inputs: Sequence) -> list:
     for op in body(entry):
         if isinstance(op.opview, func.CallOp) and referred(op.opview, "callee") in guards:
             guard = read_guard(guards[referred(op.opview, "callee")])
-            places = [list(entry.arguments).index(value) for value in op.operands]
-            for place, tensor in zip(places, guard.arranged([inputs[place] for place in places]), strict=True):
-                inputs[place] = tensor
+            positions = [list(entry.arguments).index(value) for value in op.operands]
+            for position, tensor in zip(
+                positions, guard.arranged([inputs[position] for position in positions]), strict=True
+            ):
+                inputs[position] = tensor
     return inputs
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 import torch
 
 from dovetail.errors import AliasMismatch
-from dovetail.runtime.places import addresses
+from dovetail.runtime.addresses import addresses
 
 _data_ptr = torch.Tensor.data_ptr
 _REMEMBERED = 8
@@ -88,11 +88,11 @@ class Guard:
 
     def _check_apart(self, tensors: Sequence[torch.Tensor]) -> None:
         written = {id(base) for index in range(self.mutated) if (base := tensors[index]._base) is not None}
-        places: dict[int, tuple[int, int]] = {}
+        positions: dict[int, tuple[int, int]] = {}
         for index, number in self.apart if written else ():
             viewed = id(tensors[index]._base)
-            if viewed in written and places.setdefault(viewed, (index, number))[1] != number:
-                raise self._mismatch(index, places[viewed][0])
+            if viewed in written and positions.setdefault(viewed, (index, number))[1] != number:
+                raise self._mismatch(index, positions[viewed][0])
 
     def _check_offsets(self, tensors: Sequence[torch.Tensor]) -> None:
         for index, offset in self.offsets:
@@ -127,9 +127,9 @@ class Guard:
         """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""
         return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans))
 
-    def _sweep(self, spans: Mapping[int, tuple[int, bool]], places: bytes) -> None:
+    def _sweep(self, spans: Mapping[int, tuple[int, bool]], positions: bytes) -> None:
         """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
-        starts = memoryview(places).cast("Q")
+        starts = memoryview(positions).cast("Q")
         end, last, written_end, last_written = 0, -1, 0, -1
         for index in sorted(spans, key=starts.__getitem__):
             start, (nbytes, is_written) = starts[index], spans[index]

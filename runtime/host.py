@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 
 from dovetail.backends.python.tensors import WRITES, in_rows, laid_out, with_strides
+from dovetail.runtime.addresses import are_importable
 from dovetail.runtime.launch import Executable, prepare, ready
-from dovetail.runtime.places import are_importable
 from dovetail.runtime.stats import count_copy
 
 

@@ -13,8 +13,8 @@ import torch
 from iree.runtime._binding import create_hal_driver
 
 from dovetail.backends.target import ALIGNMENT
+from dovetail.runtime.addresses import is_importable
 from dovetail.runtime.misfits import misfit
-from dovetail.runtime.places import is_importable
 from dovetail.runtime.stats import count_copy
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ class Executable:
         views = self._views
         arguments = iree.VmVariantList(len(tensors))
         push = arguments.push_ref
-        for place in enumerate(addresses):
-            view = views.get(place)
+        for position in enumerate(addresses):
+            view = views.get(position)
             if view is None:
-                view = views[place] = self._import_view(*place, tensors[place[0]])
+                view = views[position] = self._import_view(*position, tensors[position[0]])
             push(view)
         self._bindings[addresses] = arguments
         return arguments

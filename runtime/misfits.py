@@ -7,9 +7,9 @@ import torch
 
 def misfit(region: str, index: int, given: Any, expected: str) -> TypeError | ValueError:
     """A TypeError for what is no tensor, a ValueError for one that differs from what was `expected`, in words."""
-    place = f"region '{region}', argument {index}"
+    what = f"region '{region}', argument {index}"
     if not isinstance(given, torch.Tensor):
-        return TypeError(f"{place}: got {type(given).__name__}; expected {expected}")
+        return TypeError(f"{what}: got {type(given).__name__}; expected {expected}")
     address = f", address {given.data_ptr():#x}" if given.is_cpu or given.is_cuda else ""
     got = f"{given.dtype}, shape {tuple(given.shape)}, strides {given.stride()}{address}, on {given.device}"
-    return ValueError(f"{place}: got {got}; expected {expected}")
+    return ValueError(f"{what}: got {got}; expected {expected}")

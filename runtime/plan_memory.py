@@ -23,7 +23,7 @@ class PlanMemory:
         self.constants = bytearray()
         self._numbers = numbers
         self._alignment = alignment
-        self._places = {argument: (place, 0) for place, argument in enumerate(plan.arguments)}
+        self._positions = {argument: (index, 0) for index, argument in enumerate(plan.arguments)}
         self._first = len(plan.arguments)
         self._last = self._first + sum(isinstance(op.opview, TransientOp) for op in body(plan))
 
@@ -31,10 +31,10 @@ class PlanMemory:
         """Takes `op` up, in the order of the plan; False if it is none that is about memory."""
         match op:
             case TransientOp():
-                self._places[op.memory] = (self._first + len(self.transients), 0)
+                self._positions[op.memory] = (self._first + len(self.transients), 0)
                 self.transients.append(self._numbers.maybe_open(op.size))
             case ConstantOp():
-                self._places[op.memory] = (self._last, len(self.constants))
+                self._positions[op.memory] = (self._last, len(self.constants))
                 self.constants += op.contents + bytes(-op.size % self._alignment)
             case _:
                 return isinstance(op, SubspanOp)
@@ -47,9 +47,9 @@ class PlanMemory:
             ValueError: for what is no subspan of the plan's memory.
         """
         made = made_by(value, SubspanOp.OPERATION_NAME)
-        if made is None or (span := made.opview).memory not in self._places:
+        if made is None or (span := made.opview).memory not in self._positions:
             raise ValueError("launches take subspans of arguments, transients and constants alone")
-        buffer, offset = self._places[span.memory]
+        buffer, offset = self._positions[span.memory]
         if isinstance(span.start, int):
             return buffer, offset + span.start, self._numbers.maybe_open(span.size)
         if offset:

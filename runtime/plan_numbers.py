@@ -10,7 +10,7 @@ from dovetail.dialects.plan_numbers import PREDICATES
 # In the order of `native/plan.h`.
 _NAMES = ("addi", "subi", "muli", "divsi", "ceildivsi", "maxsi", "minsi", "shrui", "select", *PREDICATES, "check_equal",
           "check_range")  # fmt: skip
-OPERATIONS = {name: place for place, name in enumerate(_NAMES)}
+OPERATIONS = {name: position for position, name in enumerate(_NAMES)}
 
 MaybeOpen = int | tuple[int]
 """A number, or in a tuple the register that it is in."""
@@ -26,7 +26,7 @@ class PlanNumbers:
 
     def __init__(self, arguments: list[ir.Value]):
         self._arguments = arguments
-        self._places: dict[ir.Value, int] = {}
+        self._positions: dict[ir.Value, int] = {}
         self._constants: dict[int, int] = {}
         self.registers: list[tuple[int, int, int]] = []
         self.instructions: list[tuple[int, int, int, int, int]] = []
@@ -39,34 +39,34 @@ class PlanNumbers:
         """
         match op:
             case arith.ConstantOp():
-                self._places[op.result] = self._constant(ir.IntegerAttr(op.value).value)
+                self._positions[op.result] = self._constant(ir.IntegerAttr(op.value).value)
             case SizeOp():
-                self._places[op.number] = self._size(op)
+                self._positions[op.number] = self._size(op)
             case CheckEqualOp():
-                self._add("check_equal", self._places[op.number], self._places[op.expected])
+                self._add("check_equal", self._positions[op.number], self._positions[op.expected])
             case CheckRangeOp():
-                self._add("check_range", self._places[op.number], *map(self._constant, op.bounds))
+                self._add("check_range", self._positions[op.number], *map(self._constant, op.bounds))
             case arith.CmpIOp():
                 name = PREDICATES[ir.IntegerAttr(op.predicate).value]
-                self._places[op.result] = self._add(name, *(self._places[each] for each in op.operands))
+                self._positions[op.result] = self._add(name, *(self._positions[each] for each in op.operands))
             case _:
                 name = op.operation.name.removeprefix("arith.")
                 if name not in OPERATIONS:
                     return False
-                self._places[op.results[0]] = self._add(name, *(self._places[each] for each in op.operands))
+                self._positions[op.results[0]] = self._add(name, *(self._positions[each] for each in op.operands))
         return True
 
     def maybe_open(self, number: Number) -> MaybeOpen:
         """What the extension takes for `number`."""
-        return number if isinstance(number, int) else (self._places[number],)
+        return number if isinstance(number, int) else (self._positions[number],)
 
     def _size(self, op: SizeOp) -> int:
         if op.argument not in self._arguments:
             raise ValueError("a plan wants the size of what is no argument")
-        origin = (self._arguments.index(op.argument), op.place)
-        for place, register in enumerate(self.registers):
+        origin = (self._arguments.index(op.argument), op.dimension)
+        for position, register in enumerate(self.registers):
             if register[1:] == origin:
-                return place
+                return position
         self.registers.append((0, *origin))
         return len(self.registers) - 1
 

@@ -27,8 +27,8 @@ def read_guard(declared: func.FuncOp) -> Guard:
     facts = argument_facts(declared)
 
     def fact(index: int, name: str, kind: type = ir.IntegerAttr) -> Any:
-        place = f"{declared.location}: argument {index} of '@{symbol(declared)}'"
-        return stated_by(place, facts[index], name, kind)
+        position = f"{declared.location}: argument {index} of '@{symbol(declared)}'"
+        return stated_by(position, facts[index], name, kind)
 
     names = tuple(fact(index, NAME, ir.StringAttr) for index in range(len(facts)))
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)

@@ -40,10 +40,10 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     try:
         return _run(module, inputs, seed)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
-        place = failed_op(module, error)
-        if place is None:
+        position = failed_op(module, error)
+        if position is None:
             raise
-        raise ModuleError(f"{place.location}: '{place.name}' op can't be run: {error}") from error
+        raise ModuleError(f"{position.location}: '{position.name}' op can't be run: {error}") from error
 
 
 @torch.enable_grad()

@@ -51,10 +51,10 @@ def is_open_across(op: ir.Operation) -> bool:
     """
     if kind(op) is not Kind.REDUCTION:
         return False
-    info, place = require_shaped_info(op.operands[0].type), row(op).reduces_at
-    if info.shape.count(None) < 2 or place is None or place >= len(op.operands):
+    info, dims_at = require_shaped_info(op.operands[0].type), row(op).reduces_at
+    if info.shape.count(None) < 2 or dims_at is None or dims_at >= len(op.operands):
         return False
-    owner = op.operands[place].owner
+    owner = op.operands[dims_at].owner
     if not isinstance(owner, ir.Operation | ir.OpView) or owner.name != "torch.prim.ListConstruct":
         return False
     return len(owner.operands) > 1

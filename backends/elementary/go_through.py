@@ -11,13 +11,13 @@ from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
-def go_through(op: ir.Operation, function: Callable[[Scalar], Scalar], place: int = 0) -> None:
-    """Has `op` take `function` of each number of the operand at `place`: the number that it should be."""
-    operand = op.operands[place]
+def go_through(op: ir.Operation, function: Callable[[Scalar], Scalar], index: int = 0) -> None:
+    """Has `op` take `function` of each number of the operand at `index`: the number that it should be."""
+    operand = op.operands[index]
     info = require_shaped_info(operand.type)
     with op.location, ir.InsertionPoint(op):
         [same] = loop(to_builtin(operand), info, element_type(info), function)
-        op.operands[place] = from_builtin(same, operand.type)
+        op.operands[index] = from_builtin(same, operand.type)
 
 
 def behind_views(value: ir.Value) -> ir.Operation | None:

@@ -15,9 +15,9 @@ def round_bfloat16(op: ir.Operation) -> None:
     results = [shaped_info(value.type) for value in op.results]
     if not results or not all(info is not None and info.dtype != "bfloat16" for info in results):
         return
-    for place, value in enumerate(op.operands):
+    for index, value in enumerate(op.operands):
         if _is_computed(value):
-            go_through(op, rounded, place)
+            go_through(op, rounded, index)
 
 
 def _is_computed(value: ir.Value) -> bool:

@@ -23,10 +23,10 @@ def round_terms(op: ir.Operation) -> None:
     """
     if not row(op).adds:
         return
-    for place, term in enumerate(list(op.operands)[:2]):
+    for index, term in enumerate(list(op.operands)[:2]):
         info = shaped_info(term.type)
         if info is not None and info.dtype in _ROUNDED and _may_be_product(term):
-            go_through(op, rounded, place)
+            go_through(op, rounded, index)
 
 
 def _may_be_product(term: ir.Value) -> bool:

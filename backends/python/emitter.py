@@ -16,10 +16,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python import aten
-from dovetail.backends.python.calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.numbers import quotient
+from dovetail.backends.python.operator_calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.parts import emit_part
 from dovetail.backends.python.refs import REFS
 from dovetail.dialects.attributes import IN_PLACE

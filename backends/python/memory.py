@@ -33,17 +33,17 @@ allocate = torch._C._dynamo.guards._empty_strided_cpu  # type: ignore[attr-defin
 @functools.cache
 def allocator(device: str) -> Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]:
     """Like `allocate`, for memory on `device`; on a GPU that is not the thread's it takes PyTorch's dispatcher."""
-    place = torch.device(device)
+    home = torch.device(device)
 
     def dispatched(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        return torch.empty_strided(shape, strides, dtype=dtype, device=place)
+        return torch.empty_strided(shape, strides, dtype=dtype, device=home)
 
-    if place.type != "cuda" or not torch.backends.cuda.is_built():
+    if home.type != "cuda" or not torch.backends.cuda.is_built():
         return dispatched
     quick, current = torch._C._dynamo.guards._empty_strided_cuda, torch._C._cuda_getDevice  # type: ignore[attr-defined]
 
     def undispatched(shape: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        return (quick if current() == place.index else dispatched)(shape, strides, dtype)
+        return (quick if current() == home.index else dispatched)(shape, strides, dtype)
 
     return undispatched
 
@@ -88,9 +88,9 @@ def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
         strides = require_tensor_info(op.memory.type).contiguous_strides
         emitter.line(f"{memory} = {empty}({info.shape}, {strides}, {dtype})")
     elif device != CPU:
-        empty, place = emitter.bind("empty", torch.empty), emitter.bind("device", torch.device(device))
+        empty, home = emitter.bind("empty", torch.empty), emitter.bind("device", torch.device(device))
         shape = ", ".join(filled(emitter, info.shape, op.numbers))
-        emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={place})")
+        emitter.line(f"{memory} = {empty}([{shape}], dtype={dtype}, device={home})")
     else:
         _emit_open_alloc(emitter, op, dtype)
 

@@ -22,19 +22,19 @@ def part_of(memory: torch.Tensor, dim: int, start: int, length: int) -> torch.Te
 
 
 def emit_part(emitter: Emitter, op: PartOp) -> None:
-    length = require_tensor_info(op.part.type).shape[op.place]
-    place = f"{op.place}, {op.first}, {length}"
-    emitter.line(f"{emitter.name(op.part)} = {emitter.bind('part_of', part_of)}({emitter.name(op.memory)}, {place})")
+    length = require_tensor_info(op.part.type).shape[op.dimension]
+    taken = f"{op.dimension}, {op.first}, {length}"
+    emitter.line(f"{emitter.name(op.part)} = {emitter.bind('part_of', part_of)}({emitter.name(op.memory)}, {taken})")
 
 
-def join(emitter: Emitter, listed: ir.Value, dim: ir.Value, memory: ir.Value) -> None:
-    """Copies to `memory` what is joined there along `dim`, but for what lies there."""
-    place = ir.IntegerAttr(dim.owner.operation.attributes["value"]).value % len(require_tensor_info(memory.type).shape)
+def join(emitter: Emitter, listed: ir.Value, along: ir.Value, memory: ir.Value) -> None:
+    """Copies to `memory` what is joined there `along` a dimension, but for what lies there."""
+    dim = ir.IntegerAttr(along.owner.operation.attributes["value"]).value % len(require_tensor_info(memory.type).shape)
     start = 0
     for index, value in enumerate(listed.owner.operation.operands):
-        length = require_tensor_info(value.type).shape[place]
-        if not _lies_in(memory, place, start, value):
-            taken = f"{emitter.name(memory)}, {place}, {start}, {length}"
+        length = require_tensor_info(value.type).shape[dim]
+        if not _lies_in(memory, dim, start, value):
+            taken = f"{emitter.name(memory)}, {dim}, {start}, {length}"
             # The list holds it: its own name may have ended with its life.
             emitter.line(f"{emitter.bind('part_of', part_of)}({taken}).copy_({emitter.name(listed)}[{index}])")
         start += length
@@ -47,4 +47,4 @@ def _lies_in(memory: ir.Value, dim: int, start: int, value: ir.Value) -> bool:
     if made is None:
         return False
     part = made.opview
-    return (part.memory, part.place, part.first) == (memory, dim, start)
+    return (part.memory, part.dimension, part.first) == (memory, dim, start)

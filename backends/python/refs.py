@@ -9,9 +9,9 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.python import aten, tensors
-from dovetail.backends.python.calls import as_tuple
 from dovetail.backends.python.memory import filled, lies_as_stated
 from dovetail.backends.python.on_values import view_function
+from dovetail.backends.python.operator_calls import as_tuple
 from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import (
     CopyOp,

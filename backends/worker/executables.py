@@ -107,7 +107,7 @@ class _Flatbuffer:
         if at is None:
             return []
         vector = self.pointed(at)
-        return [self.pointed(vector + 4 + 4 * place) for place in range(self._u32(vector))]
+        return [self.pointed(vector + 4 + 4 * index) for index in range(self._u32(vector))]
 
     def string(self, table: int, number: int) -> bytes:
         at = self.field(table, number)

@@ -98,8 +98,8 @@ def _each(type_: ir.Type, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
     """The quotients of two vectors, one after the other."""
     f32, i32 = ir.F32Type.get(), ir.IntegerType.get_signless(32)
     quotients = ir.Operation.create("llvm.mlir.poison", results=[type_]).results[0]
-    for place in range(ir.VectorType(type_).shape[0]):
-        attributes = {"value": ir.IntegerAttr.get(i32, place)}
+    for index in range(ir.VectorType(type_).shape[0]):
+        attributes = {"value": ir.IntegerAttr.get(i32, index)}
         at = ir.Operation.create("llvm.mlir.constant", results=[i32], attributes=attributes).results[0]
         numbers = [
             ir.Operation.create("llvm.extractelement", results=[f32], operands=[vector, at]).results[0]

@@ -19,18 +19,18 @@ def _can_forward(plan: dict[str, Any], copy: dict[str, Any]) -> bool:
     transient = source - plan["arguments"]
     if not 0 <= transient < len(plan["transients"]) or target >= plan["arguments"]:
         return False
-    place = plan["steps"].index(copy)
+    position = plan["steps"].index(copy)
     is_whole = start == 0 and size == plan["transients"][transient] and copy["target"][1] == 0
     others = [each[0] for step in plan["steps"] if step is not copy for each in _ranges(step)]
-    after = [each[0] for step in plan["steps"][place + 1 :] for each in _ranges(step)]
+    after = [each[0] for step in plan["steps"][position + 1 :] for each in _ranges(step)]
     return is_whole and isinstance(size, int) and target not in others and source not in after
 
 
 def _forwarded(plan: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
     source, target = copy["source"][0], copy["target"][0]
 
-    def moved(place: list[Any]) -> list[Any]:
-        return [target if place[0] == source else place[0] - (place[0] > source), *place[1:]]
+    def moved(position: list[Any]) -> list[Any]:
+        return [target if position[0] == source else position[0] - (position[0] > source), *position[1:]]
 
     steps: Steps = []
     for step in plan["steps"]:
@@ -40,7 +40,7 @@ def _forwarded(plan: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
         if step is not copy:
             steps.append(step | ranges)
     transient = source - plan["arguments"]
-    left = [size for place, size in enumerate(plan["transients"]) if place != transient]
+    left = [size for position, size in enumerate(plan["transients"]) if position != transient]
     return plan | {"transients": left, "steps": steps}
 
 

@@ -36,8 +36,8 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
         for name in names:
             try:
                 found[name] = _Reader(host, codes, Globals(module), name).plan()
-                if place := found[name]["executable"]:
-                    used[place] = codes[place].code
+                if index := found[name]["executable"]:
+                    used[index] = codes[index].code
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
     return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
@@ -57,9 +57,9 @@ class _Reader:
         function = host[f"{name}$async"]
         self.ops = straight_ops(function)
         arguments = [each for each in function.regions[0].blocks[0].arguments if str(each.type) != "!hal.fence"]
-        self.places = {argument: place for place, argument in enumerate(arguments)}
+        self.positions = {argument: index for index, argument in enumerate(arguments)}
         self.argument_count = len(arguments)
-        self.numbers = Numbers(self.places)
+        self.numbers = Numbers(self.positions)
         self.buffers: dict[ir.Value, int] = {}
         self.transients: list[int | str] = []
         self.constants: dict[bytes, int] = {}
@@ -71,7 +71,7 @@ class _Reader:
         self._check_order()
         for op in self.ops:
             if op.name == "hal.buffer_view.buffer":
-                self.buffers[op.results[0]] = self.places[op.operands[0]]
+                self.buffers[op.results[0]] = self.positions[op.operands[0]]
             elif op.name == "hal.device.queue.alloca":
                 self.buffers[op.results[0]] = self.argument_count + len(self.transients)
                 self.transients.append(self.numbers.read(op.operands[-1]))
@@ -132,8 +132,8 @@ class _Reader:
         data = self.globals.contents(value)
         if start + size > len(data):
             raise Unreadable(f"bytes {start} to {start + size} lie outside of a constant of {len(data)}")
-        place = self.constants.setdefault(data[start : start + size], len(self.constants))
-        return [self.argument_count + len(self.transients) + place, 0, size]
+        index = self.constants.setdefault(data[start : start + size], len(self.constants))
+        return [self.argument_count + len(self.transients) + index, 0, size]
 
     def _dispatch(self, op: ir.Operation) -> dict[str, Any]:
         # Command buffer, executable, function, workgroups (3), constants; buffers, offsets and lengths of the bindings.
@@ -142,11 +142,11 @@ class _Reader:
             raise Unreadable("a dispatch has another form than expected")
         (function,), constants, buffers, offsets, lengths = parts[2], *parts[6:]
         looked_up = made_by(function, "hal.executable.lookup.function")
-        place, _, entry = path(looked_up.attributes["entry_point"])
-        self.executables.add(place)
-        if place not in self.codes:
+        index, _, entry = path(looked_up.attributes["entry_point"])
+        self.executables.add(index)
+        if index not in self.codes:
             raise Unreadable(f"its code is not one binary of a known format: {', '.join(FORMATS)}")
-        code = self.codes[place]
+        code = self.codes[index]
         if code.is_for_gpu:
             entry = name_in_code(entry)
             if code.parameters.get(entry) != (len(buffers), len(constants)):

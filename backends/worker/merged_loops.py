@@ -78,8 +78,8 @@ class _Merged:
         if (number, dims) in self.order:
             return
         op = self.graph.ops[number]
-        for place, value in enumerate(list(op.operands)[:-1]):
-            along = tuple(dims[each] for each in _dims(op, place))
+        for index, value in enumerate(list(op.operands)[:-1]):
+            along = tuple(dims[each] for each in _dims(op, index))
             made = self.graph.number(value)
             if made in self.inside and self.graph.loops[made]:
                 self.compute(made, along)
@@ -100,17 +100,17 @@ class _Merged:
             op = self.graph.ops[number]
             body = op.regions[0].blocks[0]
             values: dict[ir.Value, ir.Value] = {}
-            for place, value in enumerate(list(op.operands)[:-1]):
-                along = tuple(dims[each] for each in _dims(op, place))
+            for index, value in enumerate(list(op.operands)[:-1]):
+                along = tuple(dims[each] for each in _dims(op, index))
                 made = self.graph.number(value)
-                values[body.arguments[place]] = done[made, along] if (made, along) in done else given[value, along]
+                values[body.arguments[index]] = done[made, along] if (made, along) in done else given[value, along]
             if number in starts:
                 values[body.arguments[len(body.arguments) - 1]] = starts[number]
             *computing, end = [each.operation for each in body.operations]
             for each in computing:
                 copy = each.clone(point)
-                for place, value in enumerate(each.operands):
-                    copy.operands[place] = values.get(value, value)
+                for index, value in enumerate(each.operands):
+                    copy.operands[index] = values.get(value, value)
                 if each.name == "linalg.index":
                     copy.attributes["dim"] = ir.IntegerAttr.get(
                         ir.IntegerType.get_signless(64), dims[ir.IntegerAttr(each.attributes["dim"]).value]
@@ -121,9 +121,9 @@ class _Merged:
         ir.Operation.create("linalg.yield", operands=[done[root, own] for root in roots], ip=point)
 
 
-def _dims(op: ir.Operation, place: int) -> Dims:
+def _dims(op: ir.Operation, index: int) -> Dims:
     """The loops of `op` along which an operand lies."""
-    form = _MAP.search(str(list(op.attributes["indexing_maps"])[place]))
+    form = _MAP.search(str(list(op.attributes["indexing_maps"])[index]))
     return tuple(int(each.strip()[1:]) for each in form[2].split(",") if each.strip()) if form else ()
 
 

@@ -21,8 +21,8 @@ _WHOLE = ("index", "i64", "i1")
 class Numbers:
     """Reads the numbers of a plan: each is an integer, or "%2", the second of `values`, an op and its operands."""
 
-    def __init__(self, places: dict[ir.Value, int]):
-        self.places = places
+    def __init__(self, positions: dict[ir.Value, int]):
+        self.positions = positions
         self.values: list[list[int | str]] = []
         self._read: dict[ir.Value, int | str] = {}
 
@@ -41,12 +41,12 @@ class Numbers:
 
     def _number(self, value: ir.Value) -> int | str:
         if isinstance(value.owner, ir.Block):
-            return self._value("number", self.places[value])
+            return self._value("number", self.positions[value])
         op = value.owner
         if op.name == "arith.constant":
             return number(value)
         if op.name == "hal.buffer_view.dim":
-            return self._value("size", self.places[op.operands[0]], ir.IntegerAttr(op.attributes["index"]).value)
+            return self._value("size", self.positions[op.operands[0]], ir.IntegerAttr(op.attributes["index"]).value)
         if op.name == "util.assume.int":
             return self._assumed(op, list(op.results).index(value))
         if op.name in _CASTS and str(op.operands[0].type) in _WHOLE:
@@ -69,10 +69,10 @@ class Numbers:
             return self._value("cmpi", _predicate(op), *operands)
         return self._value(op.name.removeprefix("arith."), *operands)
 
-    def _assumed(self, op: ir.Operation, place: int) -> int | str:
+    def _assumed(self, op: ir.Operation, position: int) -> int | str:
         """A number that the code was made for some of; the plan refuses others."""
-        read = self.read(op.operands[place])
-        self._value("check_range", read, *_assumption(op, place))
+        read = self.read(op.operands[position])
+        self._value("check_range", read, *_assumption(op, position))
         return read
 
     def _value(self, *form: int | str) -> str:
@@ -82,9 +82,9 @@ class Numbers:
         return f"%{self.values.index([*form])}"
 
 
-def _assumption(op: ir.Operation, place: int) -> tuple[int, int]:
+def _assumption(op: ir.Operation, position: int) -> tuple[int, int]:
     """The least and the largest that an operand of `util.assume.int` may be."""
-    text = str(op.attributes["assumptions"][place])
+    text = str(op.attributes["assumptions"][position])
     form = re.fullmatch(r"\[#util\.int\.assumption<umin = (\d+), umax = (\d+)>\]", text)
     if form is None:
         raise Unreadable(f"its code assumes of a number what nothing is known of: {text}")
@@ -95,10 +95,10 @@ def _assumption(op: ir.Operation, place: int) -> tuple[int, int]:
 
 
 def _predicate(op: ir.Operation) -> str:
-    place = ir.IntegerAttr(op.attributes["predicate"]).value
-    if place >= len(_PREDICATES):
+    position = ir.IntegerAttr(op.attributes["predicate"]).value
+    if position >= len(_PREDICATES):
         raise Unreadable("it compares numbers without their signs")
-    return _PREDICATES[place]
+    return _PREDICATES[position]
 
 
 def _rounded_up(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:

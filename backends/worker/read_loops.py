@@ -22,14 +22,14 @@ def read_loops(op: ir.Operation) -> Loops | None:
         form = _MAP.search(str(given))
         if form is None:
             return None
-        places = [each.strip() for each in form[2].split(",") if each.strip()]
+        indices = [each.strip() for each in form[2].split(",") if each.strip()]
         shaped = value.type if isinstance(value.type, ir.RankedTensorType) else None
         if shaped is None:
             widths.append((set(), width_of(value.type)))
             continue
-        if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in places):
+        if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in indices):
             return None
-        numbers = [int(each[1:]) for each in places]
+        numbers = [int(each[1:]) for each in indices]
         widths.append((set(numbers), width_of(shaped.element_type)))
         for number, extent in zip(numbers, shaped.shape, strict=True):
             extents[number] = extent

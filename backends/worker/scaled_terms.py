@@ -9,12 +9,12 @@ def part_from_sums(kernel: ir.Operation) -> None:
     """Puts between each product by a constant and the sum that takes it what gives that product back, bit by bit."""
     reductions = (op for op in walk(kernel) if "reduction" in str(op.attributes.get("iterator_types", "")))
     for op in [each for reduction in reductions for each in walk(reduction) if each.name == "arith.addf"]:
-        for place, term in enumerate(op.operands):
+        for index, term in enumerate(op.operands):
             if not _is_scaled(term):
                 continue
             with op.location, ir.InsertionPoint(op):
                 same = ir.Operation.create("math.copysign", results=[term.type], operands=[term, term])
-            op.operands[place] = same.results[0]
+            op.operands[index] = same.results[0]
 
 
 def _is_scaled(term: ir.Value) -> bool:

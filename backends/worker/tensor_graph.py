@@ -83,8 +83,8 @@ class TensorGraph:
         for number in sorted(numbers):
             op = self.ops[number]
             copy = op.clone(at)
-            for place, value in enumerate(op.operands):
-                copy.operands[place] = values.get(value, value)
+            for index, value in enumerate(op.operands):
+                copy.operands[index] = values.get(value, value)
             values.update(zip(op.results, copy.results, strict=True))
         return values
 

@@ -156,8 +156,8 @@ def _compute_terms(graph: TensorGraph, inside: set[int], user: int) -> None:
     """Has a loop outside of `inside` take elements of rows from ops of its own."""
     op = graph.ops[user]
     values = graph.copied(_elements(graph, inside, user), ir.InsertionPoint(op))
-    for place, value in enumerate(op.operands):
-        op.operands[place] = values.get(value, value)
+    for index, value in enumerate(op.operands):
+        op.operands[index] = values.get(value, value)
 
 
 def _enclose(graph: TensorGraph, inside: set[int], results: list[ir.Value]) -> ir.Operation:

@@ -16,12 +16,12 @@ from dovetail.dialects.dovetail.types import DEVICE, OPEN, RefType
 from dovetail.dialects.torch_facts.types import is_memory_type, is_ranked, is_torch_type
 
 
-def _operand(place: int, op: ir.OpView) -> ir.Value:
-    return op.operands[place]
+def _operand(index: int, op: ir.OpView) -> ir.Value:
+    return op.operands[index]
 
 
-def _operands_from(place: int, op: ir.OpView) -> list[ir.Value]:
-    return list(op.operands)[place:]
+def _operands_from(index: int, op: ir.OpView) -> list[ir.Value]:
+    return list(op.operands)[index:]
 
 
 # What the hint of operands without a number is.
@@ -37,7 +37,7 @@ class VerifiedOp(Dovetail.Operation):
     optional = tuple[str, ...]()
 
     def __init_subclass__(cls, **options):
-        """Operands by their places: those without a number come last, the bindings want to be told where.
+        """Operands by their positions: those without a number come last, the bindings want to be told where.
 
         Of several groups without a number, `operandSegmentSizes` tells.
         """
@@ -46,8 +46,8 @@ class VerifiedOp(Dovetail.Operation):
         names = [name for name, hint in hints.items() if get_origin(hint) in (ir.Value, *_MANY)]
         if sum(get_origin(hints[name]) in _MANY for name in names) != 1:
             return  # of several, the op itself says how many there are of each
-        for place, name in enumerate(names[:-1]):
-            setattr(cls, name, property(partial(_operand, place)))
+        for index, name in enumerate(names[:-1]):
+            setattr(cls, name, property(partial(_operand, index)))
         setattr(cls, names[-1], property(partial(_operands_from, len(names) - 1)))
 
     def problem(self) -> str:
@@ -179,14 +179,14 @@ def no_float(number: ir.Value) -> str:
 
 
 def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
-    """One number, a `!torch.int`, is given for each place that is open in `what`."""
+    """One number, a `!torch.int`, is given for each open position of `what`."""
     other = next((each.type for each in numbers if not is_torch_type(each.type, "int")), None)
     missing = too_few(numbers, wanted, what)
     return missing or ("" if other is None else f"expects numbers of type '!torch.int', got '{other}'")
 
 
 def too_few(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
-    """One number is given for each place that is open in `what`."""
+    """One number is given for each open position of `what`."""
     if len(numbers) == wanted:
         return ""
     return f"expects a number for each of the {wanted} open {what}, got {len(numbers)}"

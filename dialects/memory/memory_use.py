@@ -51,7 +51,7 @@ def private_arguments(buffers: Buffers) -> dict[int, Buffer]:
     kinds = [] if forward is None else saved_kinds(forward)
     taken = [buffers.by_value.get(each) for each in arguments(buffers.function)[: len(kinds)]]  # numbers have no memory
     pairs = enumerate(zip(kinds, taken, strict=True))
-    return {place: buffer for place, (kind, buffer) in pairs if kind == "private" and buffer is not None}
+    return {position: buffer for position, (kind, buffer) in pairs if kind == "private" and buffer is not None}
 
 
 def held_bytes(buffers: Buffers) -> dict[Buffer, int]:

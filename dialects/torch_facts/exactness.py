@@ -22,11 +22,11 @@ def deciding_operands(op: ir.Operation) -> tuple[int, ...]:
 
     Comparisons, rounding, indices, orders, and whatever else makes whole numbers or truth values of numbers.
     """
-    places = row(op).decides_by
-    if places == () or (places is None and all(map(_is_inexact, _results(op)))):
+    indices = row(op).decides_by
+    if indices == () or (indices is None and all(map(_is_inexact, _results(op)))):
         return ()
-    numbers = [place for place, value in enumerate(op.operands) if is_number(value.type)]
-    return tuple(place for place in numbers if places is None or place in places)
+    numbers = [index for index, value in enumerate(op.operands) if is_number(value.type)]
+    return tuple(index for index in numbers if indices is None or index in indices)
 
 
 def is_number(type_: ir.Type) -> bool:

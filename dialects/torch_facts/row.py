@@ -31,12 +31,12 @@ class Kind(Enum):
     - **Its price.** Computing CONSTANT, VIEW, POINTWISE, MOVEMENT and CREATION again in the backward is free. A
       REDUCTION is as well if its result is large, else it costs what it reads and returns; LIBRARY costs its flops too.
       `recompute` has the exceptions.
-    - **Its place.** A VIEW is no work, LIBRARY runs through ATen, the others in a region, where the torch dialect has
-      them and `refused` does not keep them from IREE.
+    - **Its placement.** A VIEW is no work, LIBRARY runs through ATen, the others in a region, where the torch dialect
+      has them and `refused` does not keep them from IREE.
 
     POINTWISE claims more: the result may take an operand's memory in the loop that reads it (`prove-in-place`), and
-    equal calls on small tensors may become one call on their concatenation (`batch-library-calls`). `is_by_place` has
-    the exceptions. REDUCTION deepens a region (`limit-regions`).
+    equal calls on small tensors may become one call on their concatenation (`batch-library-calls`). The exceptions
+    are `is_by_position`. REDUCTION deepens a region (`limit-regions`).
 
     Of UNKNOWN nothing is claimed: it runs through ATen where it stands, once, and may keep what it was given.
     """
@@ -146,13 +146,13 @@ class Op:
         in_rows: names of arguments whose last dimension its kernel takes for contiguous.
         is_identity: of a value, which has no memory, it gives that value.
         is_commutative: f(a, b) is f(b, a) to the last bit; a third operand, if any, is a factor of the second.
-        is_by_place: though pointwise, the result depends on where an element stands, or on the memory format.
+        is_by_position: though pointwise, the result depends on where an element stands, or on the memory format.
         adds: it adds its first two operands, or subtracts the one from the other.
-        fills_at: the place of the operand with whose number all of the result is filled.
+        fills_at: the position of the operand with whose number all of the result is filled.
         fills_with: that number, where no operand says it.
-        reduces_at: the place of the operand that may name the dimensions that it reduces.
-        decides_by: the places of the operands whose last bit can change the result by more than that; None: of all of
-            them, where it makes whole numbers or truth values.
+        reduces_at: the position of the operand that may name the dimensions that it reduces.
+        decides_by: the positions of the operands whose last bit can change the result by more than that; None: of all
+            of them, where it makes whole numbers or truth values.
         rounding: how often it rounds.
         keeps_equality: numbers that are equal before it may have to be equal after it; it does not blend many into one.
         tells_subnormals: it jumps at zero or is infinitely steep there.
@@ -176,7 +176,7 @@ class Op:
     in_rows: tuple[str, ...] = ()
     is_identity: bool = False
     is_commutative: bool = False
-    is_by_place: bool = False
+    is_by_position: bool = False
     adds: bool = False
     fills_at: int | None = None
     fills_with: int | None = None

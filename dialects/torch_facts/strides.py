@@ -57,7 +57,7 @@ def reverse(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes
 
 
 def transpose(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
-    first, second = (_dimension(op, place, shape) for place in (1, 2))
+    first, second = (_dimension(op, index, shape) for index in (1, 2))
     order = list(range(len(shape)))
     order[first], order[second] = order[second], order[first]
     return tuple(strides[dimension] for dimension in order)
@@ -82,8 +82,8 @@ def keep(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
     return strides
 
 
-def _dimension(op: ir.Operation, place: int, shape: Sequence[int]) -> int:
-    return _integer(op.operands[place]) % len(shape)
+def _dimension(op: ir.Operation, index: int, shape: Sequence[int]) -> int:
+    return _integer(op.operands[index]) % len(shape)
 
 
 def _integer(value: ir.Value) -> int:

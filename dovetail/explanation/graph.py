@@ -39,7 +39,7 @@ class _Dataflow:
         self.origins, self.names = origins, names
         self.nodes: list[Node] = []
         bodies = origins.module.bodies.items()
-        self.places = {op: (name, index) for name, ops in bodies for index, op in enumerate(ops)}
+        self.positions = {op: (name, index) for name, ops in bodies for index, op in enumerate(ops)}
         self.returned = returned(origins.module.forward)
         self.results: dict[ir.Value, str] = {}
         for value, name in handed_out(origins, self.returned, names):
@@ -80,10 +80,10 @@ class _Dataflow:
         return [sources] * len(made(op))
 
     def _op(self, op: ir.Operation, sources: tuple[int, ...]) -> Node:
-        name, index = self.places[op]
-        place = name if name in self.origins.module.regions else "library call"
+        name, index = self.positions[op]
+        placement = name if name in self.origins.module.regions else "library call"
         type_ = _type(made(op)[0]) if made(op) else ""
-        return Node(name_of(op), self._role(sources), sources, type_, line(op.location), place, f"{name}:{index}")
+        return Node(name_of(op), self._role(sources), sources, type_, line(op.location), placement, f"{name}:{index}")
 
     def _role(self, sources: tuple[int, ...]) -> str:
         roles = {self.nodes[each].role for each in sources}

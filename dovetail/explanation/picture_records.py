@@ -12,7 +12,7 @@ class Node:
 
     `role` is "input", "forward", "result", "saved", "tangent", "recomputed", "backward" or "gradient"; a gradient has
     the name of its input, a tangent that of its result. `sources` are the numbers of the nodes that it comes from, all
-    of them earlier ones. `type` is that of the first result: "float32[4, 2]", "" without one. `place` is the region
+    of them earlier ones. `type` is that of the first result: "float32[4, 2]", "" without one. `placement` is the region
     of an op, or "library call"; `at` is its function and its number there, as "forward:3". Values have neither.
     """
 
@@ -21,7 +21,7 @@ class Node:
     sources: tuple[int, ...]
     type: str
     line: str
-    place: str = ""
+    placement: str = ""
     at: str = ""
 
 

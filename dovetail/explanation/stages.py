@@ -13,14 +13,14 @@ from dovetail.explanation.value_origins import frame, line
 
 def stage(name: str, module: ir.Module) -> Stage:
     """`module` now, after the pass `name`. The Python of a line is what its file holds today."""
-    lines, places = str(module).splitlines(), list(_places(module))
-    assert len(lines) == len(places), (
-        f"{len(lines)} lines: MLIR prints an op of our levels on one, that is {len(places)}"
+    lines, locations = str(module).splitlines(), list(_locations(module))
+    assert len(lines) == len(locations), (
+        f"{len(lines)} lines: MLIR prints an op of our levels on one, that is {len(locations)}"
     )
-    return Stage(name, tuple(_line(text, *place) for text, place in zip(lines, places, strict=True)))
+    return Stage(name, tuple(_line(text, *location) for text, location in zip(lines, locations, strict=True)))
 
 
-def _places(module: ir.Module) -> Iterator[tuple[str, ir.Location | None]]:
+def _locations(module: ir.Module) -> Iterator[tuple[str, ir.Location | None]]:
     """What stands in each line of the text, as in `Line`, and where an op comes from."""
     yield "", None
     for function_op in module.body.operations:

@@ -83,10 +83,10 @@ def regions(origins: Origins) -> tuple[Region, ...]:
         ops = [op for op in body(function_op) if is_work(op)]
         lines = dict.fromkeys(line(op.location) for op in ops)
         names = tuple(name_of(op) for op in ops)
-        places = tuple(each for each in lines if each)
+        where = tuple(each for each in lines if each)
         measured = choice(function_op, MEASURED, "")
         tuned = _tuned(function_op, name in planned) if measured else ""
-        found.append(Region(name, len(ops), names, places, tuned, measured))
+        found.append(Region(name, len(ops), names, where, tuned, measured))
     return tuple(found)
 
 

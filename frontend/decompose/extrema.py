@@ -71,7 +71,7 @@ def _clamp_tensor(
     return value if high is None else torch.minimum(value, high)
 
 
-def _place(extreme: Callable) -> Callable:
+def _position_of(extreme: Callable) -> Callable:
     """IREE's index is that of the largest number; eager's that of the first NaN, if there is one."""
 
     def first(value: torch.Tensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
@@ -88,11 +88,11 @@ def _of_all(extreme: Callable) -> Callable:
     return lambda value: extreme(value) if not is_empty(value) else NotImplemented
 
 
-def _with_place(extreme: Callable, place: Callable) -> Callable:
+def _with_position(extreme: Callable, position: Callable) -> Callable:
     def both(value: torch.Tensor, dim: int, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
         if not value.is_floating_point() or is_empty(value):
             return NotImplemented
-        return extreme(value, dim, keepdim), place(value, dim, keepdim)
+        return extreme(value, dim, keepdim), position(value, dim, keepdim)
 
     return both
 
@@ -104,10 +104,10 @@ EXTREMA: dict[torch._ops.OpOverload, Callable] = {
     aten.fmin.default: _number_of(torch.le, torch.minimum),
     aten.clamp.default: _clamp,
     aten.clamp.Tensor: _clamp_tensor,
-    aten.argmax.default: _place(torch.amax),
-    aten.argmin.default: _place(torch.amin),
+    aten.argmax.default: _position_of(torch.amax),
+    aten.argmin.default: _position_of(torch.amin),
     aten.max.default: _of_all(torch.amax),
     aten.min.default: _of_all(torch.amin),
-    aten.max.dim: _with_place(torch.amax, torch.argmax),
-    aten.min.dim: _with_place(torch.amin, torch.argmin),
+    aten.max.dim: _with_position(torch.amax, torch.argmax),
+    aten.min.dim: _with_position(torch.amin, torch.argmin),
 }

@@ -73,16 +73,16 @@ def sharing(
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """
     by_memory: dict[int, list[tuple[int, torch.Tensor]]] = {}
-    for place, tensors in saved.items():
+    for index, tensors in saved.items():
         for tensor in tensors:
-            by_memory.setdefault(memory(tensor), []).append((place, tensor))
+            by_memory.setdefault(memory(tensor), []).append((index, tensor))
     found: list[tuple[int, ...]] = []
     for each in counted:
         near = [] if each is None or each.is_inference() else by_memory.get(memory(each), [])
         before = [tensor._version for _, tensor in near]
         if each is not None and near:
             torch.autograd.graph.increment_version(each)
-        moved = {place for (place, tensor), old in zip(near, before, strict=True) if tensor._version > old}
+        moved = {index for (index, tensor), old in zip(near, before, strict=True) if tensor._version > old}
         found.append(tuple(sorted(moved)))
     return found
 

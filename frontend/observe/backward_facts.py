@@ -46,31 +46,31 @@ def backward_facts(
     """
     differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]
     differentiated += [
-        (place, each.tensor)
-        for place, each in enumerate(leaving)
+        (position, each.tensor)
+        for position, each in enumerate(leaving)
         if isinstance(each, WrittenArgument) and each.argument in run.tracked
     ]
     tensors: dict[int, list[torch.Tensor]] = {}
-    for place, value in differentiated:
-        if place is not None and isinstance(value, torch.Tensor) and value.requires_grad:
-            tensors.setdefault(place, []).append(value)
-    nodes = {place: nodes_on_the_way(each, run.history) for place, each in tensors.items()}
+    for position, value in differentiated:
+        if position is not None and isinstance(value, torch.Tensor) and value.requires_grad:
+            tensors.setdefault(position, []).append(value)
+    nodes = {position: nodes_on_the_way(each, run.history) for position, each in tensors.items()}
     arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
     freed = _freed(nodes)
     written_last = _written_last(run, {node for each in nodes.values() for node in each})
     reached = _reached(run, tensors, nodes, groups)
     # Asked last, since it moves version counters.
-    saved = {place: saved_by(each, run.slices) for place, each in nodes.items()}
+    saved = {position: saved_by(each, run.slices) for position, each in nodes.items()}
     owned = [each.tensor for each in leaving if isinstance(each, OwnedTensor)]
-    places = sharing([*arguments, *owned], saved)
+    positions = sharing([*arguments, *owned], saved)
     reread = _reread(run, nodes, [*arguments, *owned])
     return BackwardFacts(
-        tuple(places[: len(arguments)]),
-        tuple(places[len(arguments) :]),
+        tuple(positions[: len(arguments)]),
+        tuple(positions[len(arguments) :]),
         tuple(reread[: len(arguments)]),
         tuple(reread[len(arguments) :]),
         tuple(reached),
-        tuple(freed.get(place, ()) for place in range(len(leaving))),
+        tuple(freed.get(position, ()) for position in range(len(leaving))),
         written_last,
     )
 
@@ -88,18 +88,18 @@ def check_saved(run: EagerRun) -> None:
 
 def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
     """By place, the groups of nodes that it frees; nodes on the way of the same places make one group."""
-    places: dict[Node, list[int]] = {}
-    for place, each in nodes.items():
+    positions: dict[Node, list[int]] = {}
+    for position, each in nodes.items():
         for node in each:
-            places.setdefault(node, []).append(place)
-    groups = sorted({tuple(each) for node, each in places.items() if frees(node)})
-    return {place: tuple(number for number, each in enumerate(groups) if place in each) for place in nodes}
+            positions.setdefault(node, []).append(position)
+    groups = sorted({tuple(each) for node, each in positions.items() if frees(node)})
+    return {position: tuple(number for number, each in enumerate(groups) if position in each) for position in nodes}
 
 
 def _written_last(run: EagerRun, nodes: set[Node]) -> str | None:
     last_save = max((node._sequence_nr() for node in nodes if frees(node)), default=-1)
-    when, place = run.last_write
-    return place if nodes and when > last_save else None
+    when, position = run.last_write
+    return position if nodes and when > last_save else None
 
 
 def _reread(
@@ -107,12 +107,14 @@ def _reread(
 ) -> list[tuple[int, ...]]:
     """For each of `tensors`, the places that a checkpointed region is on the way of which reads its memory."""
     read: dict[int, set[int]] = {}
-    for place, found in nodes.items():
+    for position, found in nodes.items():
         numbers = {node._sequence_nr() for node in found}
         recomputed = (each for each in run.rereads if any(number in each.nodes for number in numbers))
-        read[place] = {each for reread in recomputed for each in reread.memories}
+        read[position] = {each for reread in recomputed for each in reread.memories}
     return [
-        () if each is None else tuple(sorted(place for place, memories in read.items() if memory(each) in memories))
+        ()
+        if each is None
+        else tuple(sorted(position for position, memories in read.items() if memory(each) in memories))
         for each in tensors
     ]
 
@@ -124,16 +126,16 @@ def _reached(
     if not run.convention.is_plain:
         return [None] * len(run.arguments)
     taken = {
-        place: {edge for value in tensors[place] for edge in edges(value)}
+        position: {edge for value in tensors[position] for edge in edges(value)}
         | {edge for node in found for edge in node.next_functions}
-        for place, found in nodes.items()
+        for position, found in nodes.items()
     }
     written = (group.members for group in groups if run.written.intersection(group.members))
     together = {index: members for members in written for index in members}
     return [
         tuple(
-            place
-            for place, found in sorted(taken.items())
+            position
+            for position, found in sorted(taken.items())
             if any(run.edges[each] & found for each in together.get(index, (index,)))
         )
         for index in range(len(run.arguments))

@@ -111,8 +111,8 @@ class DispatchLog(TorchDispatchMode):
         for refusal in REFUSALS:
             reason = refusal(call, self)
             if reason is not None:
-                place = source_line(self.node) if self.node is not None else "before the first line"
-                raise UnsupportedError(f"{place}: {reason}")
+                line = source_line(self.node) if self.node is not None else "before the first line"
+                raise UnsupportedError(f"{line}: {reason}")
         self.addresses_storage |= _addresses_storage(call, self)
         source = key(args[0]) if args and isinstance(args[0], torch.Tensor) else None
         result = func(*args, **call.kwargs)
@@ -210,11 +210,11 @@ def _addresses_storage(call: Call, log: DispatchLog) -> bool:
     """Whether the call addresses memory by its place in the storage, and not as autograd alone does."""
     if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
         return False
-    tensor, *place = call.args
-    is_autograds = any(each._base is tensor and _place(each) == place for each in log.views)
+    tensor, *line = call.args
+    is_autograds = any(each._base is tensor and _layout(each) == line for each in log.views)
     target = log.node.target if log.node is not None else None
     return not is_autograds or getattr(target, "__name__", str(target)).startswith("as_strided")
 
 
-def _place(tensor: torch.Tensor) -> list:
+def _layout(tensor: torch.Tensor) -> list:
     return [[*tensor.size()], [*tensor.stride()], tensor.storage_offset()]

@@ -56,8 +56,8 @@ def eager_run(
 
 def _note_aliases(run: EagerRun, output: torch.fx.Node, returned: Returned) -> None:
     """Parts of differentiable wrappers have their gradient from them, not from what they are views of."""
-    for place, alias, part in returned.aliases:
-        run.origins[id(alias)] = Origin(output.name, place, False)
+    for index, alias, part in returned.aliases:
+        run.origins[id(alias)] = Origin(output.name, index, False)
         run.parents[id(alias)] = part, ()
         run.barriers.add(id(alias))
 

@@ -41,8 +41,8 @@ class Observations:
     @cached_property
     def written(self) -> dict[int, int]:
         """The number among those that leave of what the call writes, by argument."""
-        written = ((place, each) for place, each in enumerate(self.leaving) if isinstance(each, WrittenArgument))
-        return {each.argument: place for place, each in written}
+        written = ((position, each) for position, each in enumerate(self.leaving) if isinstance(each, WrittenArgument))
+        return {each.argument: position for position, each in written}
 
 
 def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -> Observations:
@@ -98,8 +98,8 @@ def _mutations(run: EagerRun, groups: Sequence[AliasGroup]) -> tuple[list[Mutati
     for cluster in clusters:
         moves = run.versions[cluster[0]] - sum(run.reshaped[index] for index in cluster)
         written = sorted(run.written.intersection(cluster), key=lambda each: (each not in run.tracked, each))
-        for place, index in enumerate(written):
-            versions = max(moves - (len(written) - place - 1), 1) if moves > 0 else 0
+        for position, index in enumerate(written):
+            versions = max(moves - (len(written) - position - 1), 1) if moves > 0 else 0
             mode = "hidden" if versions == 0 else "tracked" if index in run.tracked else "no_grad"
             mutations[index] = Mutation(mode, versions)
             moves -= versions

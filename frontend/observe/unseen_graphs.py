@@ -62,12 +62,12 @@ def run_unseen(node: torch.fx.Node, args: tuple) -> Unseen:
 def _common(node: torch.fx.Node, which: str, first: Sequence, second: Sequence) -> list[Strides | None]:
     """The strides of the `first`, which the `second` have too where a dimension has more than one element."""
     for one, other in zip(first, second, strict=True):
-        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and _places(one) != _places(other):
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and _positions(one) != _positions(other):
             raise UnsupportedError(f"{source_line(node)}: {which} lay one result out in different ways")
     return [each.stride() if isinstance(each, torch.Tensor) else None for each in first]
 
 
-def _places(tensor: torch.Tensor) -> list[int]:
+def _positions(tensor: torch.Tensor) -> list[int]:
     steps = zip(tensor.size(), tensor.stride(), strict=True)
     return [stride for size, stride in steps if size > 1] if not is_empty(tensor) else []
 

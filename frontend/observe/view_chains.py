@@ -57,11 +57,11 @@ def key(tensor: torch.Tensor) -> Key:
 
 
 def chain_of_calls(
-    calls: Sequence[Viewed], source: Key, tensor: torch.Tensor, place: int, grad_mode: bool | None
+    calls: Sequence[Viewed], source: Key, tensor: torch.Tensor, position: int, grad_mode: bool | None
 ) -> tuple[ViewStep, ...]:
     """The steps from `source` to `tensor` among the `calls` that one line of the user's program made.
 
-    `tensor` is result number `place` of the line: parts of an expanded tensor may lie at one place in memory. Where the
+    `tensor` is result number `position` of the line: parts of an expanded tensor may lie together in memory. Where the
     calls don't lead there, one `as_strided` does: same memory, same values, another name in autograd's graph.
     """
     found: list[ViewStep] = []
@@ -72,7 +72,7 @@ def chain_of_calls(
         leading = [index for index, call in enumerate(left) if call.view == wanted]
         if not leading:
             break
-        chosen = next((index for index in leading if left[index].output_index == place), leading[0])
+        chosen = next((index for index in leading if left[index].output_index == position), leading[0])
         found.insert(0, _called(left[chosen], grad_mode))
         wanted = left[chosen].source
         left = left[chosen + 1 :]

@@ -33,9 +33,9 @@ def differentiable_tensors(values: Sequence) -> list[torch.Tensor]:
     return found
 
 
-def differentiable_parts(tensor: torch.Tensor, what: str, place: int) -> tuple[Wrapped, Sequence[torch.Tensor]]:
+def differentiable_parts(tensor: torch.Tensor, what: str, position: int) -> tuple[Wrapped, Sequence[torch.Tensor]]:
     """What `describe` says of a wrapper, and its parts; where it requires grad, gradients flow through them to it."""
-    wrapped = describe(tensor, what, place)
+    wrapped = describe(tensor, what, position)
     with torch.enable_grad():
         return wrapped, unwrap(wrapped, tensor)
 
@@ -63,7 +63,7 @@ class Arguments:
     def positions(self, passed: set[int]) -> set[int]:
         """The positions of all plain values in the arguments number `passed`."""
         chosen = (self.passed[index] for index in passed)
-        return {place for each in chosen for place in ((each,) if isinstance(each, int) else each.positions())}
+        return {position for each in chosen for position in ((each,) if isinstance(each, int) else each.positions())}
 
 
 def flatten_arguments(names: Sequence[str], values: Sequence) -> Arguments:
@@ -76,15 +76,15 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> Arguments:
     flat_values: list = []
     passed: list[int | Wrapped] = []
     for name, value in zip(names, values, strict=True):
-        place = len(flat_values)
+        position = len(flat_values)
         if any(value is each for each in values[: len(passed)]) and is_wrapper(value):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} that is given twice is not supported")
         if not is_wrapper(value):
-            passed.append(place)
+            passed.append(position)
             flat_names.append(name)
             flat_values.append(value)
             continue
-        wrapped = describe(value, f"argument {name}", place)
+        wrapped = describe(value, f"argument {name}", position)
         passed.append(wrapped)
         flat_names += [f"{name}.{path}" for path in _paths(wrapped)]
         flat_values += [_part(each, value, name) for each in parts(wrapped, value)]
@@ -107,8 +107,8 @@ def _part(part: torch.Tensor, wrapper: torch.Tensor, name: str) -> torch.Tensor:
     return part.detach().requires_grad_()
 
 
-def describe(tensor: torch.Tensor, what: str, place: int) -> Wrapped:
-    """How to make `tensor`, `what` it is for the user, of plain tensors number `place` and on.
+def describe(tensor: torch.Tensor, what: str, position: int) -> Wrapped:
+    """How to make `tensor`, `what` it is for the user, of plain tensors number `position` and on.
 
     Raises:
         UnsupportedError: if the IR can't say it.
@@ -125,8 +125,8 @@ def describe(tensor: torch.Tensor, what: str, place: int) -> Wrapped:
     made: list[int | Wrapped] = []
     for name in names:
         inner = getattr(tensor, name)
-        made.append(describe(inner, f"{what}.{name}", place) if is_wrapper(inner) else place)
-        place += len(plain_tensors([inner]))
+        made.append(describe(inner, f"{what}.{name}", position) if is_wrapper(inner) else position)
+        position += len(plain_tensors([inner]))
     size, stride = (tuple(map(int, each)) for each in (tensor.size(), tensor.stride()))
     return Wrapped(found, tuple(names), tuple(made), repr(context), size, stride)
 
@@ -154,9 +154,9 @@ def checked_gradients(inputs: Arguments, primals: Sequence, refusals: list[str])
     found = list(primals)
     if all(isinstance(each, int) for each in inputs.passed):
         return found
-    for name, place in zip(inputs.passed_names, inputs.passed, strict=True):
-        if isinstance(place, int) and isinstance(found[place], torch.Tensor) and found[place].requires_grad:
-            found[place] = _PlainGradient.apply(found[place], name, refusals)
+    for name, position in zip(inputs.passed_names, inputs.passed, strict=True):
+        if isinstance(position, int) and isinstance(found[position], torch.Tensor) and found[position].requires_grad:
+            found[position] = _PlainGradient.apply(found[position], name, refusals)
     return found
 
 

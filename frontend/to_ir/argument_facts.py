@@ -27,17 +27,17 @@ def stated(argument: Input) -> dict[str, ir.Attribute]:
 def watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     """The owned results, by place in `numbers`, for which eager needs its memory unchanged, or reads it again."""
     found = {
-        name: sorted(numbers[place] for place in places if place in numbers)
-        for name, places in ((WATCHED, each.watched), (REREAD, each.reread))
+        name: sorted(numbers[index] for index in indices if index in numbers)
+        for name, indices in ((WATCHED, each.watched), (REREAD, each.reread))
     }
-    return {name: ir.DenseI64ArrayAttr.get(places) for name, places in found.items() if places}
+    return {name: ir.DenseI64ArrayAttr.get(indices) for name, indices in found.items() if indices}
 
 
 def reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     """The owned results whose gradients flow to an argument; nothing if all `differentiated` ones do."""
     if argument.gradient is None or argument.reached is None or set(differentiated) <= set(argument.reached):
         return {}
-    found = sorted(numbers[place] for place in differentiated if place in argument.reached)
+    found = sorted(numbers[index] for index in differentiated if index in argument.reached)
     return {REACHED: ir.DenseI64ArrayAttr.get(found)}
 
 

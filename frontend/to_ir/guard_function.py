@@ -32,18 +32,18 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
 def _facts(argument: Input, capture: Capture) -> ir.DictAttr:
     """What `@guard` states of one argument."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
-    place = capture.inputs.index(argument)
+    position = capture.inputs.index(argument)
     for number, group in enumerate(capture.groups):
-        if place in group.members:
+        if position in group.members:
             attributes[GROUP] = i64(number)
-            member = group.members.index(place)
+            member = group.members.index(position)
             facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
             attributes |= {name: i64(numbers[member]) for name, numbers in facts.items()}
     if argument.mutation is not None and argument.mutation.mode == "tracked":
         attributes[TRACKED] = ir.UnitAttr.get()
     if _counts_versions(argument, capture):
-        near = (number for number, members in enumerate(capture.neighbours) if place in members)
-        attributes[APART] = i64(next(near, len(capture.neighbours) + place))
+        near = (number for number, members in enumerate(capture.neighbours) if position in members)
+        attributes[APART] = i64(next(near, len(capture.neighbours) + position))
     if capture.fixes_offsets:
         attributes[OFFSET] = i64(int(argument.node.meta["val"].storage_offset()))
     return ir.DictAttr.get(attributes)

@@ -123,7 +123,7 @@ class _Joint:
 
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
-        numbers = {place: number for number, place in enumerate(self.leaving.owns)}
+        numbers = {position: number for number, position in enumerate(self.leaving.owns)}
         if self.capture.layouts is not None:
             layouts_function(self.nodes, self.capture.layouts, numbers, self.leaving.tangents())
         differentiated = self.leaving.differentiated()

@@ -25,7 +25,7 @@ from dovetail.frontend.to_ir.refs import ref_type
 def layouts_function(
     importer: NodeImporter, layouts: BackwardLayouts, numbers: Mapping[int, int], given_as: Mapping[int, RefType]
 ) -> None:
-    """Builds `@layouts`; `numbers` are those of the owned results by their places among the tensors that leave.
+    """Builds `@layouts`; `numbers` are those of the owned results by their positions among the tensors that leave.
 
     Of the same places, `given_as` are the types of the tangents: eager's trace may lay out other ones.
 
@@ -35,10 +35,10 @@ def layouts_function(
     Raises:
         UnsupportedError: for sizes that only data tells.
     """
-    tangents = {node: numbers[place] for place, node in layouts.tangents.items()}
+    tangents = {node: numbers[index] for index, node in layouts.tangents.items()}
     computed, given, sizes = _needed(layouts, tangents)
     symbols = importer.open.entering(number for node in (*computed, *given, *sizes) for number in _numbers(node))
-    types = [*(given_as[place] for place in layouts.tangents), *([torch_type("int", importer._c)] * len(symbols))]
+    types = [*(given_as[index] for index in layouts.tangents), *([torch_type("int", importer._c)] * len(symbols))]
     types += [ref_type(importer.types, node.meta["val"], importer.home) for node in given]
     with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
         function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")

@@ -29,7 +29,7 @@ from dovetail.frontend.to_ir.refs import ref_type, replay, stated_strides
 class Leaving:
     """Builds the ops for what leaves, at the insertion point.
 
-    `owns` has the owned results by their places among the tensors that leave.
+    `owns` has the owned results by their positions among the tensors that leave.
     """
 
     def __init__(self, capture: Capture, nodes: NodeImporter, arguments: Sequence[ir.Value]):
@@ -52,9 +52,9 @@ class Leaving:
 
     def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
         value = self._nodes.resolve_node_value(node)
-        if argument.tangent is not None and argument.place is not None:
+        if argument.tangent is not None and argument.position is not None:
             layout = argument.layout or _layout_of(argument.node)
-            value = self._own(argument.place, node, layout, argument.tangent, True)
+            value = self._own(argument.position, node, layout, argument.tangent, True)
         with self._nodes.types.get_node_location(node) or ir.Location.unknown():
             if argument.layout is not None:
                 step = _as_strided(argument.layout, argument.node.meta["val"].dtype)
@@ -64,8 +64,8 @@ class Leaving:
     def results(self) -> list[ir.Value]:
         """What the call returns, in order; then it sets the mode for gradients that eager leaves."""
         owned = [
-            self._own(place, each.node, each.layout, each.tangent, each.requires_grad)
-            for place, each in enumerate(self._capture.owned)
+            self._own(position, each.node, each.layout, each.tangent, each.requires_grad)
+            for position, each in enumerate(self._capture.owned)
         ]
         results: dict[int, ir.Value] = {}
         # First what others are views of, last what is the same object as others.
@@ -81,23 +81,23 @@ class Leaving:
     def differentiated(self) -> list[int]:
         """The places, among the tensors that leave, of what may get a gradient."""
         delivered = [ref for _, ref in self._tangents]
-        return [place for place, each in self.owns.items() if each.ref in delivered]
+        return [position for position, each in self.owns.items() if each.ref in delivered]
 
     def state(self, numbers: dict[int, int]) -> None:
         """States what eager's backward from each owned result would do; `numbers` are theirs, by place."""
-        for place in self.differentiated():
-            if self._capture.frees[place] != (0,):
-                self.owns[place].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[place])
-        for place, owned in enumerate(self._capture.owned):
+        for position in self.differentiated():
+            if self._capture.frees[position] != (0,):
+                self.owns[position].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[position])
+        for position, owned in enumerate(self._capture.owned):
             for name, attribute in watched(owned, numbers).items():
-                self.owns[place].attributes[name] = attribute
+                self.owns[position].attributes[name] = attribute
             if owned.base is not None:
-                self.owns[place].attributes[BASE] = _base(owned.base)
+                self.owns[position].attributes[BASE] = _base(owned.base)
 
     def tangents(self) -> dict[int, RefType]:
-        """How the gradients lie that autograd gives, by the places of their results among the tensors that leave."""
+        """How the gradients lie that autograd gives, by the positions of their results among the tensors that leave."""
         given = {ref: self._tangent_type(node) for node, ref in self._tangents}
-        return {place: given[each.ref] for place, each in self.owns.items() if each.ref in given}
+        return {position: given[each.ref] for position, each in self.owns.items() if each.ref in given}
 
     def _tangent_type(self, node: torch.fx.Node) -> RefType:
         return ref_type(self._nodes.types, node.meta["val"], self._nodes.home)
@@ -114,7 +114,12 @@ class Leaving:
             self._nodes.bind_node_value(node, value)
 
     def _own(
-        self, place: int, node: torch.fx.Node, layout: Layout, tangent_node: torch.fx.Node | None, requires_grad: bool
+        self,
+        position: int,
+        node: torch.fx.Node,
+        layout: Layout,
+        tangent_node: torch.fx.Node | None,
+        requires_grad: bool,
     ) -> ir.Value:
         if requires_grad and not any(each.gradient is not None for each in self._capture.inputs):
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
@@ -124,8 +129,8 @@ class Leaving:
             device = named(node.meta["val"].device, self._nodes.home)
             type_ = RefType.of(value.type, stated_strides(layout.stride), device)
             numbers = self._nodes.open.values(each for each in layout.stride if is_open(each))
-            self.owns[place] = own(value, type_, requires_grad, numbers)
-            ref = self.owns[place].ref
+            self.owns[position] = own(value, type_, requires_grad, numbers)
+            ref = self.owns[position].ref
             self._laid_out[ref] = layout.stride
         if tangent_node is not None:
             self._tangents.append((tangent_node, ref))
@@ -154,8 +159,8 @@ def _layout_of(node: torch.fx.Node) -> Layout:
 
 
 def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
-    place = ([*layout.size], [*layout.stride], layout.offset)
-    return ViewStep("aten.as_strided.default", place, layout.size, layout.stride, dtype)
+    position = ([*layout.size], [*layout.stride], layout.offset)
+    return ViewStep("aten.as_strided.default", position, layout.size, layout.stride, dtype)
 
 
 def _check_sizes(node: torch.fx.Node, layout: Layout) -> None:

@@ -47,21 +47,21 @@ class OpenNumbers:
         opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
         self._symbols: dict[sympy.Symbol, int] = {}
         self._floats: dict[sympy.Expr, ir.Value] = {}
-        self._places: dict[int, int] = {}
+        self._positions: dict[int, int] = {}
         self._hints: list[int] = []
         self._environment: Any = opened[0][1].node.shape_env if opened else None
         for index, each in opened:
             expression = each.node.expr
             if isinstance(expression, sympy.Symbol) and expression not in self._symbols:
-                self._places[index] = self._symbols[expression] = len(self._symbols)
+                self._positions[index] = self._symbols[expression] = len(self._symbols)
                 self._hints.append(GUESS if each.node.hint is None else each.node.hint)
-        self._values = {number: values[index] for index, number in self._places.items()} if values else {}
+        self._values = {number: values[index] for index, number in self._positions.items()} if values else {}
 
     def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
         """What is known of argument `index` where it is a symbol."""
-        if index not in self._places or argument.symbol is None:
+        if index not in self._positions or argument.symbol is None:
             return {}
-        return {SYMBOL: i64(self._places[index]), RANGE: _range(argument.symbol)}
+        return {SYMBOL: i64(self._positions[index]), RANGE: _range(argument.symbol)}
 
     def inside(self, given: Iterable[tuple[Any, ir.Value]]) -> "OpenNumbers":
         """Those of a function that takes values, each beside what looks like it; symbols keep their numbers."""
@@ -80,7 +80,7 @@ class OpenNumbers:
     def entering(self, numbers: Iterable) -> list[int]:
         """The symbols that `numbers` are made of; raises UnsupportedError for one that is no argument's."""
         found = {symbol for each in numbers for symbol in used_symbols_of(self._affine(each))}
-        if not found <= set(self._places.values()):
+        if not found <= set(self._positions.values()):
             raise UnsupportedError("operands in the backward lie as gradients do of sizes that only data tells")
         return sorted(found)
 
@@ -116,7 +116,7 @@ class OpenNumbers:
 
     def check_given(self, what: str, numbers: Iterable) -> None:
         """Raises UnsupportedError for open numbers that only data tells: `@forward` has them, and `@call` has not."""
-        given = set(self._places.values())
+        given = set(self._positions.values())
         if any(self._symbols.get(each) not in given for number in numbers for each in number.node.expr.free_symbols):
             raise UnsupportedError(f"{what} by a number that only data tells is not supported yet")
 
@@ -140,10 +140,10 @@ class OpenNumbers:
         self._state(number.node.expr, value, GUESS if number.node.hint is None else number.node.hint, _range(number))
 
     def _state(self, expression: sympy.Expr, value: ir.Value, expected: int, allowed: ir.Attribute) -> None:
-        place = self._symbols[expression] = len(self._symbols)
+        position = self._symbols[expression] = len(self._symbols)
         self._hints.append(expected)
-        self._values[place] = value
-        value.owner.attributes[SYMBOL] = i64(place)
+        self._values[position] = value
+        value.owner.attributes[SYMBOL] = i64(position)
         value.owner.attributes[RANGE] = allowed
 
     def is_new(self, number) -> bool:

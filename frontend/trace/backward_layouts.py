@@ -36,7 +36,9 @@ class _Telling:
     def __post_init__(self):
         # One number has one layout.
         self.tangents = {
-            place: each for place, each in self.trace.tangents.items() if guard_or_true(each.meta["val"].numel() > 1)
+            position: each
+            for position, each in self.trace.tangents.items()
+            if guard_or_true(each.meta["val"].numel() > 1)
         }
         self.depending = reachable(self.tangents.values(), lambda node: node.users)
 

@@ -56,7 +56,7 @@ class CopiesAtViews:
 
 def last_views(run: EagerRun, seen: Observations) -> dict[str, list[int]]:
     """By node, the numbers of the owned tensors that leave through views alone, the last of which it makes."""
-    places = {tensor: place for place, tensor in enumerate(run.origins)}
+    positions = {tensor: position for position, tensor in enumerate(run.origins)}
     at: dict[str, list[int]] = defaultdict(list)
     for number, owned in enumerate(seen.owned):
         results = zip(run.results, seen.results, strict=True)
@@ -65,7 +65,7 @@ def last_views(run: EagerRun, seen: Observations) -> dict[str, list[int]]:
             continue  # what the caller does with it comes after all views
         views = [id(_first_view(run, tensor, owned.tensor)) for tensor in shown if tensor.requires_grad]
         if views:
-            at[run.origins[max(views, key=lambda each: places[each])].node].append(number)
+            at[run.origins[max(views, key=lambda each: positions[each])].node].append(number)
     return at
 
 

@@ -162,7 +162,7 @@ def _strided(flat: torch.Tensor, size: Sequence[int], stride: Sequence[int]) -> 
             view = view.unflatten(-1, (size[dim], stride[dim]))
     if order and stride[order[-1]] > 1:
         view = view.select(-1, 0)
-    places = [*order, *(dim for dim in range(len(size)) if dim not in order)]
+    positions = [*order, *(dim for dim in range(len(size)) if dim not in order)]
     for _ in range(len(size) - len(order)):
         view = view.unsqueeze(-1)
-    return view if places == sorted(places) else view.permute([places.index(dim) for dim in range(len(size))])
+    return view if positions == sorted(positions) else view.permute([positions.index(dim) for dim in range(len(size))])

@@ -52,7 +52,7 @@ class MemoryOfSaved:
         self._numbers |= {op.value: number for number, op in self.owns.items() if op.is_differentiable}
         self._roots = {memory_root(op.value): number for number, op in self.owns.items()}
 
-    def place(self, value: ir.Value) -> SavedValue:
+    def where(self, value: ir.Value) -> SavedValue:
         """Where `value` lies, as a checked saved value says it; a private one where the user can't reach it."""
         root = memory_root(value)
         if isinstance(root.type, RefType):
@@ -64,7 +64,7 @@ class MemoryOfSaved:
     def facts(self) -> dict[int, SavedValue]:
         """What is true of the results of `@forward`, by number; `saved` is "" for owned ones."""
         saved = [
-            replace(self.place(value) if kind == "checked" else SavedValue("private"), uses=uses)
+            replace(self.where(value) if kind == "checked" else SavedValue("private"), uses=uses)
             for value, kind, uses in zip(self._values, saved_kinds(self._forward), self._uses(), strict=True)
         ]
         needed: dict[ir.Value, frozenset[int]] = {}

@@ -58,13 +58,13 @@ def _embedding(op: ir.Operation) -> ir.Value | None:
 
 def _index_select(op: ir.Operation) -> ir.Value | None:
     base, dim, index = op.operands
-    place, count = integer(dim), counted(index)
-    if place is None or count is None or not shape(base) or len(shape(index)) != 1:
+    position, count = integer(dim), counted(index)
+    if position is None or count is None or not shape(base) or len(shape(index)) != 1:
         return None
-    place %= len(shape(base))
-    if count.size > shape(base)[place]:
+    position %= len(shape(base))
+    if count.size > shape(base)[position]:
         return None
-    return Slice(base, place, 0, count.size, 1).build()
+    return Slice(base, position, 0, count.size, 1).build()
 
 
 def _chosen(base: ir.Value, indices: Sequence[ir.Value], type_: ir.Type) -> ir.Value | None:
@@ -85,13 +85,13 @@ def _chosen(base: ir.Value, indices: Sequence[ir.Value], type_: ir.Type) -> ir.V
 def counted(index: ir.Value) -> Count | None:
     """How `index` counts; None if it does not."""
     sizes = shape(index)
-    long = [place for place, size in enumerate(sizes) if size != 1]
+    long = [position for position, size in enumerate(sizes) if size != 1]
     if len(long) > 1:
         return None
     if not long:
         return Count(-1, 1) if _is_range(_source(index), 1) else None
-    (place,) = long
-    return Count(len(sizes) - place, sizes[place]) if _is_range(_source(index), sizes[place]) else None
+    (position,) = long
+    return Count(len(sizes) - position, sizes[position]) if _is_range(_source(index), sizes[position]) else None
 
 
 def _source(value: ir.Value) -> ir.Value:

@@ -45,11 +45,11 @@ def _sum(op: ir.Operation) -> ir.Value | None:
     condition, number, other = choice.operands
     if op.operands[0].type != with_dtype(choice.results[0].type, result.dtype) or uniform(other) != 0:
         return None
-    size, place = shape(op.operands[0])[dims[0]], dims[0] - len(shape(op.operands[0]))
+    size, position = shape(op.operands[0])[dims[0]], dims[0] - len(shape(op.operands[0]))
     tests = list(_conjuncts(condition))
-    found = [index for test in tests if (index := _index(test, place, size)) is not None]
-    rest = [test for test in tests if _is_shared(test, place)]
-    if len(found) != 1 or len(rest) != len(tests) - 1 or not _is_shared(number, place):
+    found = [index for test in tests if (index := _index(test, position, size)) is not None]
+    rest = [test for test in tests if _is_shared(test, position)]
+    if len(found) != 1 or len(rest) != len(tests) - 1 or not _is_shared(number, position):
         return None
     sizes = broadcast_shapes(*map(shape, (*found, *rest, number)))
     if prod(sizes) != result.numel:
@@ -81,17 +81,17 @@ def _conjuncts(condition: ir.Value) -> Iterator[ir.Value]:
         yield from (each for operand in both.operands for each in _conjuncts(operand))
 
 
-def _index(test: ir.Value, place: int, size: int) -> ir.Value | None:
-    """What `test` says that the place along dimension `place` equals, the same along it; None if it says none."""
+def _index(test: ir.Value, position: int, size: int) -> ir.Value | None:
+    """What `test` says that the place along dimension `position` equals, the same along it; None if it says none."""
     equal = made_by(test, _EQUAL)
     for count, index in () if equal is None else (list(equal.operands), list(equal.operands)[::-1]):
         is_whole = require_tensor_info(index.type).dtype in ("int32", "int64")
-        if is_whole and _is_shared(index, place) and counted(count) == (-place, size):
+        if is_whole and _is_shared(index, position) and counted(count) == (-position, size):
             return index
     return None
 
 
-def _is_shared(value: ir.Value, place: int) -> bool:
-    """Whether `value` is the same all along dimension `place`, which counts from the last, as -1."""
+def _is_shared(value: ir.Value, position: int) -> bool:
+    """Whether `value` is the same all along dimension `position`, which counts from the last, as -1."""
     sizes = shape(value)
-    return len(sizes) < -place or sizes[place] == 1
+    return len(sizes) < -position or sizes[position] == 1

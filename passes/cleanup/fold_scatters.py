@@ -40,29 +40,29 @@ def _view(op: ir.Operation) -> ir.Value | None:
     scatter = made_by(op.operands[0], _SCATTER_OF[op.name])
     if scatter is None or scatter.operands[1].type != op.results[0].type:
         return None
-    place = _place(op)
-    if place is None or place != _place(scatter):
+    position = _position(op)
+    if position is None or position != _position(scatter):
         return None
     return scatter.operands[1]
 
 
 def _scatter(op: ir.Operation) -> ir.Value | None:
     base, source = list(op.operands)[:2]
-    place = _place(op)
-    if place is None:
+    position = _position(op)
+    if position is None:
         return None
     view = made_by(source, _VIEW_OF[op.name])
-    if view is not None and view.operands[0] == base and _place(view) == place:
+    if view is not None and view.operands[0] == base and _position(view) == position:
         return base
     earlier = made_by(base, op.name)
-    if earlier is None or _place(earlier) != place:
+    if earlier is None or _position(earlier) != position:
         return None
     later = op.clone()
     later.operands[0] = earlier.operands[0]
     return later.result
 
 
-def _place(op: ir.Operation) -> tuple | None:
+def _position(op: ir.Operation) -> tuple | None:
     """Where a view or a scatter is, as numbers; None if those are not known."""
     operands = list(op.operands)[2 if op.name in _VIEW_OF else 1 :]
     found: list[Any] = [integers(each) if integer(each) is None else integer(each) for each in operands]

@@ -22,7 +22,7 @@ class Step:
     Attributes:
         op: what computes; None for an argument.
         host: the function that has it computed, itself or by a region.
-        place: the function that it stands in.
+        function: the function that it stands in.
         number: which result of `op` it is.
         is_number: whether its values are numbers, no truth values.
         operands: the step of each operand of `op`; None for constants.
@@ -34,7 +34,7 @@ class Step:
 
     op: ir.Operation | None
     host: str
-    place: str
+    function: str
     number: int
     is_number: bool
     operands: tuple[int | None, ...] = ()
@@ -79,11 +79,11 @@ class ValueFlow:
         self.follow(ops, host or name, name, known)
         return [known.get(value) for value in end.operands]
 
-    def given(self, value: ir.Value, host: str, place: str) -> int:
+    def given(self, value: ir.Value, host: str, function: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(Step(None, host, place, 0, is_number(value.type)))
+        return self._append(Step(None, host, function, 0, is_number(value.type)))
 
-    def follow(self, ops: Iterable[ir.Operation], host: str, place: str, known: dict[ir.Value, int]) -> None:
+    def follow(self, ops: Iterable[ir.Operation], host: str, function: str, known: dict[ir.Value, int]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
         for op in ops:
             if is_constant(op) and not any(value in known for value in op.operands):
@@ -92,7 +92,7 @@ class ValueFlow:
             if callee in self.regions:
                 results = self.add(callee, dict(enumerate(known[value] for value in op.operands)), host)
             else:
-                results = self._compute(op, host, place, known)
+                results = self._compute(op, host, function, known)
             known.update({value: step for value, step in zip(op.results, results, strict=True) if step is not None})
 
     def alike(self, step: Step) -> list[int]:
@@ -105,7 +105,7 @@ class ValueFlow:
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def _compute(self, op: ir.Operation, host: str, place: str, known: Mapping[ir.Value, int]) -> list[int | None]:
+    def _compute(self, op: ir.Operation, host: str, function: str, known: Mapping[ir.Value, int]) -> list[int | None]:
         """The steps of the results of `op`."""
         operands = tuple([known.get(value) for value in op.operands])
         decided_by = tuple(_each_once([operands[number] for number in deciding_operands(op)]))
@@ -115,7 +115,7 @@ class ValueFlow:
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
         facts = operands, decided_by, differs, varies, counts
         return [
-            self._append(Step(op, host, place, number, is_number(value.type), *facts))
+            self._append(Step(op, host, function, number, is_number(value.type), *facts))
             for number, value in enumerate(op.results)
         ]
 

@@ -53,15 +53,15 @@ def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
         return step.decided_by if index == decision else flow.alike(step)
 
     users = reachable([decision], lambda index: (each for each in used(index) if flow.steps[each].varies))
-    inside = ((flow.steps[user].place, each) for user in users for each in used(user))
-    return {each for place, each in inside if place in flow.regions and flow.steps[each].place == place}
+    inside = ((flow.steps[user].function, each) for user in users for each in used(user))
+    return {each for function, each in inside if function in flow.regions and flow.steps[each].function == function}
 
 
 def _meeting(one: Step, other: Step) -> str:
     what = f"two computations of '{_op(one).name}' at {_op(one).location}"
     if one is other:
-        return f"meets {what}: '@{one.place}' has it in memory or computes it along the way, once for each use"
-    return f"meets {what}: '@{other.place}' and '@{one.place}' compute it, and the last bit may differ"
+        return f"meets {what}: '@{one.function}' has it in memory or computes it along the way, once for each use"
+    return f"meets {what}: '@{other.function}' and '@{one.function}' compute it, and the last bit may differ"
 
 
 def _op(step: Step) -> ir.Operation:

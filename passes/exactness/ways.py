@@ -26,9 +26,9 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
             heappush(pending, -index)
         found[index] |= by
 
-    for place, each in enumerate(flow.steps[decision].decided_by):
+    for position, each in enumerate(flow.steps[decision].decided_by):
         if flow.steps[each].varies:
-            reach(each, {(decision, place)})
+            reach(each, {(decision, position)})
     while pending:
         index = -heappop(pending)
         step, by = flow.steps[index], found[index]
@@ -36,8 +36,8 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
             by = {(index, 0)}
         varying = [each for each in flow.alike(step) if flow.steps[each].varies]
         branches = len(varying) > 1 and len(by) == 1 and not _is_product(step)
-        for place, each in enumerate(varying):
-            reach(each, {(index, place)} if branches else by)
+        for position, each in enumerate(varying):
+            reach(each, {(index, position)} if branches else by)
     return found
 
 

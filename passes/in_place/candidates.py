@@ -24,7 +24,7 @@ class Update:
         argument: of `@forward`, its memory; of a result that which is allocated for it.
         own: in `@forward`, hands out the new value.
         call: in `@forward`, of `region`, which computes it.
-        place: the argument of the region that takes the new value; `value` is that value inside.
+        position: the argument of the region that takes the new value; `value` is that value inside.
         known_as: the new value in `@forward`.
     """
 
@@ -33,7 +33,7 @@ class Update:
     own: ir.Operation
     call: ir.Operation
     region: func.FuncOp
-    place: int
+    position: int
     value: ir.Value
     known_as: ir.Value
 
@@ -49,9 +49,9 @@ class Candidates:
         self.seen = {memory_root(value) for value in seen}.union(*map(may_share, seen))
         self.region_calls = of_class(host, func.CallOp)
         self.writers = {
-            operand: (op, place)
+            operand: (op, index)
             for op in self.region_calls
-            for place, operand in enumerate(op.operands)
+            for index, operand in enumerate(op.operands)
             if made_by(operand, AllocOp.OPERATION_NAME)
         }
 
@@ -68,17 +68,17 @@ class Candidates:
     def results(self, updates: Sequence[Update]) -> list[Update]:
         """What the regions of `updates` compute beside them, for the caller alone."""
         calls = {update.call for update in updates}
-        taken = {(update.call, update.place) for update in updates}
+        taken = {(update.call, update.position) for update in updates}
         found = []
-        for memory, (call, place) in self.writers.items():
+        for memory, (call, index) in self.writers.items():
             loads = [op for op in users(memory) if op != call]
-            if call not in calls or (call, place) in taken or [op.name for op in loads] != [LOAD]:
+            if call not in calls or (call, index) in taken or [op.name for op in loads] != [LOAD]:
                 continue
             owns = users(*loads[0].results)
             if [op.name for op in owns] == [OwnOp.OPERATION_NAME] and lies_in_rows(owns[0].results[0]):
                 region = self.module.callee(call)
-                value = users(region.body.blocks[0].arguments[place])[0].operands[0]
-                found.append(Update(None, memory, owns[0], call, region, place, value, loads[0].results[0]))
+                value = users(region.body.blocks[0].arguments[index])[0].operands[0]
+                found.append(Update(None, memory, owns[0], call, region, index, value, loads[0].results[0]))
         return found
 
     def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:
@@ -86,13 +86,13 @@ class Candidates:
         if not lies_in_rows(own.results[0]):
             return "its new value is laid out anew"
         load = made_by(value, LOAD)
-        call, place = (None, 0) if load is None else self.writers.get(load.operands[0], (None, 0))
+        call, index = (None, 0) if load is None else self.writers.get(load.operands[0], (None, 0))
         region = None if call is None else self.module.callee(call)
         if call is None or region is None or role(region) is not Role.REGION:
             return "its new value is not computed by a region"
-        inside = region.body.blocks[0].arguments[place]
+        inside = region.body.blocks[0].arguments[index]
         stored = users(inside)[0].operands[0]
         computed = producer(stored)
         if computed is not None and is_pinned(computed):
             return "its new value is compared with what comes from it, so it is computed once"
-        return Update(write, argument, own, call, region, place, stored, value)
+        return Update(write, argument, own, call, region, index, stored, value)

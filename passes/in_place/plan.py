@@ -70,7 +70,7 @@ class Attempt:
     @cached_property
     def stored(self) -> dict[str, set[ir.Value]]:
         """By region: the values that it stores to memory whatever happens to the updates."""
-        taken = {(symbol(update.region), update.place) for update in self.updates}
+        taken = {(symbol(update.region), update.position) for update in self.updates}
         found: dict[str, set[ir.Value]] = {}
         for _, region in self.calls:
             name = symbol(region)

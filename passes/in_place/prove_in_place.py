@@ -103,7 +103,7 @@ def _sources(plan: Plan) -> list[Source]:
         Source(
             region,
             updates[0].call,
-            frozenset(update.place for update in updates if update not in plan.kept),
+            frozenset(update.position for update in updates if update not in plan.kept),
             tuple(value for update in updates for value in plan.updates[update].inputs),
         )
         for region, updates in found.items()

@@ -39,13 +39,13 @@ class Refusals:
         changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
         self.changes = Counter(memory_root(view.ref) for view in changing)
         calls = of_class(ops, func.CallOp)
-        self.places = {op: _places(op) for op in calls}
+        self.positions = {op: _positions(op) for op in calls}
         callees = ((module.callee(op), op) for op in calls)
         # A guard that leaves an argument out says nothing of what else lies there.
         self.guards = [
-            (callee, self.places[op], ir.IntegerAttr(callee.attributes[MUTATED]).value)
+            (callee, self.positions[op], ir.IntegerAttr(callee.attributes[MUTATED]).value)
             for callee, op in callees
-            if role(callee) is Role.GUARD and self.refs <= self.places[op].keys()
+            if role(callee) is Role.GUARD and self.refs <= self.positions[op].keys()
         ]
 
     def refusal(self, write: WriteOp) -> str:
@@ -55,8 +55,8 @@ class Refusals:
 
     def in_forward(self, write: WriteOp) -> tuple[ir.Value, ir.Operation]:
         """The argument of `@forward` that a write not refused goes to, and the op that hands out what is written."""
-        (place,) = self.places[write.value.owner.operation][write.ref]
-        return self.entered[place], self.returned[ir.OpResult(write.value).result_number].owner.operation
+        (index,) = self.positions[write.value.owner.operation][write.ref]
+        return self.entered[index], self.returned[ir.OpResult(write.value).result_number].owner.operation
 
     def _refused_by_caller(self, write: WriteOp) -> str:
         if write.mode_name == "tracked":
@@ -68,7 +68,7 @@ class Refusals:
         if self.changes[write.ref] > 1:
             return "the caller changes it more than once"
         op = producer(write.value)
-        if op is None or op not in self.places:
+        if op is None or op not in self.positions:
             return "its new value is not a result of the forward"
         if len(list(write.value.uses)) > 1:
             return "its new value is handed out too"
@@ -78,16 +78,16 @@ class Refusals:
         """Nothing else may lie in the argument's memory, which `@guard` checks in each call."""
         if self.refs == {write.ref}:
             return ""
-        for callee, places, mutated in self.guards:
-            place = places[write.ref][-1]
-            if place < mutated:
-                shares = argument_fact(callee, place, GROUP) is not None
+        for callee, indices, mutated in self.guards:
+            index = indices[write.ref][-1]
+            if index < mutated:
+                shares = argument_fact(callee, index, GROUP) is not None
                 return "it shares memory with another argument" if shares else ""
         return "no guard keeps other arguments off its memory"
 
     def _refused_by_border(self, write: WriteOp, entering: ir.Operation) -> str:
         callee = self.module.callee(entering)
-        if role(callee) is Role.GUARD or len(self.places[entering].get(write.ref, ())) != 1:
+        if role(callee) is Role.GUARD or len(self.positions[entering].get(write.ref, ())) != 1:
             return "the forward does not take it, or takes it twice"
         number = self.numbers[write.ref]
         if role(callee) is Role.BORDER and argument_fact(self.caller, number, REQUIRES_GRAD) is not None:
@@ -99,9 +99,9 @@ class Refusals:
         return "" if is_owned else "the forward does not make its new value"
 
 
-def _places(call: ir.Operation) -> dict[ir.Value, list[int]]:
+def _positions(call: ir.Operation) -> dict[ir.Value, list[int]]:
     """Where a call takes each of its operands."""
-    places: dict[ir.Value, list[int]] = {}
-    for place, operand in enumerate(call.operands):
-        places.setdefault(operand, []).append(place)
-    return places
+    indices: dict[ir.Value, list[int]] = {}
+    for index, operand in enumerate(call.operands):
+        indices.setdefault(operand, []).append(index)
+    return indices

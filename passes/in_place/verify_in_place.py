@@ -64,7 +64,7 @@ class _Destinations:
 
     def __init__(self, functions: Functions, host: Sequence[ir.Operation]):
         self.functions = functions
-        self.place = {op: index for index, op in enumerate(host)}
+        self.position = {op: index for index, op in enumerate(host)}
         self.last_use = {argument: op for op in host for operand in op.operands for argument in may_share(operand)}
         called = [op for op in host if _is_region_call(op, functions)]
         self.calls = Counter(referred(op.opview, "callee") for op in called)
@@ -85,7 +85,7 @@ class _Destinations:
             if self.taken[call][memory] > 1 or memory in self.read[call]:
                 yield call, "takes an argument's memory to update and once more to read"
             last = self.last_use[argument]
-            if self.place[last] >= self.place[call]:
+            if self.position[last] >= self.position[call]:
                 yield last, "uses an argument's old value when or after it is updated in place"
             region = self.functions[name]
             inside = region.body.blocks[0].arguments[self.operands[call].index(memory)]

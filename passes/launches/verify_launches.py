@@ -98,20 +98,20 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                         raise fail(op, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory(fill.target))
         held = [any(user.name == LOAD for user in users(each)) for each in region.arguments]
-        for place, argument in enumerate(plan.arguments):
-            if is_memory(argument) and argument not in touched and not held[place] and bytes_of(argument) != 0:
-                raise fail(plan, f"'@{symbol(plan)}' never touches argument {place}, a result")
+        for index, argument in enumerate(plan.arguments):
+            if is_memory(argument) and argument not in touched and not held[index] and bytes_of(argument) != 0:
+                raise fail(plan, f"'@{symbol(plan)}' never touches argument {index}, a result")
 
     def _check_one_loop(self, plan: func.FuncOp, region: func.FuncOp) -> None:
-        places = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
+        indices = [ir.BlockArgument(memory).arg_number for memory in handed_on(region).values()]
         launches = [op.opview for op in body(plan) if isinstance(op.opview, DispatchOp)]
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
-        for place in places:
-            memory = plan.arguments[place]
+        for index in indices:
+            memory = plan.arguments[index]
             touching = [each for each in launches if memory in map(_memory, each.bindings)]
             moved = any(memory in map(_memory, each.operation.operands) for each in moves)
             if len(touching) != 1 or moved:
-                times = f"touches argument {place} {len(touching)} times"
+                times = f"touches argument {index} {len(touching)} times"
                 raise fail(plan, f"'@{symbol(plan)}' {times}, whose new value others take")
 
     def _check_number(self, op: ir.Operation) -> None:

@@ -37,7 +37,7 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> 
         said |= enumerate(saved_values(forward, backward), owned)
         for number, true in memory.facts().items():
             stated = said.get(number, SavedValue())
-            reached = memory.place(memory.returned[number]) if stated.saved == "private" else true
+            reached = memory.where(memory.returned[number]) if stated.saved == "private" else true
             for problem in _problems(stated, true, reached):
                 raise fail(forward, f"expects result {number} {problem}")
 
@@ -53,22 +53,22 @@ def _check_form(op: func.FuncOp, what: str, stated: ir.Attribute, is_number: boo
 
 def _problems(said: SavedValue, true: SavedValue, reached: SavedValue) -> Iterator[str]:
     """What is wrong with what is `said` of a result of `@forward`; `reached` is where it lies, were it checked."""
-    places = _places(said)
-    if len(places) != said.is_checked:
-        yield f"to say {'one' if said.is_checked else 'none'} of {', '.join(_PLACES)}, got {_listed(places)}"
+    indices = _positions(said)
+    if len(indices) != said.is_checked:
+        yield f"to say {'one' if said.is_checked else 'none'} of {', '.join(_PLACES)}, got {_listed(indices)}"
     if said.saved == "private" and reached.is_checked:
-        yield f"to be checked, as the user can reach its memory: {_listed(_places(reached))}"
-    if said.is_checked and (_places(true) or RESULT in places) and places != _places(true):
-        yield f"to say {_listed(_places(true))}, got {_listed(places)}"
+        yield f"to be checked, as the user can reach its memory: {_listed(_positions(reached))}"
+    if said.is_checked and (_positions(true) or RESULT in indices) and indices != _positions(true):
+        yield f"to say {_listed(_positions(true))}, got {_listed(indices)}"
     for name, needed, stated in ((CHECKED_FOR, true.checked_for, said.checked_for), (USES, true.uses, said.uses)):
         if needed and not needed <= (stated or set()):
             yield f"to say '{name}' of {sorted(needed)} at least, got {sorted(stated) if stated else 'none'}"
 
 
-def _places(said: SavedValue) -> dict[str, int]:
+def _positions(said: SavedValue) -> dict[str, int]:
     stated = zip(_PLACES, (said.result, said.in_result, said.in_argument), strict=True)
     return {name: number for name, number in stated if number is not None}
 
 
-def _listed(places: Mapping[str, int]) -> str:
-    return " and ".join(f"{name} = {number}" for name, number in places.items()) or "none"
+def _listed(indices: Mapping[str, int]) -> str:
+    return " and ".join(f"{name} = {number}" for name, number in indices.items()) or "none"

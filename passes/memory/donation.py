@@ -46,10 +46,10 @@ class Donors:
         return frozenset(number for number in range(len(self.kinds)) if not self.refusal(number))
 
 
-def set_donated(function_op: func.FuncOp, places: frozenset[int]) -> None:
-    """Makes exactly the arguments at `places` say `dovetail.donated`."""
-    if not places and not donated(function_op):
+def set_donated(function_op: func.FuncOp, indices: frozenset[int]) -> None:
+    """Makes exactly the arguments at `indices` say `dovetail.donated`."""
+    if not indices and not donated(function_op):
         return
     stated = range(len(function_op.type.inputs))
-    facts = {place: {DONATED: ir.UnitAttr.get() if place in places else None} for place in stated}
+    facts = {index: {DONATED: ir.UnitAttr.get() if index in indices else None} for index in stated}
     state_facts(function_op, "arg_attrs", facts)

@@ -58,13 +58,13 @@ def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozens
     """Plans one function; returns the positions of the arguments whose memory is reused."""
     arguments = private_arguments(buffers)
     elsewhere = {each for each in buffers.all if not devices.is_at_home(each.root)}
-    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[place] for place in donors), elsewhere)
+    scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[index] for index in donors), elsewhere)
     allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
     taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
     _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})
     _reuse(taken)
     reused = {*taken.values()}
-    return frozenset(place for place, buffer in arguments.items() if buffer in reused)
+    return frozenset(index for index, buffer in arguments.items() if buffer in reused)
 
 
 def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arguments: set[Buffer]) -> None:

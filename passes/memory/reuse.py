@@ -57,10 +57,10 @@ class Scan:
         while self.waiting and self.waiting[-1][0] < wanted.start:
             death, number, buffer = self.waiting.pop()
             insort(self.pool, (self.held[buffer], death, number, buffer))
-        place = self._best_fit(wanted)
-        if place is None or not self._fits_below_peak(*self.pool[place][:2], wanted):
+        index = self._best_fit(wanted)
+        if index is None or not self._fits_below_peak(*self.pool[index][:2], wanted):
             return None
-        nbytes, _, _, found = self.pool.pop(place)
+        nbytes, _, _, found = self.pool.pop(index)
         self.held[wanted] = nbytes
         return found
 

@@ -37,10 +37,10 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
         donors = next((Donors(buffers[name]) for name in found.of(Role.FORWARD)), None)
         for name, function_op in found.functions.items():
             known = donors if role(function_op) is Role.BACKWARD else None
-            for place in donated(function_op):
-                reason = known.refusal(place) if known else "only saved values of '@backward' can be"
+            for index in donated(function_op):
+                reason = known.refusal(index) if known else "only saved values of '@backward' can be"
                 if reason:
-                    raise fail(function_op, f"'@{name}' has '{DONATED}' on argument {place}, but {reason}")
+                    raise fail(function_op, f"'@{name}' has '{DONATED}' on argument {index}, but {reason}")
         devices = Devices(module)
         for each in buffers.values():
             broken = next(_Checker(each, devices).broken(), None)
@@ -56,7 +56,7 @@ class _Checker:
         self.sizes = held_bytes(buffers)
         self.private = set(private_arguments(buffers).values())
         taken = arguments(buffers.function)
-        self.donated = {buffers.by_value[taken[place]] for place in donated(buffers.function)}
+        self.donated = {buffers.by_value[taken[index]] for index in donated(buffers.function)}
         self.ended: dict[Buffer, ir.Operation] = {}
 
     def broken(self) -> Iterator[Broken]:
@@ -110,9 +110,9 @@ class _Checker:
         """IREE is not alias safe: docs/iree-region-abi.md."""
         used = [(value, self.buffers.by_value[value]) for value in op.operands if value in self.buffers.by_value]
         takers = Counter(each for _, buffer in used for each in buffer.memory)
-        for place, (value, buffer) in enumerate(used):
+        for index, (value, buffer) in enumerate(used):
             if is_memory(value) and any(takers[each] > 1 for each in buffer.memory):
-                yield op, f"is given memory to overwrite (argument {place}) that another argument may lie in"
+                yield op, f"is given memory to overwrite (argument {index}) that another argument may lie in"
 
     def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:
         for buffer in {each for one in self.buffers.used(terminator) for each in one.memory}:

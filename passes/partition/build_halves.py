@@ -55,7 +55,7 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
 
 def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> None:
     """Builds `@backward` before `@joint`. The arguments are the `saved` values, then the tangents."""
-    places = {graph.nodes[index].results[0]: place for place, index in enumerate(graph.of(OwnOp))}
+    positions = {graph.nodes[index].results[0]: position for position, index in enumerate(graph.of(OwnOp))}
     tangents = [graph.nodes[index] for index in graph.of(TangentOp)]
     taken = [graph.values[value] for value in saved] + [node.op.results[0] for node in tangents]
     with ir.InsertionPoint(graph.joint):
@@ -64,7 +64,7 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
     facts = [facts_of(graph.values[value]) for value in saved]
     kept = followed_tangents(module_of(graph.joint))
     for node in tangents:
-        tied = places[node.operands[0]]
+        tied = positions[node.operands[0]]
         fact: dict[str, ir.Attribute] = {TANGENT_OF: i64(tied)}
         facts.append(fact | facts_of(node.op.results[0]) | ({FOLLOWED: ir.UnitAttr.get()} if tied in kept else {}))
     backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])

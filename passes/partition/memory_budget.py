@@ -33,7 +33,7 @@ def within_budget(
     """
 
     def saved(rate: int) -> list[int]:
-        return cut([None if each is None else _price(each, rate, place / len(work)) for place, each in enumerate(work)])
+        return cut([None if each is None else _price(each, rate, index / len(work)) for index, each in enumerate(work)])
 
     least = cut([None if each is None else 0 for each in work])
     most = saved(_RATES[-1])
@@ -42,5 +42,5 @@ def within_budget(
     return saved(_RATES[kept - 1]) if kept else least
 
 
-def _price(work: int, rate: int, place: float) -> int:
-    return int(work * (1 + _SPREAD * place) * 2.0 ** (rate / _STEPS))
+def _price(work: int, rate: int, index: float) -> int:
+    return int(work * (1 + _SPREAD * index) * 2.0 ** (rate / _STEPS))

@@ -59,11 +59,11 @@ class RecomputeNetwork:
         self.needed = list(needed)
         self.nodes = self._walk(recompute)
         self.values = [value for index in self.nodes for value in graph.nodes[index].results]
-        places = {value: 2 + 2 * place for place, value in enumerate(self.values)}
-        vertices = {index: 2 + 2 * len(self.values) + place for place, index in enumerate(self.nodes)}
-        edges = [(place, place + 1) for place in places.values()]
+        positions = {value: 2 + 2 * position for position, value in enumerate(self.values)}
+        vertices = {index: 2 + 2 * len(self.values) + position for position, index in enumerate(self.nodes)}
+        edges = [(position, position + 1) for position in positions.values()]
         edges += [(_SOURCE, vertex) for vertex in vertices.values()]
-        edges += self._uses(places, vertices, recompute)
+        edges += self._uses(positions, vertices, recompute)
         self.tails, self.heads = numpy.array(edges, dtype=numpy.int32).reshape(-1, 2).T
 
     def _walk(self, recompute: Sequence[Cost]) -> list[int]:
@@ -76,15 +76,15 @@ class RecomputeNetwork:
         return sorted(reachable(roots, operands))
 
     def _uses(
-        self, places: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]
+        self, positions: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]
     ) -> list[tuple[int, int]]:
         """What has no price: a result needs its op, a recomputed op its operands, the backward what it needs."""
-        edges = [(places[value] + 1, _SINK) for value in self.needed]
+        edges = [(positions[value] + 1, _SINK) for value in self.needed]
         for index, vertex in vertices.items():
             node = self.graph.nodes[index]
-            edges += [(vertex, places[result]) for result in node.results]
+            edges += [(vertex, positions[result]) for result in node.results]
             if recompute[index] is not None:
-                edges += [(places[value] + 1, vertex) for value in node.operands if value in places]
+                edges += [(positions[value] + 1, vertex) for value in node.operands if value in positions]
         return edges
 
     def cut(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> list[int]:
@@ -111,7 +111,9 @@ class RecomputeNetwork:
             raise self._lost(save, recompute)
         behind = set(network.get_sink_side_min_cut())
         return [
-            value for place, value in enumerate(self.values) if 2 + 2 * place not in behind and 3 + 2 * place in behind
+            value
+            for position, value in enumerate(self.values)
+            if 2 + 2 * position not in behind and 3 + 2 * position in behind
         ]
 
     def _is_unsavable(self, index: int, save: Sequence[Cost]) -> bool:

@@ -74,7 +74,7 @@ def _key(op: ir.Operation, device: str) -> Hashable | None:
         return None
     tensors = [value for value in op.operands if tensor_info(value.type) is not None]
     others = [producer(value) for value in op.operands if tensor_info(value.type) is None]
-    if row(op).kind is not Kind.POINTWISE or row(op).is_by_place or len(tensors) != 1 or len(op.results) != 1:
+    if row(op).kind is not Kind.POINTWISE or row(op).is_by_position or len(tensors) != 1 or len(op.results) != 1:
         return None
     constants = [each for each in others if each is not None and each.name.startswith("torch.constant.")]
     if len(constants) != len(others):
@@ -114,14 +114,14 @@ def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:
     dependent = _dependent_until(function_op, group)
     if any(is_extern(op) for op in dependent):
         return
-    place = next(index for index, each in enumerate(last.operands) if tensor_info(each.type) is not None)
-    size = require_tensor_info(last.operands[place].type).numel
+    position = next(index for index, each in enumerate(last.operands) if tensor_info(each.type) is not None)
+    size = require_tensor_info(last.operands[position].type).numel
     with last.location, ir.InsertionPoint(last):
-        flat = [_viewed(op.operands[place], (size,)) for op in group]
+        flat = [_viewed(op.operands[position], (size,)) for op in group]
         tensors = _op(LIST, torch_type("list<vtensor>"), *flat, placement="view")
         joined = _op("torch.aten.cat", with_shape(flat[0].type, (size * len(group),)), tensors, constant(0))
         batch = last.clone()
-        batch.operands[place] = joined
+        batch.operands[position] = joined
         batch.results[0].set_type(with_shape(last.results[0].type, (size * len(group),)))
         for number, op in enumerate(group):
             part = _op(

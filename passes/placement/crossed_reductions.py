@@ -72,7 +72,7 @@ def _is_followed(op: ir.Operation, value: ir.Value) -> bool:
 def _reduces_repeated(reduction: ir.Operation, value: ir.Value, dims: Dims) -> bool:
     """Whether `reduction` takes in dimensions of the result, which lies in `value` along `dims`, and others."""
     sizes = _sizes(value)
-    kept = [place for place in dims if isinstance(place, tuple)]
+    kept = [index for index in dims if isinstance(index, tuple)]
     if len(kept) < len(dims):
         return True  # behind a view that hides where they are
     taken = reduced_dims(reduction)

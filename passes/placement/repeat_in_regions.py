@@ -185,7 +185,7 @@ class _Repeater:
         op, facts = self.graph.ops[index], row(self.graph.ops[index])
         if (
             facts.kind not in _REPEATED
-            or (facts.is_by_place and not converts(op))
+            or (facts.is_by_position and not converts(op))
             or deciding_operands(op)
             or is_open_op(op)
         ):

@@ -76,12 +76,12 @@ def cut_of(sizes: Sequence[int], dims: Sequence[int], block: int) -> tuple[int, 
 
     What computes the numbers is then part of the same kernel.
     """
-    for place in reversed(dims):
-        if block <= sizes[place]:
-            return (place, block) if sizes[place] % block == 0 else None
-        if block % sizes[place]:
+    for index in reversed(dims):
+        if block <= sizes[index]:
+            return (index, block) if sizes[index] % block == 0 else None
+        if block % sizes[index]:
             return None
-        block //= sizes[place]
+        block //= sizes[index]
     return None
 
 

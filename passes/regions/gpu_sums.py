@@ -84,10 +84,10 @@ def _in_parts(value: ir.Value, dims: Sequence[int] | None, type_: ir.Type) -> ir
     if cut is None:
         blocks = with_sizes(value, [outer, count // block, block, inner])
         return with_sizes(_sum_of_parts(sum_over(blocks, [2]), [1], outer * inner), result.shape)
-    place, rows = cut
-    blocks = with_sizes(value, [*sizes[:place], sizes[place] // rows, rows, *sizes[place + 1 :]])
-    parts = sum_over(blocks, range(place + 1, dims[-1] + 2))
-    return with_sizes(_sum_of_parts(parts, range(dims[0], place + 1), outer), result.shape)
+    index, rows = cut
+    blocks = with_sizes(value, [*sizes[:index], sizes[index] // rows, rows, *sizes[index + 1 :]])
+    parts = sum_over(blocks, range(index + 1, dims[-1] + 2))
+    return with_sizes(_sum_of_parts(parts, range(dims[0], index + 1), outer), result.shape)
 
 
 def _sum_of_parts(parts: ir.Value, dims: Sequence[int], results: int) -> ir.Value:

@@ -76,8 +76,8 @@ def _write(cat: ir.Operation) -> None:
         length = require_tensor_info(value.type).shape[dim]
         if _can_write(value):
             with value.owner.location, ir.InsertionPoint(value.owner):
-                place = part(memory, dim, start, value.type).part
-            _give(value.owner.operation, place)
+                index = part(memory, dim, start, value.type).part
+            _give(value.owner.operation, index)
         start += length
     _give(cat, memory)
 

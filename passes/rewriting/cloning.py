@@ -22,9 +22,9 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
     """
     operands = [_mapped(value, values) for value in op.operands]
     new = op.clone()
-    place = new.operands
+    position = new.operands
     for index, operand in enumerate(operands):
-        place[index] = operand
+        position[index] = operand
     values.update(zip(op.results, new.results, strict=True))
     return new
 

@@ -41,8 +41,8 @@ def integers(value: ir.Value) -> tuple[int, ...] | None:
 def uniform(value: ir.Value) -> float | None:
     """The number that `value` is, or that a tensor was filled with, before it took its element type; else None."""
     op = producer(value)
-    place = None if op is None else row(op).fills_at
-    return number(value) if op is None or place is None else number(op.operands[place])
+    position = None if op is None else row(op).fills_at
+    return number(value) if op is None or position is None else number(op.operands[position])
 
 
 def is_none(value: ir.Value) -> bool:

@@ -18,7 +18,7 @@ def pointwise_op(value: ir.Value) -> ir.Operation | None:
     if op is None or op.name == "torch.operator" or len(op.results) != 1:
         return None
     facts = row(op)
-    return op if facts.kind is Kind.POINTWISE and (not facts.is_by_place or converts(op)) else None
+    return op if facts.kind is Kind.POINTWISE and (not facts.is_by_position or converts(op)) else None
 
 
 def converts(op: ir.Operation) -> bool:

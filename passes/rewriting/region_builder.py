@@ -64,7 +64,7 @@ class RegionBuilder:
         with self.end:
             func.ReturnOp(returned)
         set_signature(self.function, [value.type for value in returned])
-        state_facts(self.function, "res_attrs", {place: facts_of(value) for place, value in enumerate(results)})
+        state_facts(self.function, "res_attrs", {index: facts_of(value) for index, value in enumerate(results)})
 
 
 def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> list[ir.Value]:

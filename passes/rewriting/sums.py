@@ -16,11 +16,11 @@ def reduced_dims(op: ir.Operation) -> list[int] | None:
 
     None where they are not known.
     """
-    info, place = shaped_info(op.operands[0].type), row(op).reduces_at
-    if info is None or place is None:
+    info, index = shaped_info(op.operands[0].type), row(op).reduces_at
+    if info is None or index is None:
         return None
     rank = len(info.shape)
-    given = op.operands[place] if place < len(op.operands) else None
+    given = op.operands[index] if index < len(op.operands) else None
     # Of two operands, a number is the type of the result; a dimension of a tensor without any is none.
     if not rank or given is None or is_none(given) or (len(op.operands) == 2 and integer(given) is not None):
         return list(range(rank))

@@ -55,7 +55,7 @@ class Border:
     """What the IR says of a differentiable call, read once.
 
     `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
-    `places` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
+    `positions` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
     with but is not. `watches` is what eager would have saved or read again besides, `rereads` all that it reads
     again. `moves` says how far the call itself moves the version counters of its arguments, by number, after the
     forward. `once` is why the gradient can't be differentiated, None where nothing is known against it.
@@ -74,7 +74,7 @@ class Border:
     owned: int
     non_differentiable: tuple[int, ...]
     saved: tuple[str, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     watched: tuple[int, ...]
     watches: tuple[Watch, ...]
     rereads: tuple[Watch, ...]
@@ -104,12 +104,14 @@ class Border:
 
     def flowing(self, gradients: Sequence, results: Sequence) -> Sequence:
         """The `results` of a backward, without those that none of the given `gradients` flows to, as in eager."""
-        idle = [index for index, places in self.reached if all(gradients[place] is None for place in places)]
+        idle = [
+            index for index, positions in self.reached if all(gradients[position] is None for position in positions)
+        ]
         return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
 
     def numbers(self, arguments: Sequence) -> Mapping[int, int]:
         """The symbols that `told_by` takes, by number, of a call with `arguments`."""
-        return {symbol: arguments[place] for symbol, place in self.symbols.items()}
+        return {symbol: arguments[position] for symbol, position in self.symbols.items()}
 
     def told_by(self, tangents: Sequence[torch.Tensor], symbols: Mapping[int, int]) -> tuple:
         """What the backward takes after its list of values: how operands lie, if that hangs on the `tangents`."""

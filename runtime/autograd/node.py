@@ -39,9 +39,9 @@ class Gradient:
         """Empties `values`. Unless it `is_last`, they are needed again, so what the backward overwrites is copied."""
         absent = self.border.absent(gradients)
         again = list(values) if absent and self.partial.is_possible else None
-        for place in self.border.donated if again or not is_last else ():
+        for position in self.border.donated if again or not is_last else ():
             count_copy("saved value that the backward overwrites")
-            values[place] = values[place].clone()
+            values[position] = values[position].clone()
         results = self.backward(values, *told)
         if again and not all(map(_is_finite, results)):
             return self.partial(again, absent, told)

@@ -53,7 +53,7 @@ def read_border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
         saved=tuple(each.saved for each in saved),
-        places=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
+        positions=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
         watched=tuple(watched),
         watches=tuple(each for each in unseen if each.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
@@ -85,17 +85,19 @@ def read_border(
 def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | None:
     """What must be unchanged for a checked saved value, perhaps in memory that is `reread`; None if it is not said."""
     result = value.in_result if value.result is None else value.result
-    place = result if value.in_argument is None else value.in_argument
-    if value.checked_for is None or place is None:
+    position = result if value.in_argument is None else value.in_argument
+    if value.checked_for is None or position is None:
         return None
     is_argument = value.in_argument is not None
-    return Watch(is_argument, place, tuple(value.checked_for), (is_argument, place) in reread)
+    return Watch(is_argument, position, tuple(value.checked_for), (is_argument, position) in reread)
 
 
 def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
     """The arguments that `layouts` takes for symbols, by the symbol: those of `@forward` are the call's."""
-    places = {each[SYMBOL].value: place for place, each in enumerate(argument_facts(forward)) if SYMBOL in each}
-    return {each.symbol: places[each.symbol] for each in layouts.arguments if isinstance(each, Number)}
+    positions = {
+        each[SYMBOL].value: position for position, each in enumerate(argument_facts(forward)) if SYMBOL in each
+    }
+    return {each.symbol: positions[each.symbol] for each in layouts.arguments if isinstance(each, Number)}
 
 
 def _words(border: func.FuncOp, name: str) -> str | None:
@@ -108,11 +110,11 @@ def _freed(op: OwnOp) -> frozenset[int]:
 
 
 def _tangent(backward: func.FuncOp, index: int, results: Sequence[ir.Type]) -> Tangent:
-    place, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
+    position, type_ = f"{backward.location}: argument {index} of '@{symbol(backward)}'", backward.type.inputs[index]
     if not isinstance(type_, RefType):
-        raise ModuleError(f"{place} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
+        raise ModuleError(f"{position} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
     facts = argument_facts(backward)[index]
-    result, dtype = stated_by(place, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.shaped.dtype)
+    result, dtype = stated_by(position, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.shaped.dtype)
     device, is_same = ref_device(type_, backward.operation.parent), type_ == results[result]
     return Tangent(result, type_.shaped.shape, type_.strides, dtype, FOLLOWED in facts, device, is_same)
 

@@ -28,7 +28,7 @@ from dovetail.runtime.autograd.joined import Joined
 from dovetail.runtime.random_states import drawing_from, random_state
 
 
-class Place(torch.autograd.Function):
+class StandIn(torch.autograd.Function):
     """Stands in for a tensor that is about to be overwritten: its shape, dtype and history, one element of memory."""
 
     @staticmethod
@@ -40,11 +40,11 @@ class Place(torch.autograd.Function):
         return gradient
 
 
-class AtPlace(torch.autograd.Function):
-    """A copy of `value` whose gradient goes where `place`'s does."""
+class WithHistory(torch.autograd.Function):
+    """A copy of `value` whose gradient goes where `stand_in`'s does."""
 
     @staticmethod
-    def forward(ctx, place: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    def forward(ctx, stand_in: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         return value.clone()
 
     @staticmethod
@@ -56,11 +56,11 @@ class AtPlace(torch.autograd.Function):
 class Start:
     """What a replay must know of a call: the states before it of the generators that it draws from, by their devices.
 
-    `places` are those that arguments had in autograd's graph before they were mutated.
+    `stand_ins` are those of arguments in autograd's graph before they were mutated.
     """
 
     random_states: Mapping[str, torch.Tensor]
-    places: list[torch.Tensor]
+    stand_ins: list[torch.Tensor]
 
 
 class Replay:
@@ -106,11 +106,11 @@ class Replay:
 
     def start(self, arguments: Sequence) -> "Start":
         """What must be noted before a call runs."""
-        places: list[torch.Tensor] = []
+        stand_ins: list[torch.Tensor] = []
         if self.histories:
             with torch.enable_grad():
-                places = [Place.apply(arguments[index]) for index in self.histories.values()]
-        return Start({device: random_state(device) for device in self.draws}, places)
+                stand_ins = [StandIn.apply(arguments[index]) for index in self.histories.values()]
+        return Start({device: random_state(device) for device in self.draws}, stand_ins)
 
     def __call__(
         self,
@@ -130,8 +130,8 @@ class Replay:
             self._loaded[absent] = self._load(absent)
         gradient = self._loaded[absent]
         values = dict(saved)
-        for number, place in zip(self.histories, start.places, strict=True):
-            values[number] = AtPlace.apply(place, values[number])
+        for number, stand_in in zip(self.histories, start.stand_ins, strict=True):
+            values[number] = WithHistory.apply(stand_in, values[number])
         everything = [*arguments, *tangents, *values.values()]
         with torch._C._DisableAutocast():
             if not start.random_states:

@@ -24,8 +24,8 @@ class Slots:
     @cached_property
     def results(self) -> tuple[int, ...]:
         """The forward's result in each slot that has one."""
-        kinds = list(zip(self.border.places, self.border.saved, strict=True))
-        checked, private = ([place for place, kind in kinds if kind == each] for each in ("checked", "private"))
+        kinds = list(zip(self.border.positions, self.border.saved, strict=True))
+        checked, private = ([position for position, kind in kinds if kind == each] for each in ("checked", "private"))
         return (*checked, *self.border.watched, *private)
 
     @cached_property
@@ -36,7 +36,7 @@ class Slots:
     @cached_property
     def of_saved(self) -> tuple[int, ...]:
         """The slot of each saved value."""
-        return tuple(map(self.results.index, self.border.places))
+        return tuple(map(self.results.index, self.border.positions))
 
     @cached_property
     def frees(self) -> tuple[tuple[int, frozenset[int]], ...]:

@@ -13,20 +13,20 @@ _NO_MEMORY = torch.empty(0, device="cpu")
 
 @dataclass(frozen=True)
 class Watch:
-    """Argument or owned result number `place` must be unchanged if one of the owned `results` gets a gradient.
+    """Argument or owned result number `position` must be unchanged if one of the owned `results` gets a gradient.
 
     Where it `is_reread`, eager recomputes a checkpointed region from it, and raises or not by how the region has it.
     """
 
     is_argument: bool
-    place: int
+    position: int
     results: tuple[int, ...]
     is_reread: bool = False
 
     @property
     def whose(self) -> tuple[bool, int]:
         """Whether it is an argument, else a result, and which."""
-        return self.is_argument, self.place
+        return self.is_argument, self.position
 
 
 class Moved:
@@ -48,7 +48,7 @@ class Moved:
         version = tensor._version
         if not watch.is_argument or not self._moves:
             return (version,)
-        own = self._moves.get(watch.place, 0)
+        own = self._moves.get(watch.position, 0)
         others = self._by_memory.get(_memory(tensor), 0) - own
         return (version + own, version + own + others) if others else (version + own,)
 
@@ -57,7 +57,7 @@ def counters(watches: Sequence[Watch], moved: Moved, arguments: Sequence, result
     """The version counters of what is watched, without its memory and its history; None where it has no counter."""
     found: list[Counter | None] = []
     for watch in watches:
-        tensor = (arguments if watch.is_argument else results)[watch.place]
+        tensor = (arguments if watch.is_argument else results)[watch.position]
         if tensor.is_inference():
             found.append(None)
             continue
@@ -71,7 +71,7 @@ def expected(watch: Watch, moved: Moved, shared: torch.Tensor, arguments: Sequen
     """Like `counters`, of one tensor, of which `shared` is an alias that is kept anyway."""
     if shared.is_inference():
         return None
-    return shared, moved.unchanged(watch, arguments[watch.place] if watch.is_argument else shared)
+    return shared, moved.unchanged(watch, arguments[watch.position] if watch.is_argument else shared)
 
 
 def changed(
@@ -82,7 +82,7 @@ def changed(
         if counter is None or counter[0]._version in counter[1]:
             continue
         if any(gradients[result] is not None for result in watch.results):
-            what = f"argument {names[watch.place]}" if watch.is_argument else f"result {watch.place}"
+            what = f"argument {names[watch.position]}" if watch.is_argument else f"result {watch.position}"
             return (
                 "one of the variables needed for gradient computation has been modified by an inplace operation:"
                 f" {what} of a compiled function is at version {counter[0]._version}; expected version {counter[1][-1]}"

@@ -62,7 +62,7 @@ class OpenRecord:
             TypeError, ValueError: for sizes that the plan is not made for, naming region and argument.
         """
         arguments: list[Argument] = []
-        places: dict[int, tuple[int, int]] = {}
+        positions: dict[int, tuple[int, int]] = {}
         for index, (stated, each) in enumerate(zip(self.arguments, given, strict=True)):
             if stated is None:
                 self._require(isinstance(each, int), f"argument {index}: got {type(each).__name__}, expected an int")
@@ -72,19 +72,19 @@ class OpenRecord:
             pairs = zip(shape, each.shape, strict=False)
             fits = len(shape) == each.dim() and all(own is None or own == size for own, size in pairs)
             self._require(fits, f"argument {index}: got shape {tuple(each.shape)}, expected {shape}")
-            places[index] = (len(arguments), 0)
+            positions[index] = (len(arguments), 0)
             arguments.append(Argument(dtype, tuple(each.shape), is_written))
         values = self._values(given)
         end = 0
         for number, size in enumerate(self.transients):
-            places[len(self.arguments) + number] = (len(arguments), end)
+            positions[len(self.arguments) + number] = (len(arguments), end)
             end += -(-_number(size, values) // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT
-        places[len(self.arguments) + len(self.transients)] = (len(arguments) + 1, 0)
+        positions[len(self.arguments) + len(self.transients)] = (len(arguments) + 1, 0)
         limits = [each.dtype.itemsize * torch.Size(each.shape).numel() for each in arguments]
         limits += [end, len(self.constants)]
 
         def range_of(open_range: Range) -> Range:
-            buffer, base = places[open_range.buffer]
+            buffer, base = positions[open_range.buffer]
             offset, size = (_number(each, values) for each in open_range[1:])
             inside = offset >= 0 and size >= 0 and base + offset + size <= limits[buffer]
             self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")

@@ -99,21 +99,21 @@ class _Prepared:
         except IndexError:
             runs = self._parameters()
         stream = torch_streams.raw_stream(self._device)
-        for place, run in enumerate(runs):
+        for index, run in enumerate(runs):
             status = run(addresses, stream)[0]
             if status:
-                self._again(place, run, status, addresses, stream)
+                self._again(index, run, status, addresses, stream)
         self._idle.append(runs)
 
-    def _again(self, place: int, run: Run, status: Any, addresses: Sequence[int], stream: int) -> None:
+    def _again(self, index: int, run: Run, status: Any, addresses: Sequence[int], stream: int) -> None:
         """Repeats a step that a thread without a context was refused; raises LaunchError for any other refusal."""
         if int(status) == _INVALID_CONTEXT:
             with driver.on(self._device):
                 status = run(addresses, stream)[0]
         if int(status):
-            step = self._record.steps[place]
+            step = self._record.steps[index]
             what = f"kernel '{step.entry}'" if isinstance(step, Dispatch) else type(step).__name__.lower()
-            where = f"region '{self._record.region}', step {place}, {what} on cuda:{self._device}"
+            where = f"region '{self._record.region}', step {index}, {what} on cuda:{self._device}"
             raise LaunchError(f"{where}: {driver.described(status)}")
 
     def _parameters(self) -> list[Run]:
@@ -141,12 +141,12 @@ def _launch(step: Dispatch, kernel: Any) -> Run:
     count = len(step.bindings) + len(step.words)
     cells = (ctypes.c_uint64 * count)(*[0] * len(step.bindings), *(each for each in step.words))
     start = ctypes.addressof(cells)
-    pointers = (ctypes.c_void_p * count)(*(start + 8 * place for place in range(count)))
-    places = [(cell, each.buffer, each.offset) for cell, each in enumerate(step.bindings)]
+    pointers = (ctypes.c_void_p * count)(*(start + 8 * index for index in range(count)))
+    indices = [(cell, each.buffer, each.offset) for cell, each in enumerate(step.bindings)]
     launch, where = functions.cuLaunchKernelEx, ctypes.addressof(pointers)
 
     def run(addresses: Sequence[int], stream: int, _kept: object = pointers) -> tuple:
-        for cell, buffer, offset in places:
+        for cell, buffer, offset in indices:
             cells[cell] = addresses[buffer] + offset
         config.hStream = stream
         return launch(config, kernel, where, 0)

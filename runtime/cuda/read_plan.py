@@ -57,7 +57,7 @@ class _Reader:
 
     def instructions(self) -> list[tuple[str, int, int, int, int]]:
         """What computes the registers, by name."""
-        names = {place: name for name, place in OPERATIONS.items()}
+        names = {index: name for name, index in OPERATIONS.items()}
         return [(names[each[0]], *each[1:]) for each in self.numbers.instructions]
 
     def _step(self, op: ir.OpView) -> Step | None:

@@ -47,7 +47,7 @@ def recordable_forward(found: Module, forward: func.FuncOp, call: func.CallOp, c
     written = {op.operands[0] for op in body(forward) if isinstance(op.opview, DestinationOp)}
     written |= {op.opview.ref for op in body(forward) if isinstance(op.opview, WriteOp)}
     stays = (
-        argument in written or _is_static(entry, operands[place]) for place, argument in enumerate(forward.arguments)
+        argument in written or _is_static(entry, operands[index]) for index, argument in enumerate(forward.arguments)
     )
     return Recordable(symbol(forward), refusal(forward, compiled), tuple(stays))
 
@@ -60,8 +60,8 @@ def recordable_backward(
     why_not = refusal(backward, compiled)
     if of_forward.refusal:
         why_not = why_not or f"@{of_forward.name} can't be either"
-    made = [place for place, each in enumerate(saved) if _is_made(each)]
-    stays = [place in made or _stays(each, of_forward) for place, each in enumerate(saved)]
+    made = [index for index, each in enumerate(saved) if _is_made(each)]
+    stays = [index in made or _stays(each, of_forward) for index, each in enumerate(saved)]
     tangents = len(backward.type.inputs) - len(saved)
     return Recordable(symbol(backward), why_not, (*stays, *[False] * tangents), tuple(made))
 

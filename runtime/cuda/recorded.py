@@ -88,7 +88,7 @@ class Recorded:
         if stream not in self._warm:
             self._warm.add(stream)
             return None
-        if not all(self._forward and self._forward.made(tensors[place].data_ptr()) for place in self._facts.made):
+        if not all(self._forward and self._forward.made(tensors[index].data_ptr()) for index in self._facts.made):
             self._count("the values that it takes were saved by a call that was not replayed")
             return None
         return self._record(tensors, more, stream)

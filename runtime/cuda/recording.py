@@ -28,12 +28,12 @@ class Recording:
         """
         device = tensors[0].device
         self.stream, self.more = stream, more
-        self._fixed = [(place, _data_ptr(each)) for place, each in enumerate(tensors) if stays[place]]
-        self._moved = [place for place, stay in enumerate(stays) if not stay]
-        self._inputs = [_like(tensors[place]) for place in self._moved]
+        self._fixed = [(position, _data_ptr(each)) for position, each in enumerate(tensors) if stays[position]]
+        self._moved = [position for position, stay in enumerate(stays) if not stay]
+        self._inputs = [_like(tensors[position]) for position in self._moved]
         given = list(tensors)
-        for place, memory in zip(self._moved, self._inputs, strict=True):
-            given[place] = memory
+        for position, memory in zip(self._moved, self._inputs, strict=True):
+            given[position] = memory
         self._graph = torch.cuda.CUDAGraph()
         with captured(self._graph, device.index):
             results = run(list(given), *more)
@@ -45,7 +45,7 @@ class Recording:
         """Whether the arguments that stay lie where they lay, on the same stream."""
         if stream != self.stream or more != self.more:
             return False
-        return all(_data_ptr(tensors[place]) == address for place, address in self._fixed)
+        return all(_data_ptr(tensors[position]) == address for position, address in self._fixed)
 
     def is_idle(self) -> bool:
         """Whether nobody holds results of the last replay, nor has taken their memory away."""
@@ -57,7 +57,7 @@ class Recording:
     def replay(self, tensors: Sequence[torch.Tensor]) -> tuple:
         """The results for these arguments, which fit; the work goes to the current stream."""
         if self._moved:
-            torch._foreach_copy_(self._inputs, [tensors[place] for place in self._moved])
+            torch._foreach_copy_(self._inputs, [tensors[position] for position in self._moved])
         self._graph.replay()
         return tuple(_handed_out(each, tensors) for each in self._results)
 
@@ -67,10 +67,10 @@ class Recording:
 
 
 class _Shown:
-    """A result in memory of argument `place`, `distance` elements from its first; without a `layout`, itself."""
+    """A result in memory of argument `position`, `distance` elements from its first; without a `layout`, itself."""
 
-    def __init__(self, place: int, distance: int, layout: tuple[torch.Size, tuple[int, ...]] | None):
-        self.place, self.distance, self.layout = place, distance, layout
+    def __init__(self, position: int, distance: int, layout: tuple[torch.Size, tuple[int, ...]] | None):
+        self.position, self.distance, self.layout = position, distance, layout
 
 
 def _result(made: object, given: Sequence[torch.Tensor]) -> "torch.Tensor | _Shown | None":
@@ -78,21 +78,21 @@ def _result(made: object, given: Sequence[torch.Tensor]) -> "torch.Tensor | _Sho
         return None
     if not isinstance(made, torch.Tensor):
         raise TypeError(f"it returns {type(made).__name__}, expected tensors")
-    for place, each in enumerate(given):
+    for position, each in enumerate(given):
         if made is each:
-            return _Shown(place, 0, None)
+            return _Shown(position, 0, None)
         if made.untyped_storage()._cdata == each.untyped_storage()._cdata:
             if made.dtype is not each.dtype:
-                raise TypeError(f"it returns argument {place} as {made.dtype}, expected {each.dtype}")
+                raise TypeError(f"it returns argument {position} as {made.dtype}, expected {each.dtype}")
             layout = (made.size(), made.stride())
-            return _Shown(place, int(made.storage_offset() - each.storage_offset()), layout)
+            return _Shown(position, int(made.storage_offset() - each.storage_offset()), layout)
     return made
 
 
 def _handed_out(result: "torch.Tensor | _Shown | None", tensors: Sequence[torch.Tensor]) -> torch.Tensor | None:
     if not isinstance(result, _Shown):
         return None if result is None else result.data
-    argument = tensors[result.place]
+    argument = tensors[result.position]
     if result.layout is None:
         return argument
     size, stride = result.layout

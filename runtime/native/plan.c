@@ -60,11 +60,11 @@ static int read_register(Plan *plan, int index, PyObject *item) {
   plan->origins[index][0] = argument, plan->origins[index][1] = dimension;
   if (argument < 0) return 0;
   const Argument *given = argument < plan->argument_count ? &plan->arguments[argument] : NULL;
-  const int place = given && given->is_number ? 0 : dimension;
-  if (!given || place < 0 || place > given->ndim - !given->is_number || (given->is_number && dimension != -1) ||
-      given->registers[place] >= 0)
+  const int slot = given && given->is_number ? 0 : dimension;
+  if (!given || slot < 0 || slot > given->ndim - !given->is_number || (given->is_number && dimension != -1) ||
+      given->registers[slot] >= 0)
     return PyErr_SetString(PyExc_ValueError, "wants a size that no argument has, or has twice"), -1;
-  given->registers[place] = index;
+  given->registers[slot] = index;
   return 0;
 }
 

@@ -29,10 +29,10 @@ typedef struct {
 
 enum Kind { DISPATCH, FILL, COPY };
 
-// A number: `known`, or what a call computes in register `place`.
+// A number: `known`, or what a call computes in register `index`.
 typedef struct {
   int64_t known;
-  int place;  // -1: known
+  int index;  // -1: known
 } Number;
 
 enum Operation {
@@ -50,7 +50,7 @@ typedef struct {
   Number offset, length;
 } RangeForm;
 
-// A step as the plan says it; places in the arrays that a schedule has of its numbers.
+// A step as the plan says it; positions in the arrays that a schedule has of its numbers.
 typedef struct {
   int kind, waits;  // waits: for all steps before it
   Entry entry;
@@ -109,7 +109,7 @@ typedef struct {
 } Plan;
 
 static inline int64_t number(Number form, const int64_t *registers) {
-  return form.place < 0 ? form.known : registers[form.place];
+  return form.index < 0 ? form.known : registers[form.index];
 }
 
 extern PyTypeObject LibraryType, PlanType;

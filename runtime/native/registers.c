@@ -7,13 +7,13 @@ static int refuse_check(const Plan *plan, const Instruction *step, const int64_t
   const long long given = registers[step->operands[0]], one = registers[step->operands[1]];
   const long long other = step->operation == CHECK_RANGE ? registers[step->operands[2]] : one;
   const char *between = one == other ? "%s %lld" : "%s from %lld to %lld";
-  char expected[64], place[64] = "a number";
+  char expected[64], what[64] = "a number";
   snprintf(expected, sizeof expected, between, "expected", one, other);
   if (origin[0] >= 0 && origin[1] >= 0)
-    snprintf(place, sizeof place, "the size of argument %d in dimension %d", origin[0], origin[1]);
+    snprintf(what, sizeof what, "the size of argument %d in dimension %d", origin[0], origin[1]);
   else if (origin[0] >= 0)
-    snprintf(place, sizeof place, "argument %d", origin[0]);
-  PyErr_Format(PyExc_ValueError, "does not take this call: %s is %lld, %s", place, given, expected);
+    snprintf(what, sizeof what, "argument %d", origin[0]);
+  PyErr_Format(PyExc_ValueError, "does not take this call: %s is %lld, %s", what, given, expected);
   return -1;
 }
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 int read_number(Plan *plan, PyObject *item, Number *number) {
-  number->place = -1;
+  number->index = -1;
   if (PyTuple_CheckExact(item)) {
-    if (!PyArg_ParseTuple(item, "i", &number->place)) return -1;
-    if (number->place < 0 || number->place >= plan->register_count)
+    if (!PyArg_ParseTuple(item, "i", &number->index)) return -1;
+    if (number->index < 0 || number->index >= plan->register_count)
       return PyErr_SetString(PyExc_ValueError, "has a number that nothing computes"), -1;
     plan->is_open = 1;
     return 0;
@@ -46,7 +46,7 @@ static int read_constants(Plan *plan, StepForm *step, PyObject *items) {
   for (Py_ssize_t i = 0; i < count; i++) {
     Number *constant = &plan->step_constants[plan->constant_count++];
     if (read_number(plan, PyTuple_GET_ITEM(items, i), constant)) return -1;
-    if (constant->place < 0 && (constant->known < 0 || constant->known > UINT32_MAX))
+    if (constant->index < 0 && (constant->known < 0 || constant->known > UINT32_MAX))
       return PyErr_Format(PyExc_ValueError, "has a number too large: %lld", (long long)constant->known), -1;
   }
   return 0;

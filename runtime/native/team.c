@@ -92,8 +92,8 @@ static void run_share(void *pointer) {
   for (int i = 0; i < team->plan->step_count; i++) {
     if (team->plan->steps[i].waits && threads > 1) gomp_barrier();
     const uint64_t pieces = team->schedule->steps[i].pieces;
-    const uint64_t place = (thread + i) % threads;  // so that steps of one piece don't all fall to one thread
-    const uint64_t from = pieces * place / threads, to = pieces * (place + 1) / threads;
+    const uint64_t turn = (thread + i) % threads;  // so that steps of one piece don't all fall to one thread
+    const uint64_t from = pieces * turn / threads, to = pieces * (turn + 1) / threads;
     if (from < to) run_pieces(team, i, from, to, thread, threads);
   }
   _mm_setcsr(own_control);

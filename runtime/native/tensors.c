@@ -47,7 +47,7 @@ PyObject *addresses(PyObject *module, PyObject *given) {
   if (!tensors) return NULL;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   PyObject *result = PyBytes_FromStringAndSize(NULL, count * sizeof(char *));
-  char **places = result ? (char **)PyBytes_AS_STRING(result) : NULL;
+  char **found = result ? (char **)PyBytes_AS_STRING(result) : NULL;
   for (Py_ssize_t i = 0; result && i < count; i++) {
     Tensor tensor;
     if (borrow(PySequence_Fast_GET_ITEM(tensors, i), &tensor)) {
@@ -55,7 +55,7 @@ PyObject *addresses(PyObject *module, PyObject *given) {
       Py_SETREF(result, Py_NewRef(Py_None));
       break;
     }
-    places[i] = address_of(&tensor);
+    found[i] = address_of(&tensor);
   }
   Py_DECREF(tensors);
   return result;

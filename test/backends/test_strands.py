@@ -25,16 +25,16 @@ SIZES = (96, 64, 96, 96, 96, 64, 96)
 
 def region(sizes: tuple[int, ...]) -> str:
     """Makes of each row of such a size the softmax of its exponential's softmax, and fills a number."""
-    arguments = [f"%x{place}: !torch.vtensor<[{size},8],f32>" for place, size in enumerate(sizes)]
-    arguments += [f"%d{place}: !torch.tensor<[{size},8],f32>" for place, size in enumerate(sizes)]
+    arguments = [f"%x{index}: !torch.vtensor<[{size},8],f32>" for index, size in enumerate(sizes)]
+    arguments += [f"%d{index}: !torch.tensor<[{size},8],f32>" for index, size in enumerate(sizes)]
     lines = ["%one = torch.constant.int 1", "%zero = torch.constant.int 0", "%false = torch.constant.bool false"]
-    for place, size in enumerate(sizes):
+    for index, size in enumerate(sizes):
         value, memory = f"!torch.vtensor<[{size},8],f32>", f"!torch.tensor<[{size},8],f32>"
         softmax = f": {value}, !torch.int, !torch.bool -> {value}"
         lines += [
-            f"%s{place} = torch.aten._softmax %x{place}, %one, %false {softmax}",
-            f"%t{place} = torch.aten._softmax %s{place}, %zero, %false {softmax}",
-            f"torch.overwrite.tensor.contents %t{place} overwrites %d{place} : {value}, {memory}",
+            f"%s{index} = torch.aten._softmax %x{index}, %one, %false {softmax}",
+            f"%t{index} = torch.aten._softmax %s{index}, %zero, %false {softmax}",
+            f"torch.overwrite.tensor.contents %t{index} overwrites %d{index} : {value}, {memory}",
         ]
     arguments.append("%filled: !torch.tensor<[5],si64>")
     lines += [

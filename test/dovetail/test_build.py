@@ -84,9 +84,9 @@ def test_strict_mode_says_what_is_missing():
     arguments = (torch.ones(4),)
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed) as caught:
         torch.compile(torch.fft.rfft, backend="dovetail", options={"strict": True})(*arguments)
-    place, _, said = str(caught.value.inner_exception).partition("): ")
+    location, _, said = str(caught.value.inner_exception).partition("): ")
     assert isinstance(caught.value.inner_exception, StrictError)
-    assert "loc(" in place
+    assert "loc(" in location
     assert said == (
         "torch.aten._fft_r2c can't be compiled: no row in dialects/torch_facts/rows; docs/ops.md says which row "
         "decides, CONTRIBUTING.md (\"An ATen op\") how to change it, and without 'strict' it runs through ATen"

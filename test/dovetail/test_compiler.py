@@ -29,14 +29,14 @@ def test_a_defect_runs_eagerly_and_fails_tests(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compiler, "import_capture", lambda *_: undefined)  # noqa: F821 - the defect
     before = dovetail.stats()
     compiled = torch.compile(torch.sin, backend="dovetail")
-    place = r"NameError: name 'undefined' is not defined \(test_compiler.py:\d+\)"
-    with pytest.warns(DefectWarning, match=place):
+    location = r"NameError: name 'undefined' is not defined \(test_compiler.py:\d+\)"
+    with pytest.warns(DefectWarning, match=location):
         assert compiled(torch.zeros(4)).equal(torch.zeros(4))
     after = dovetail.stats()
     assert sum((after.eager - before.eager).values()) == 1
     assert after.compile_seconds["import"] > before.compile_seconds.get("import", 0.0)
     torch._dynamo.reset()
-    with pytest.raises(BackendCompilerFailed, match=place):
+    with pytest.raises(BackendCompilerFailed, match=location):
         compiled(torch.zeros(4))
 
 

@@ -71,8 +71,8 @@ def test_spelling_is_found(repository: Path, source: str, names: list[str]) -> N
 def test_each_name_is_explained(repository: Path) -> None:
     """Catches a constant without its sentence, which would miss in the documents, or with one of another form."""
     body = ast.parse((repository / "dialects" / "attributes.py").read_text(encoding="utf-8")).body
-    for place, node in enumerate(body):
+    for index, node in enumerate(body):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            said = body[place + 1]
+            said = body[index + 1]
             assert isinstance(said, ast.Expr), ast.unparse(node)
             assert re.match(r"[^:]+: .+\.$", ast.literal_eval(said.value), re.DOTALL), ast.unparse(node)

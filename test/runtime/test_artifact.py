@@ -394,9 +394,9 @@ def test_stated_size_is_not_believed(saved: Path, tmp_path: Path):
     contents = bytearray(saved.read_bytes())
     with zipfile.ZipFile(io.BytesIO(bytes(contents))) as opened:
         size = opened.getinfo("module.mlir").file_size
-    place = contents.rindex(b"module.mlir") - 46 + 24  # of the size in the directory: section 4.3.12 of APPNOTE.TXT
+    index = contents.rindex(b"module.mlir") - 46 + 24  # of the size in the directory: section 4.3.12 of APPNOTE.TXT
     for stated in (1, size - 1, size + 1, (1 << 29)):
-        contents[place : place + 4] = stated.to_bytes(4, "little")
+        contents[index : index + 4] = stated.to_bytes(4, "little")
         (tmp_path / "changed").write_bytes(contents)
         with pytest.raises(ArtifactError, match="damaged, or no artifact of dovetail-compile: "):
             load_artifact(tmp_path / "changed")

@@ -26,7 +26,7 @@ SIZE = 384
 IN, INTO = f"!torch.vtensor<[{SIZE},{SIZE}],f32>", f"!torch.tensor<[{SIZE},{SIZE}],f32>"
 ROW, ROW_INTO = f"!torch.vtensor<[{SIZE}],f32>", f"!torch.tensor<[{SIZE}],f32>"
 STEPS, STEPS_INTO = "!torch.vtensor<[5],si64>", "!torch.tensor<[5],si64>"
-SHIFT = [place % 7 / 2 for place in range(SIZE)]
+SHIFT = [position % 7 / 2 for position in range(SIZE)]
 REGION_TEXT = f"""
 module {{
   func.func @main(%x: {IN}, %c: {ROW}, %soft: {INTO}, %total: {ROW_INTO}, %copied: {ROW_INTO}, %filled: {ROW_INTO},
@@ -177,7 +177,7 @@ def test_a_wrong_argument_is_named_and_nothing_is_written(plan, case: str, index
     arguments[index] = wrong
     with pytest.raises(ValueError, match=rf"region 'main', argument {index}: .*{message}.*: use prepare\(\)"):
         plan(*arguments)
-    assert all(torch.all(each == 7) for place, each in enumerate(arguments) if place >= 2 and place != index)
+    assert all(torch.all(each == 7) for position, each in enumerate(arguments) if position >= 2 and position != index)
 
 
 @pytest.mark.parametrize("case", [*ELSEWHERE, "negative", "without memory"])

@@ -140,7 +140,7 @@ class RandomPlan:
     def _range(self, draw: random.Random, length: int | None = None) -> tuple[int, int, int]:
         """A target; with a `length`, a source, which may be a constant."""
         sizes = self.sizes[:-1] if length is None else self.sizes
-        fitting = [place for place, size in enumerate(sizes) if size >= (length or 4)]
+        fitting = [position for position, size in enumerate(sizes) if size >= (length or 4)]
         buffer = draw.choice(fitting)
         if length is None:
             length = draw.randint(1, self.sizes[buffer] // 4) * 4
@@ -167,7 +167,7 @@ class RandomPlan:
         buffers = [each.clone().view(torch.uint8) for each in given] + [torch.zeros(self.transient, dtype=torch.uint8)]
         buffers.append(torch.tensor(list(self.constants), dtype=torch.uint8))
         for kind, _, _, _, constants, ranges, pattern, width in self.steps:
-            views = [buffers[place][offset : offset + length] for place, offset, length in ranges]
+            views = [buffers[position][offset : offset + length] for position, offset, length in ranges]
             if kind == FILL:
                 piece = torch.tensor(list(pattern.to_bytes(width, "little")), dtype=torch.uint8)
                 views[0].copy_(piece.repeat(len(views[0]) // width))
@@ -180,13 +180,13 @@ class RandomPlan:
 
     def reads_transient_first(self) -> bool:
         """Whether its results depend on what a transient held before."""
-        place, written = len(self.counts), torch.zeros(self.transient, dtype=torch.bool)
+        position, written = len(self.counts), torch.zeros(self.transient, dtype=torch.bool)
         for kind, _, _, _, _, ranges, _, _ in self.steps:
             *sources, target = ranges
             for buffer, offset, length in sources if kind != FILL else ():
-                if buffer == place and not written[offset : offset + length].all():
+                if buffer == position and not written[offset : offset + length].all():
                     return True
-            if target[0] == place:
+            if target[0] == position:
                 written[target[1] : target[1] + target[2]] = True
         return False
 
@@ -196,9 +196,9 @@ class RandomPlan:
             each.copy_(torch.randint(-(1 << 31), (1 << 31) - 1, each.shape, dtype=torch.int32))
         expected = self.expected(arguments)
         self.run(*arguments)
-        for place, (actual, wanted) in enumerate(zip(arguments, expected, strict=True)):
+        for position, (actual, wanted) in enumerate(zip(arguments, expected, strict=True)):
             if not torch.equal(actual, wanted):
-                raise SystemExit(f"argument {place} differs after {self.steps}")
+                raise SystemExit(f"argument {position} differs after {self.steps}")
         if self.is_open:
             self._check_other_sizes(draw)
 

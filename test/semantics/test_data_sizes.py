@@ -20,8 +20,8 @@ def tensor(*size: int, grad: bool = True) -> torch.Tensor:
 
 
 def rows_of_places(x):
-    places = x.detach().nonzero()
-    return places.t() * 2, places[:, 0] + places.shape[0]
+    indices = x.detach().nonzero()
+    return indices.t() * 2, indices[:, 0] + indices.shape[0]
 
 
 def chosen_loss(x, w, mask):

@@ -15,7 +15,7 @@ from dovetail.errors import EagerWarning
 
 def _told(*tensors: torch.Tensor) -> float:
     strides = [stride for each in tensors for size, stride in zip(each.shape, each.stride(), strict=True) if size > 1]
-    return 1 + sum(stride * 3**place for place, stride in enumerate(strides)) / 64
+    return 1 + sum(stride * 3**index for index, stride in enumerate(strides)) / 64
 
 
 @torch.library.custom_op("dovetail_layout::scaled", mutates_args=())

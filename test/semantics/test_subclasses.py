@@ -119,7 +119,7 @@ def described(tensor: torch.Tensor, known: list[torch.Tensor]) -> dict:
     memories = [each.untyped_storage()._cdata for other in known for each in inner(other)]
     own = [each.untyped_storage()._cdata for each in inner(tensor)]
     facts["object"] = next((index for index, each in enumerate(known) if each is tensor), None)
-    facts["memory"] = [[place for place, other in enumerate(memories) if other == memory] for memory in own]
+    facts["memory"] = [[position for position, other in enumerate(memories) if other == memory] for memory in own]
     return facts
 
 

@@ -63,9 +63,9 @@ class Operands:
         numbers = [INF, -INF, 0.0, -0.0]
         if self.kind == "special":
             numbers += [NAN, 1.0, -1.0, largest, -largest / 3, 1e-40, -1e-40, 3.0]
-        places = torch.randint(len(numbers), (count,), generator=self.random)
+        positions = torch.randint(len(numbers), (count,), generator=self.random)
         picked = torch.rand(count, generator=self.random) < 0.15
-        return torch.where(picked, torch.tensor(numbers, dtype=torch.float64)[places], normal)
+        return torch.where(picked, torch.tensor(numbers, dtype=torch.float64)[positions], normal)
 
 
 def as_list(results: Result | Iterable[Result]) -> list[Result]:

@@ -13,16 +13,16 @@ from dovetail.tools.fuzz.recipes import fresh
 
 def minimise(program: Program, fails: Callable[[Program], bool], limit: int = 400) -> Program:
     """Takes smaller programs while `fails` holds, trying at most `limit`; `fails(program)` must hold."""
-    place = since = 0  # where in the list of smaller programs, and how many of it failed in a row
+    position = since = 0  # where in the list of smaller programs, and how many of it failed in a row
     for _ in range(limit):
         smaller = list(_smaller(program))
         if since >= len(smaller):
             break
-        candidate = smaller[place % len(smaller)]
+        candidate = smaller[position % len(smaller)]
         if fails(candidate):
             program, since = candidate, 0
         else:
-            place, since = place + 1, since + 1
+            position, since = position + 1, since + 1
     return program
 
 

@@ -24,7 +24,7 @@ def call_operator(text: str, draw: Random) -> str:
 def change_location(text: str, draw: Random) -> str:
     """An op says that it comes from elsewhere."""
     deep = draw.choice(DEEP)
-    places = [
+    indices = [
         f"loc({quoted(payloads.text(draw))})",
         f"loc({quoted(payloads.text(draw))}:{abs(int(draw.random() * 10**12))}:1)",
         f"loc({'fused[' * 3}unknown{']' * 3})",
@@ -35,7 +35,7 @@ def change_location(text: str, draw: Random) -> str:
     ends = [number for number, line in enumerate(lines) if line.startswith("    ") and not line.rstrip().endswith("{")]
     if ends:
         number = draw.choice(ends)
-        lines[number] = f"{lines[number]} {draw.choice(places)}"
+        lines[number] = f"{lines[number]} {draw.choice(indices)}"
     return "\n".join(lines)
 
 

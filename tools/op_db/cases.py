@@ -139,13 +139,13 @@ def _sample(case: Case, requires_grad: bool) -> Any:
 
 def _program(op: "OpInfo", sample: "SampleInput") -> Program:
     leaves, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    indices = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
 
     def function(*tensors):
         filled = list(leaves)
-        for place, tensor in zip(places, tensors, strict=True):
-            filled[place] = tensor
+        for index, tensor in zip(indices, tensors, strict=True):
+            filled[index] = tensor
         first, args, kwargs = tree_unflatten(filled, spec)
         return op.op(first, *args, **kwargs)
 
-    return Program(function, tuple(leaves[place] for place in places))
+    return Program(function, tuple(leaves[index] for index in indices))

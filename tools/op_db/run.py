@@ -21,15 +21,15 @@ def run(program: Program, function: Callable) -> Seen:
     tensors = [_copy(tensor) for tensor in program.tensors]
     torch.manual_seed(1)
     leaves = tree_leaves(function(*tensors))
-    seen: dict[str, object] = {f"result {place}": leaf for place, leaf in enumerate(leaves)}
-    seen.update({f"argument {place} after the call": tensor.detach() for place, tensor in enumerate(tensors)})
+    seen: dict[str, object] = {f"result {index}": leaf for index, leaf in enumerate(leaves)}
+    seen.update({f"argument {index} after the call": tensor.detach() for index, tensor in enumerate(tensors)})
     results = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
     sources = [tensor for tensor in tensors if tensor.requires_grad]
     if results and sources:
         torch.manual_seed(2)
         tangents = [program.handed_in(_tangent(result)) for result in results]
         torch.autograd.backward(results, tangents, inputs=sources)
-        seen.update({f"gradient {place}": source.grad for place, source in enumerate(sources)})
+        seen.update({f"gradient {index}": source.grad for index, source in enumerate(sources)})
     return Seen(seen)
 
 

@@ -21,12 +21,12 @@ def differences(text: str, errors: Sequence[Exception]) -> list[str]:
     for met in [each for error in errors for each in diagnostics(error)]:
         match = next((each for each in missing if _fits(each, met)), None)
         if match is None:
-            found.append(f"{_place(met)}: unexpected {met.severity}: {met.message}")
+            found.append(f"{_location(met)}: unexpected {met.severity}: {met.message}")
         else:
             missing.remove(match)
     return [
         *found,
-        *(f'{_place(each)}: expected {each.severity} "{each.message}" was not produced' for each in missing),
+        *(f'{_location(each)}: expected {each.severity} "{each.message}" was not produced' for each in missing),
     ]
 
 
@@ -62,5 +62,5 @@ def _fits(expectation: Diagnostic, met: Diagnostic) -> bool:
     return is_there and expectation.message in met.message
 
 
-def _place(diagnostic: Diagnostic) -> str:
+def _location(diagnostic: Diagnostic) -> str:
     return "" if diagnostic.line == UNKNOWN else f":{diagnostic.line}"

@@ -37,7 +37,7 @@ def expected(text: str) -> Iterator[Diagnostic]:
             yield Diagnostic(match["severity"], _line(number, match["place"]), match["text"])
 
 
-def _line(number: int, place: str | None) -> int:
-    if place == "unknown":
+def _line(number: int, line: str | None) -> int:
+    if line == "unknown":
         return UNKNOWN
-    return number + (_STEPS[place] if place in _STEPS else int(place or 0))
+    return number + (_STEPS[line] if line in _STEPS else int(line or 0))

@@ -91,17 +91,17 @@ def _cases(overload: torch._ops.OpOverload) -> list[Case]:
 
 def _of_hard_numbers(overload: torch._ops.OpOverload, calls: Sequence[tuple[tuple, tuple]]) -> list[Case]:
     """`calls` with each of their numbers in turn as each hard one. Beside whole numbers, keywords must be whole."""
-    scalars = {place: each.name for place, each in enumerate(overload._schema.arguments) if str(each.type) == "number"}
+    scalars = {index: each.name for index, each in enumerate(overload._schema.arguments) if str(each.type) == "number"}
     found: dict[str, Case] = {}
     for positional, keywords in calls:
-        for place, name in scalars.items():
-            for number in HARD_NUMBERS if place < len(positional) or name in dict(keywords) else ():
+        for index, name in scalars.items():
+            for number in HARD_NUMBERS if index < len(positional) or name in dict(keywords) else ():
                 given = (
-                    (*positional[:place], number, *positional[place + 1 :]) if place < len(positional) else positional
+                    (*positional[:index], number, *positional[index + 1 :]) if index < len(positional) else positional
                 )
                 named = tuple((key, number if key == name else value) for key, value in keywords)
                 for dtype in _HARD_DTYPES:
-                    if dtype.is_floating_point or place < len(positional) or isinstance(number, int):
+                    if dtype.is_floating_point or index < len(positional) or isinstance(number, int):
                         case = Case(overload, given, named, dtype)
                         found[str(case)] = case  # calls that differ in this number alone are one
     return list(found.values())

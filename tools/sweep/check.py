@@ -73,7 +73,7 @@ def runs_in_eager(case: Case) -> bool:
 def check(cases: list[Case], decompose: bool, target: Target | None = None) -> list[Outcome]:
     """The outcome of each case; one compilation unless something does not compile, then smaller ones."""
     target = CpuTarget() if target is None else target
-    module, places, counts, flat = _module(cases, decompose)
+    module, positions, counts, flat = _module(cases, decompose)
     with module.context, ir.Location.unknown():
         PlaceOpsPass().run(module)
         refusals, layout = keep_compiled(module, counts)
@@ -91,12 +91,12 @@ def check(cases: list[Case], decompose: bool, target: Target | None = None) -> l
         results = [torch.empty(info.shape, dtype=getattr(torch, info.dtype)) for info in layout]
         region.run(*map(prepare, tensors), *results)
         got = iter(results)
-        for outcome, place in zip(outcomes, places, strict=True):
+        for outcome, position in zip(outcomes, positions, strict=True):
             if outcome.refused:
                 continue
-            operands = [tensors[index] for index in place.values()]
+            operands = [tensors[index] for index in position.values()]
             flushes = which == "subnormal" and not region.keeps_subnormals
-            expected = _expected(outcome.case, {slot: tensors[index] for slot, index in place.items()}, flushes)
+            expected = _expected(outcome.case, {slot: tensors[index] for slot, index in position.items()}, flushes)
             for each in expected:
                 compare(outcome, which, next(got), each, operands)
     return outcomes
@@ -126,26 +126,26 @@ def _parts(cases: list[Case]) -> list[list[Case]]:
 def _module(cases: list[Case], decompose: bool):
     indices: dict[tuple, int] = {}
     flat: list[tuple[Slot, Case]] = []
-    places: list[dict[Slot, int]] = []
+    positions: list[dict[Slot, int]] = []
     counts: list[int] = []
     for case in cases:
-        place = {}
+        position = {}
         for slot, _ in _slots(case):
             key = (slot, case.dtype if slot.dtype is None else slot.dtype, case.shape)
             if key not in indices:
                 indices[key] = len(flat)
                 flat.append((slot, case))
-            place[slot] = indices[key]
-        places.append(place)
+            position[slot] = indices[key]
+        positions.append(position)
 
     def function(*tensors):
         counts.clear()  # tracing may call more than once
         results = []
-        for case, place in zip(cases, places, strict=True):
-            computed = _evaluate(case, {slot: tensors[index] for slot, index in place.items()})
+        for case, position in zip(cases, positions, strict=True):
+            computed = _evaluate(case, {slot: tensors[index] for slot, index in position.items()})
             counts.append(len(computed))
             results += computed
         return results
 
     module = imported(function, [_fill(slot, case, "ordinary") for slot, case in flat], decompose)
-    return module, places, counts, flat
+    return module, positions, counts, flat

@@ -27,17 +27,17 @@ class PartOp(VerifiedOp, name="part"):
         whole, part = tensor_info(self.memory.type), tensor_info(self.part.type)
         if whole is None or not is_memory(self.memory):
             return f"expects memory of static sizes, of type '!torch.tensor', got '{self.memory.type}'"
-        if part is None or not 0 <= self.place < len(whole.shape) or len(part.shape) != len(whole.shape):
-            return f"expects a part of '{self.memory.type}' along dimension {self.place}, got '{self.part.type}'"
+        if part is None or not 0 <= self.dimension < len(whole.shape) or len(part.shape) != len(whole.shape):
+            return f"expects a part of '{self.memory.type}' along dimension {self.dimension}, got '{self.part.type}'"
         sizes = [*whole.shape]
-        sizes[self.place] = part.shape[self.place]
+        sizes[self.dimension] = part.shape[self.dimension]
         wrong = verify.no_count(self, "start") or verify.another_type(self.part, with_shape(self.memory.type, sizes))
-        end = self.first + part.shape[self.place]
-        is_inside = end <= whole.shape[self.place]
-        return wrong or ("" if is_inside else f"expects an end within {whole.shape[self.place]}, got {end}")
+        end = self.first + part.shape[self.dimension]
+        is_inside = end <= whole.shape[self.dimension]
+        return wrong or ("" if is_inside else f"expects an end within {whole.shape[self.dimension]}, got {end}")
 
     @property
-    def place(self) -> int:
+    def dimension(self) -> int:
         """The dimension, counted from 0."""
         return ir.IntegerAttr(self.dim).value
 

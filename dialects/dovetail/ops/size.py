@@ -27,11 +27,11 @@ class SizeOp(VerifiedOp, name="size", traits=[Reads]):
         info = shaped_info(self.argument.type)
         if info is None or "dim" not in self.attributes:
             return f"expects a tensor and its 'dim', or a number, got '{self.argument.type}'"
-        is_inside = isinstance(self.attributes["dim"], ir.IntegerAttr) and 0 <= self.place < len(info.shape)
+        is_inside = isinstance(self.attributes["dim"], ir.IntegerAttr) and 0 <= self.dimension < len(info.shape)
         return "" if is_inside else f"expects 'dim' to be one of {len(info.shape)}, got {self.attributes['dim']}"
 
     @property
-    def place(self) -> int:
+    def dimension(self) -> int:
         """The dimension; -1 of a number."""
         return ir.IntegerAttr(self.attributes["dim"]).value if "dim" in self.attributes else -1
 

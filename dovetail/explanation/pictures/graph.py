@@ -56,19 +56,19 @@ def draw(nodes: Sequence[Node]) -> Drawing:
     forward = _rows(nodes, [number for number in shown if nodes[number].role in _FORWARD])
     backward = _rows(nodes, [number for number in shown if number not in saved and nodes[number].role not in _FORWARD])
     left = _columns(forward) * _STEP
-    places = _placed(forward, 0)
-    places |= _placed(backward[::-1], left + _STEP * bool(saved))
-    places |= _border(nodes, saved, places, left)
-    pairs = [(source, number) for number in shown for source in nodes[number].sources if source in places]
+    positions = _placed(forward, 0)
+    positions |= _placed(backward[::-1], left + _STEP * bool(saved))
+    positions |= _border(nodes, saved, positions, left)
+    pairs = [(source, number) for number in shown for source in nodes[number].sources if source in positions]
     of: dict[int, list[int]] = defaultdict(list)
     for edge, pair in enumerate(pairs):
         for number in pair:
             of[number].append(edge)
     return Drawing(
-        tuple(Box(nodes[number], number, *places[number], tuple(of[number])) for number in shown),
-        tuple(_edge(nodes, pair, places) for pair in pairs),
-        max((x for x, _ in places.values()), default=0) + WIDTH,
-        max((y for _, y in places.values()), default=0) + HEIGHT,
+        tuple(Box(nodes[number], number, *positions[number], tuple(of[number])) for number in shown),
+        tuple(_edge(nodes, pair, positions) for pair in pairs),
+        max((x for x, _ in positions.values()), default=0) + WIDTH,
+        max((y for _, y in positions.values()), default=0) + HEIGHT,
     )
 
 
@@ -83,7 +83,7 @@ def _rows(nodes: Sequence[Node], numbers: list[int]) -> list[list[int]]:
     for level in sorted(levels):
         ordered = sorted(levels[level], key=lambda number: (_mean(share, nodes[number].sources, 0.5), number))
         rows += [ordered[first : first + columns] for first in range(0, len(ordered), columns)]
-        share |= {number: (place + 0.5) / len(ordered) for place, number in enumerate(ordered)}
+        share |= {number: (position + 0.5) / len(ordered) for position, number in enumerate(ordered)}
     return rows
 
 
@@ -100,8 +100,8 @@ def _levels(nodes: Sequence[Node], numbers: list[int]) -> dict[int, int]:
     return levels
 
 
-def _mean(places: dict[int, float], numbers: Sequence[int], default: float) -> float:
-    known = [places[number] for number in numbers if number in places]
+def _mean(positions: dict[int, float], numbers: Sequence[int], default: float) -> float:
+    known = [positions[number] for number in numbers if number in positions]
     return fmean(known) if known else default
 
 
@@ -112,17 +112,17 @@ def _columns(rows: list[list[int]]) -> int:
 def _placed(rows: list[list[int]], left: float) -> dict[int, tuple[float, float]]:
     columns = _columns(rows)
     return {
-        number: (left + (place + (columns - len(row)) / 2) * _STEP, index * _ROW)
+        number: (left + (position + (columns - len(row)) / 2) * _STEP, index * _ROW)
         for index, row in enumerate(rows)
-        for place, number in enumerate(row)
+        for position, number in enumerate(row)
     }
 
 
 def _border(
-    nodes: Sequence[Node], saved: list[int], places: dict[int, tuple[float, float]], left: float
+    nodes: Sequence[Node], saved: list[int], positions: dict[int, tuple[float, float]], left: float
 ) -> dict[int, tuple[float, float]]:
     """Each saved value beside what computes it, else beside its users; none on top of another."""
-    heights = {number: y for number, (_, y) in places.items()}
+    heights = {number: y for number, (_, y) in positions.items()}
     users = {each: [number for number, node in enumerate(nodes) if each in node.sources] for each in saved}
     wanted = {each: _mean(heights, nodes[each].sources, _mean(heights, users[each], 0.0)) for each in saved}
     found: dict[int, tuple[float, float]] = {}
@@ -133,9 +133,9 @@ def _border(
     return found
 
 
-def _edge(nodes: Sequence[Node], pair: tuple[int, int], places: dict[int, tuple[float, float]]) -> Edge:
+def _edge(nodes: Sequence[Node], pair: tuple[int, int], positions: dict[int, tuple[float, float]]) -> Edge:
     """A curve that leaves and enters boxes by their sides across the border, else by their upper and lower edges."""
-    (x, y), (to_x, to_y) = (places[number] for number in pair)
+    (x, y), (to_x, to_y) = (positions[number] for number in pair)
     if "saved" in (nodes[number].role for number in pair):
         x, y, to_y = x + WIDTH, y + HEIGHT / 2, to_y + HEIGHT / 2
         bend = x + (to_x - x) / 2

@@ -85,8 +85,8 @@ def _title(node: Node) -> str:
 
 def _label(node: Node) -> str:
     """The second line: what it is, or where it runs, and its shape."""
-    place = node.place.partition("_")[2].replace("_", " ") or node.place.partition(" ")[0] or node.role
-    return _short(f"{place} {node.type[node.type.find('[') :] if node.type else ''}", 24)
+    label = node.placement.partition("_")[2].replace("_", " ") or node.placement.partition(" ")[0] or node.role
+    return _short(f"{label} {node.type[node.type.find('[') :] if node.type else ''}", 24)
 
 
 def _short(text: str, length: int) -> str:

@@ -76,7 +76,7 @@ def use_assembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def compiled(*texts: str, architecture: str = "sm_90", timeout: float = 60) -> list:
     target = target_for_device(f"cuda:{architecture}")
-    named = {str(place): text for place, text in enumerate(texts)}
+    named = {str(index): text for index, text in enumerate(texts)}
     return list(compile_regions(named, target, timeout=timeout, plans=True, jobs=1).values())
 
 

@@ -29,7 +29,7 @@ def _operator(name: str, operands: list[ir.Value], result: str) -> ir.Operation:
 
 
 @pytest.mark.parametrize(
-    ("name", "operands", "result", "places"),
+    ("name", "operands", "result", "indices"),
     [
         ("eq.Tensor", f"{FLOAT} {FLOAT}", TRUTH, (0, 1)),
         ("eq.Tensor", f"{WHOLE} {WHOLE}", TRUTH, (0, 1)),
@@ -48,9 +48,9 @@ def _operator(name: str, operands: list[ir.Value], result: str) -> ir.Operation:
         ("where.self", f"{TRUTH} {FLOAT} {FLOAT}", FLOAT, ()),
     ],
 )
-def test_deciding_operands(op, name, operands, result, places):
+def test_deciding_operands(op, name, operands, result, indices):
     """Would catch a comparison that nobody checks, and a value that is pinned for an op that has no use for it."""
-    assert deciding_operands(op(name, operands, result)) == places
+    assert deciding_operands(op(name, operands, result)) == indices
 
 
 @pytest.mark.parametrize(

@@ -172,8 +172,8 @@ def test_nothing_is_claimed_of_what_has_no_row():
 @pytest.mark.parametrize("name", names(row for row in OPS if row.reduces_at is not None))
 def test_reduced_dimensions_are_where_the_row_says(name: str):
     """The order of a norm was taken for the dimension that it reduces: the place differs from op to op."""
-    place = row_of_name(f"aten.{name}").reduces_at
+    position = row_of_name(f"aten.{name}").reduces_at
     for overload in overloads(name):
         arguments = [each.name for each in overload._schema.arguments if not each.is_out]
         named = [index for index, each in enumerate(arguments) if each in ("dim", "dims")]
-        assert named in ([], [place]), overload
+        assert named in ([], [position]), overload

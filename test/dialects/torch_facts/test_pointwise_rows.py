@@ -58,7 +58,7 @@ def test_most_ops_are_called():
     assert len(POINTWISE) > 80
 
 
-@pytest.mark.parametrize("row", [row for row in POINTWISE if not row.is_by_place], ids=named)
+@pytest.mark.parametrize("row", [row for row in POINTWISE if not row.is_by_position], ids=named)
 def test_place_makes_no_difference(row):
     """Would catch an op that counts where an element stands, put end to end with others of its kind."""
     for overload, count in tensor_overloads(row.name):
@@ -81,11 +81,11 @@ def test_what_never_rounds_gives_numbers_back(row):
 def test_subnormal_numbers_make_no_difference(row):
     """Would catch a jump at zero in a region that takes subnormal numbers for zero."""
     for overload, count in tensor_overloads(row.name):
-        for place in range(count):
+        for index in range(count):
             for number in (SUBNORMAL, -SUBNORMAL):
                 given = [[operand.clone() for operand in OPERANDS[:count]] for _ in range(2)]
-                given[0][place].fill_(0)
-                given[1][place].fill_(number)
+                given[0][index].fill_(0)
+                given[1][index].fill_(number)
                 zero, other = (results(overload(*each)) for each in given)
                 for one, another in zip(zero, other, strict=True):
                     if one.is_floating_point():

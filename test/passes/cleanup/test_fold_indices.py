@@ -9,8 +9,8 @@ import dovetail
 
 def looked_up(x: torch.Tensor, table: torch.Tensor) -> list[torch.Tensor]:
     rows, columns = torch.arange(x.shape[0]), torch.arange(x.shape[1])
-    places = functional.embedding(columns.unsqueeze(0), table)
-    return [x[rows[:, None, None], columns], x[rows[:, None], columns] + 1, places, x[columns[:2]] * 2, places.sin()]
+    indices = functional.embedding(columns.unsqueeze(0), table)
+    return [x[rows[:, None, None], columns], x[rows[:, None], columns] + 1, indices, x[columns[:2]] * 2, indices.sin()]
 
 
 def test_counted_indices_need_no_library_call():

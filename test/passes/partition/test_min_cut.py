@@ -189,7 +189,7 @@ def test_work_is_repeated_for_less_than_its_bytes():
 
 def chain(length: int) -> str:
     """Cheap ops in a row, of which the backward needs the first and the last."""
-    rows = "".join(f"%v{place + 1} = torch.aten.sin %v{place} : !v -> !v\n" for place in range(length))
+    rows = "".join(f"%v{index + 1} = torch.aten.sin %v{index} : !v -> !v\n" for index in range(length))
     return f'!v, !v) {{ %v0 = "dovetail.read"(%x) : (!r) -> !v\n {rows} return %v0, %v{length} : !v, !v }}'
 
 

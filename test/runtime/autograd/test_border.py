@@ -25,11 +25,11 @@ def read(*passes) -> Border:
 def test_stated_facts():
     """Catches a fact of saved values that the text lacks, or that the runtime derives otherwise than it is stated."""
     border = read(StateBorderPass())
-    assert border.places == (0, 5, 6, 7, 8)
+    assert border.positions == (0, 5, 6, 7, 8)
     assert border.saved == ("checked", "checked", "checked", "private", "private")
     assert border.watched == (1,)
     assert border.used == tuple(map(frozenset, [(0,), (1,), (1,), (0, 1), ()]))
-    checks = [(each.is_argument, each.place, each.results) for each in border.checks]
+    checks = [(each.is_argument, each.position, each.results) for each in border.checks]
     assert checks == [(False, 0, (0,)), (False, 1, (0, 1)), (True, 0, (0, 1)), (False, 1, (0, 1))]
     # What eager watches or reads again is checked as a saved value; hooks of the user's keep that from what is read.
     assert border.watches == ()
@@ -39,7 +39,7 @@ def test_stated_facts():
 def test_unstated_facts():
     """Catches a module at `split`, before the pass, of which the best is assumed: memory freed or changed too early."""
     border = read()
-    assert border.places == (4, 5, 6, 7, 8)
+    assert border.positions == (4, 5, 6, 7, 8)
     assert border.used == (frozenset((0, 1)),) * 5
     assert border.checks is None
     assert border.watches == (Watch(True, 0, (0,)), Watch(False, 1, (0,), is_reread=True))

@@ -101,15 +101,15 @@ def misfits() -> list:
     ]
 
 
-@pytest.mark.parametrize(("given", "place", "kind", "what"), misfits())
+@pytest.mark.parametrize(("given", "position", "kind", "what"), misfits())
 def test_misfit_is_refused_before_anything_is_written(
-    gpu: StandIn, given: tuple, place: int, kind: type[Exception], what: str
+    gpu: StandIn, given: tuple, position: int, kind: type[Exception], what: str
 ) -> None:
     """Catches an argument of the wrong form that passes for an earlier call's, and an error that does not name it."""
     plan = plan_of(ADDITION)
     plan(*arguments())
     tensors = [on_device(each) if isinstance(each, torch.Tensor) else each for each in given]
-    with pytest.raises(kind, match=f"region 'region_0', argument {place}: got .*expected torch.float32") as raised:
+    with pytest.raises(kind, match=f"region 'region_0', argument {position}: got .*expected torch.float32") as raised:
         plan(*tensors)
     assert what in str(raised.value)
     assert len(gpu.launches()) == 1
@@ -179,8 +179,8 @@ def test_refused_launch_is_named(gpu: StandIn) -> None:
     """Catches a launch that fails and is passed over, and a message that does not say which one it is."""
     gpu.refusals["cuLaunchKernelEx"] = [Status.OUT_OF_MEMORY]
     plan = plan_of(Fill(Range(1, 0, 64), 0, 4), ADDITION)
-    place = r"region 'region_0', step 1, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
-    with pytest.raises(LaunchError, match=place):
+    position = r"region 'region_0', step 1, kernel 'add' on cuda:0: CUDA_ERROR_OUT_OF_MEMORY, out of memory$"
+    with pytest.raises(LaunchError, match=position):
         plan(*arguments())
     plan(*arguments())
     assert len(gpu.launches()) == 2

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.cuda
 SIZE = 384
 IN, INTO = f"!torch.vtensor<[{SIZE},{SIZE}],f32>", f"!torch.tensor<[{SIZE},{SIZE}],f32>"
 ROW, ROW_INTO = f"!torch.vtensor<[{SIZE}],f32>", f"!torch.tensor<[{SIZE}],f32>"
-SHIFT = [place % 7 / 2 for place in range(SIZE)]
+SHIFT = [index % 7 / 2 for index in range(SIZE)]
 TEXT = f"""module {{
   func.func @main(%x: {IN}, %c: {ROW}, %soft: {INTO}, %total: {ROW_INTO}, %copied: {ROW_INTO}, %filled: {ROW_INTO},
                   %shifted: {ROW_INTO}) {{

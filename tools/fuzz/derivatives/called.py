@@ -63,7 +63,7 @@ def direction(like: torch.Tensor, number: int) -> torch.Tensor:
 
 def directions(tensors: list[torch.Tensor], number: int = 0) -> list[torch.Tensor]:
     """One for each tensor."""
-    return [direction(each, number + place) for place, each in enumerate(tensors)]
+    return [direction(each, number + position) for position, each in enumerate(tensors)]
 
 
 def batch(tensors: list[torch.Tensor], size: int = 3) -> list[torch.Tensor]:

@@ -60,7 +60,7 @@ def smaller(backward: str) -> list[str]:
     if use is None or len(use[1]) == 1:
         return []
     name, of = use
-    return [written(name, of[:place] + of[place + 1 :]) for place in range(len(of))]
+    return [written(name, of[:index] + of[index + 1 :]) for index in range(len(of))]
 
 
 def derivatives(name: str, called: Called) -> Found:

@@ -80,10 +80,10 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     takes_memory = any(map(is_memory, op.operands))
     called = target if takes_memory else callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    rows = {place for place, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
+    rows = {position for position, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
     operands = [
-        _in_rows(emitter, value) if place in rows else _laid_out(emitter, value, strides)
-        for place, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
+        _in_rows(emitter, value) if position in rows else _laid_out(emitter, value, strides)
+        for position, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
     ]
     if emitter.home != CPU and not any(map(holds_tensors, (value.type for value in op.operands))):
         operands = [_placed(emitter, *each) for each in zip(target._schema.arguments, operands, strict=False)]
