@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dovetail.dialects.devices import CPU
-from dovetail.runtime import indices
+from dovetail.runtime import addresses
 from dovetail.runtime.extension import unusable
 
 pytestmark = pytest.mark.skipif(bool(unusable()), reason=f"needs the extension, which the install builds: {unusable()}")
@@ -33,32 +33,32 @@ TENSORS = {
 def test_both_say_the_same(tensor: torch.Tensor):
     """Would catch a region that is handed memory with other numbers than the tensor shows, or too little of it."""
     good = torch.ones(2)
-    assert indices.are_importable(CPU)((good, tensor, good)) == indices.is_importable(tensor)
+    assert addresses.are_importable(CPU)((good, tensor, good)) == addresses.is_importable(tensor)
     expected = [good.data_ptr(), tensor.data_ptr()]
-    assert memoryview(indices.addresses([good, tensor])).cast("Q").tolist() == expected
+    assert memoryview(addresses.addresses([good, tensor])).cast("Q").tolist() == expected
 
 
 def test_without_the_extension(monkeypatch: pytest.MonkeyPatch):
     """Would catch an install without a C compiler that can't run what mutates its arguments."""
     given = tuple(TENSORS.values())
-    expected = indices.addresses(given), [indices.are_importable(CPU)((each,)) for each in given]
-    monkeypatch.setattr(indices, "extension", lambda: None)
-    assert (indices.addresses(given), [indices.are_importable(CPU)((each,)) for each in given]) == expected
+    expected = addresses.addresses(given), [addresses.are_importable(CPU)((each,)) for each in given]
+    monkeypatch.setattr(addresses, "extension", lambda: None)
+    assert (addresses.addresses(given), [addresses.are_importable(CPU)((each,)) for each in given]) == expected
 
 
 def test_what_differs_from_before_is_asked_anew(monkeypatch: pytest.MonkeyPatch):
     """Would catch tensors that pass for those of the last call, and some that lie well and are refused since it."""
-    monkeypatch.setattr(indices, "extension", lambda: None)
-    asked, good = indices.Importable(), torch.ones(8)
+    monkeypatch.setattr(addresses, "extension", lambda: None)
+    asked, good = addresses.Importable(), torch.ones(8)
     assert asked((torch.zeros(8), torch.zeros(8)))
     assert asked((good, good))
     for each in TENSORS.values():
-        assert asked((good, each)) == indices.is_importable(each)
+        assert asked((good, each)) == addresses.is_importable(each)
 
 
 def test_what_is_no_tensor_is_refused():
     """Would catch a pointer that is read from some other object's bytes."""
     with pytest.raises(TypeError):
-        indices.addresses([torch.ones(1), 3])
+        addresses.addresses([torch.ones(1), 3])
     with pytest.raises(TypeError):
-        indices.Importable()((None,))
+        addresses.Importable()((None,))
