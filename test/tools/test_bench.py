@@ -1,6 +1,7 @@
 """The benchmark runs, measures what it says, names a bad option, and is just to both sides."""
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from dovetail.tools.bench import __main__ as command
 from dovetail.tools.bench import measurement
 from dovetail.tools.bench import record as record_module
 from dovetail.tools.bench.cases import CASES
-from dovetail.tools.bench.figures import Figures
+from dovetail.tools.bench.figures import DYNAMIC, Figures
 from dovetail.tools.bench.goals import Goal
 from dovetail.tools.bench.measurement import SMOKE, measure
 from dovetail.tools.bench.memory import peak_bytes
@@ -70,6 +71,23 @@ def test_every_case_does_its_work_in_eager():
         assert all(torch.isfinite(result).all() for result in results), case.name
         if case.name == "mlp-training":
             assert len(results) == 1 + 1 + 4  # the result; gradients of the input, two weights and two biases
+
+
+@pytest.mark.parametrize("name", ["softmax", "cross-entropy-training", "mlp-inference"])
+def test_open_sizes_are_measured_apart(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Figures of the program of open sizes under the name of the one of known sizes: it takes the same arguments."""
+    ran: list[str] = []
+
+    def recorded(graph: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Callable:
+        is_open = any(isinstance(each, torch.SymInt) for each in example_inputs)
+        return lambda *given: ran.append("open" if is_open else "known") or graph(*given)
+
+    compile_ = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda function, backend: compile_(function, backend=recorded))
+    steps = [CASES[name].prepare(kind, True) for kind in ("dovetail", DYNAMIC)]
+    for step in [*steps, *steps]:
+        step()
+    assert ran == ["known", "open"] * 2
 
 
 def test_goal_says_what_missed_it():

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -121,11 +122,26 @@ def _compiled(
     """
     if backend is None:
         return compute
-    if backend != DYNAMIC:
+    if not tensors:
         return torch.compile(compute, backend=backend)
-    for tensor in tensors:
-        torch._dynamo.maybe_mark_dynamic(tensor, [dim for dim, size in enumerate(tensor.shape) if size > 1])
-    return torch.compile(compute, backend="dovetail")
+    if backend == DYNAMIC:
+        for tensor in tensors:
+            torch._dynamo.maybe_mark_dynamic(tensor, [dim for dim, size in enumerate(tensor.shape) if size > 1])
+    return torch.compile(_of_its_own(compute), backend="dovetail" if backend == DYNAMIC else backend)
+
+
+def _of_its_own(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute` with a code object of its own.
+
+    Dynamo keeps programs by code object and backend, and calls the newest that takes the arguments: the one of open
+    sizes would serve the case of known ones, too.
+    """
+
+    def call(*tensors: torch.Tensor) -> Any:
+        return compute(*tensors)
+
+    own = compute if isinstance(compute, FunctionType) else call
+    return FunctionType(own.__code__.replace(), own.__globals__, None, own.__defaults__, own.__closure__)
 
 
 _KERNELS: dict[str, Build] = {
