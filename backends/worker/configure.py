@@ -10,7 +10,7 @@ from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
 from dovetail.backends.worker.read_loops import read_loops
 from dovetail.backends.worker.scaled_terms import part_from_sums
-from dovetail.backends.worker.tilings import Configuration
+from dovetail.backends.worker.tilings import LANES, Configuration
 from dovetail.backends.worker.walk import kernels, walk
 
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"
@@ -80,6 +80,8 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces] or whole[-1:]
     # What a kernel stores along the way, too: each thread would compute and store all of a row that has no tiles.
     ends += [nest for nest in whole if _is_stored(nest.op) and nest not in ends]
+    # Where the end of a row is masked, also what several loops read: each thread would hold all of it as one vector.
+    ends += [nest for nest in whole if root.loops.extents[-1] % LANES and nest not in ends]
     ends = [nest for nest in ends if not nest.loops.reduces]
     if any(nest.loops.extents != root.loops.extents for nest in ends):
         return "IREE's tiles: what follows the rows has other loops"
