@@ -16,6 +16,7 @@ from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
+from dovetail.passes.cleanup.sink_expansions import SinkExpansionsPass
 from dovetail.passes.cleanup.unify_sums import UnifySumsPass
 from dovetail.passes.exactness.pin_compared_values import PinComparedValuesPass
 from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
@@ -72,6 +73,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         FoldIndicesPass(),
         # Before the cut, for which a sum of many numbers is more to save or to compute again than what it adds up.
         FoldOneHotSumsPass(),
+        # Before the cut, which would save for the backward what is expanded.
+        SinkExpansionsPass(),
         # Before values are merged and pinned; sums are equal later, when long ones are split.
         UnifySumsPass(),
         # After all that may show that a written value is the one that was there.

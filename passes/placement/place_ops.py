@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, body, users
+from dovetail.dialects.reading import COMPUTING, Module, body, producer, users
 from dovetail.dialects.symbols import is_open_op, sizes_of
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
@@ -119,9 +119,17 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         if joins_rows(op) and not (device == "cuda" and kernels_write_parts(op)):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)
+    if not reason and device == "cpu" and _reads_expanded(op):
+        return "library", "ATen reads what is expanded to open sizes without a copy"
     if not reason and device == "cpu" and is_computed_for_a_join(op):
         return "library", "ATen computes what it joins, without a copy"
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _reads_expanded(op: ir.Operation) -> bool:
+    """Whether `op` computes elements of what is expanded to open sizes, which would be copied for a region."""
+    made = [producer(value) for value in op.operands] if kind(op) is Kind.POINTWISE and is_open_op(op) else []
+    return any(each is not None and row(each).name == "expand" and is_open_op(each) for each in made)
 
 
 def _has_no_elements(op: ir.Operation) -> bool:

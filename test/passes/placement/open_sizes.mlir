@@ -1,11 +1,13 @@
 // RUN: dovetail-opt %s --place-ops | FileCheck %s
 //
-// Catches two open sizes that may differ and meet in a region: IREE takes them for equal, and reads beyond one of them.
+// Catches two open sizes that may differ and meet in a region: IREE takes them for equal, and reads beyond one of them; and a
+// copy of what is expanded to open sizes.
 
 !m = !torch.vtensor<[?,48],f32>
 !r = !dovetail.ref<!torch.vtensor<[?,48],f32>, strided<[48, 1]>>
 #n = affine_map<()[s0] -> (s0, 48)>
 #k = affine_map<()[s0, s1] -> (s1, 48)>
+#m = affine_map<()[s0, s1] -> (s0, s1)>
 #one = affine_map<()[s0] -> (s0, 1)>
 module attributes {dovetail.level = "split", dovetail.hints = array<i64: 5, 7>} {
   // CHECK-LABEL: func.func @forward(
@@ -34,6 +36,12 @@ module attributes {dovetail.level = "split", dovetail.hints = array<i64: 5, 7>} 
     %max = torch.aten.max %3 : !m -> !torch.vtensor<[],f32>
     // CHECK: torch.aten.mul.Scalar {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "a size is known only when it runs"
     %8 = torch.aten.mul.Scalar %7, %n {dovetail.sizes = [#n]} : !m, !torch.int -> !m
+    %sizes = torch.prim.ListConstruct %n, %k : (!torch.int, !torch.int) -> !torch.list<int>
+    %9 = torch.aten.expand %6, %sizes, %true {dovetail.sizes = [#m]} : !torch.vtensor<[?,1],f32>, !torch.list<int>, !torch.bool -> !torch.vtensor<[?,?],f32>
+    // CHECK: torch.aten.exp {{.*}} {dovetail.placement = "library", dovetail.placement_reason = "ATen reads what is expanded to open sizes without a copy"
+    %10 = torch.aten.exp %9 {dovetail.sizes = [#m]} : !torch.vtensor<[?,?],f32> -> !torch.vtensor<[?,?],f32>
+    // CHECK: torch.aten.tanh {{.*}} {dovetail.placement = "region",
+    %11 = torch.aten.tanh %10 {dovetail.sizes = [#m]} : !torch.vtensor<[?,?],f32> -> !torch.vtensor<[?,?],f32>
     return %8 : !m
   }
 }

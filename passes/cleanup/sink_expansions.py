@@ -1,0 +1,82 @@
+"""Pass `sink-expansions`: ops that compute elements broadcast by themselves what is expanded to open sizes."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import SIZES
+from dovetail.dialects.reading import Module, body, is_used, users
+from dovetail.dialects.recompute import is_pinned
+from dovetail.dialects.symbols import known_sizes, state_sizes
+from dovetail.dialects.torch_facts.types import (
+    is_open,
+    require_shaped_info,
+    shaped_info,
+    with_dtype,
+)
+from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
+from dovetail.passes.rewriting.rules import create
+
+_EXPAND = "torch.aten.expand"
+
+
+@dataclass(frozen=True)
+class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
+    """Has pointwise ops read a tensor that is expanded to open sizes as it was before, where another has these sizes.
+
+    A region can't make open sizes: what is expanded on the host would be copied for it. The gradient of a mean is
+    expanded, divided and multiplied: ops of the expanded tensor alone are computed before it is expanded.
+
+    Before:  `%1 = expand %x, [%n, %m]; %2 = div %1, 8; %3 = mul %2, %y` with `%y` of `[?,?]` and `%x` of `[?,1]`
+    After:   `%2 = div %x, 8; %3 = mul %2, %y`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for op in body(Module(module).joint):
+            if op.name == _EXPAND and is_open(op.results[0].type):
+                _sink(op)
+
+
+def _sink(expansion: ir.Operation) -> None:
+    expanded, own = expansion.results[0], expansion.operands[0]
+    for user in dict.fromkeys(users(expanded)):
+        if not _computes_elements(user) or is_pinned(user) or not _keeps_type(user, expanded, own):
+            continue
+        operands = [own if each == expanded else each for each in user.operands]
+        others = [each for each in user.operands if each != expanded and shaped_info(each.type) is not None]
+        sizes = known_sizes(user.results[0])
+        if sizes is not None and any(known_sizes(each) == sizes for each in others):
+            for index, operand in enumerate(operands):
+                user.operands[index] = operand
+        elif not any(require_shaped_info(each.type).shape for each in others):
+            _compute_before(user, operands, expansion)
+    if not is_used(expanded):
+        expansion.erase()
+
+
+def _compute_before(op: ir.Operation, operands: list[ir.Value], expansion: ir.Operation) -> None:
+    """Expands what `op` computes of `operands`, where only ops on elements take it: its memory may be observed."""
+    result, own = op.results[0], expansion.operands[0]
+    if not all(map(_computes_elements, users(result))):
+        return
+    with op.location, ir.InsertionPoint(op):
+        made = of_others(op, operands, with_dtype(own.type, require_shaped_info(result.type).dtype))
+        if SIZES in made.owner.attributes:
+            del made.owner.attributes[SIZES]
+        state_sizes(made, own)
+        expanded = state_sizes(create(_EXPAND, [made, *list(expansion.operands)[1:]], result.type), result)
+    result.replace_all_uses_with(expanded)
+    op.erase()
+    _sink(expanded.owner)
+
+
+def _computes_elements(op: ir.Operation) -> bool:
+    return len(op.results) == 1 and pointwise_op(op.results[0]) is not None
+
+
+def _keeps_type(op: ir.Operation, expanded: ir.Value, own: ir.Value) -> bool:
+    """Whether the type of `op`'s result is the same of `own`: one without dimensions gives way to those of others."""
+    infos = [shaped_info(each.type) for each in op.operands]
+    dtypes = {info.dtype for info in infos if info is not None}
+    return bool(require_shaped_info(own.type).shape) or len(dtypes) == 1
