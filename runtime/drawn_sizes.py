@@ -8,6 +8,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SYMBOL
+from dovetail.dialects.devices import CPU
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts, numbers
 from dovetail.dialects.size_expressions import evaluated
@@ -25,7 +26,7 @@ def drawn_symbols(entry: func.FuncOp, generator: torch.Generator) -> dict[int, i
     for each in argument_facts(entry):
         if SYMBOL in each:
             least, most = numbers(each, RANGE) or (0, _MOST)
-            drawn = torch.randint(0, min(most - least, _MOST) + 1, (), generator=generator)
+            drawn = torch.randint(0, min(most - least, _MOST) + 1, (), generator=generator, device=CPU)
             found[ir.IntegerAttr(each[SYMBOL]).value] = least + int(drawn)
     return found
 

@@ -28,8 +28,8 @@ ARITHMETIC = {
 
 CONVERSIONS = {
     "torch.aten.Int.bool": "int",
-    "torch.aten.Int.float": "int",
+    "torch.aten.Int.float": "math.trunc",
     "torch.aten.Int.Scalar": "int",
     "torch.aten.Float.Scalar": "float",
 }
-"""Conversions of numbers, by op the Python type; the importer inserts them around constants, too."""
+"""Conversions of numbers, by op what Python calls it; the importer inserts them around constants, too."""

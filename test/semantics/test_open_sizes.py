@@ -56,7 +56,8 @@ def rounded(x):
     n = x.shape[0]
     sizes = int(n * 0.7), math.floor(n / 1.5), math.ceil(n * 0.7), int(math.sqrt(n)), abs(n - 20)
     numbers = int((n - 7) / 2), math.floor((n - 7) * 0.3), math.ceil((n - 7) * 0.3), (n - 7) // 2, (n - 7) % 4, n**2
-    return [x.sum() + x.new_zeros(size) for size in sizes], [x * each for each in numbers], sizes, x[: sizes[0]]
+    filled = x.index_fill(0, torch.tensor([1]), numbers[0])  # a library call, which takes any number
+    return [x.sum() + x.new_zeros(size) for size in sizes], [x * each for each in numbers], sizes, x[: sizes[0]], filled
 
 
 def windows(x):
@@ -200,7 +201,7 @@ VIEWS: list[Callable] = [
     lambda x: x[::2, 1::2],
     lambda x: x[: x.shape[0] // 2],
     lambda x: x[-2:, None],
-    lambda x: x.unflatten(1, (2, -1)),
+    lambda x: torch.unflatten(x, 1, (2, -1)),  # Dynamo can't trace the method where a default device is set
     lambda x: x[:1].squeeze(0),
     lambda x: torch.view_as_complex(x.view(x.shape[0], -1, 2)).imag,
 ]

@@ -26,6 +26,7 @@ from dovetail.runtime.drawn_inputs import random_inputs
 from dovetail.runtime.reference import run_reference
 from dovetail.tools.documented_semantics import Row, captured, lowered, passes_to, rows
 from dovetail.tools.documented_walk import shortened
+from test.support.old_torch import IS_2_11
 
 TEST = Path(__file__).resolve().parents[1]
 ROWS = rows(TEST.parent)
@@ -97,7 +98,9 @@ def test_row_with_open_sizes(row: Row, op_by_op):
         assert_same(row.function(), *first, later=later, prepare=row.prepare, then=row.then, dynamic=True)
     stats = dovetail.stats()
     assert list(stats.specialised) == ([row.fixed] if row.fixed else [])
-    assert stats.graphs == (3 if row.fixed else 1)
+    # PyTorch 2.11 fixes the size of a batch that is multiplied by a matrix, while it is traced as eager runs it.
+    is_fixed = row.fixed or (IS_2_11 and row.number == "O7")
+    assert stats.graphs == (3 if is_fixed else 1)
 
 
 @OF_A_ROW
