@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dovetail.frontend.dynamo.without_inductor import ask_inductor_of_gpus_only
+from dovetail.frontend.dynamo.without_names_for_logs import name_functions_for_logs_only
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_inductor_of_gpus_only()
+name_functions_for_logs_only()
 
 
 def dovetail(
