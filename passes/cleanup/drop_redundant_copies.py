@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.devices import named_device
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.rows import OPS
-from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.constants import cast, constant, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 
 _CAST = "torch.aten._to_copy"
@@ -30,7 +31,8 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
 
     Values are immutable, so a copy of one is that one; memory of its own is what `own` and `write` give. `copy(a, b)`
     is `b`, expanded where `a` is larger. A cast to a wider type and back is no cast: f32 to f64 to f32, but not f32 to
-    bf16 to f32, which rounds.
+    bf16 to f32, which rounds. Casts don't name the device that their operand lies on, as those of autocast's backward
+    do.
 
     Before:  `%1 = torch.aten.clone %0, %none; %2 = torch.aten.mul.Tensor %1, %1`
     After:   `%2 = torch.aten.mul.Tensor %0, %0`
@@ -60,6 +62,8 @@ def _cast(op: ir.Operation) -> ir.Value | None:
     if source.type == result.type:
         return source
     inner = made_by(source, _CAST)
+    if named_device(op.operands[3]) and is_none(op.operands[6]):
+        return cast(source, require_shaped_info(result.type).dtype)
     if inner is None or inner.operands[0].type != result.type:
         return None
     narrow, wide = shaped_info(result.type), shaped_info(source.type)
