@@ -54,9 +54,17 @@ class Target(ABC):
         """Why kernels are left to IREE as they are, where nothing is edited."""
         return ""
 
+    @property
+    def plain_kernels(self) -> tuple[tuple[str, str], ...]:
+        """The kernels alone that are left to IREE as they are, by their names in code, and why."""
+        return ()
+
     @abstractmethod
-    def plainer(self, failure: str) -> Self | None:
-        """This target, compiled for in a plainer way, since `failure` came of this one; None if there is none."""
+    def plainer(self, failure: str, refused: Mapping[str, str]) -> Self | None:
+        """This target, compiled for in a plainer way, since `failure` came of this one; None if there is none.
+
+        `refused` are the kernels that it is about, by name, with the reason for each; none where it is about all.
+        """
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
         """What the device runs of the `code` that IREE made, in at most `timeout` seconds; the run if it failed."""

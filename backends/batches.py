@@ -69,7 +69,7 @@ class BatchCompiler:
 
     def compile(self, batch: Mapping[str, str]) -> dict[str, Outcome]:
         """What each region of `batch`, a text by key, compiles to."""
-        plainer = self.target.plainer("no plan is read") if self.target.edits else None
+        plainer = self.target.plainer("no plan is read", {}) if self.target.edits else None
         if plainer is not None and (not self.plans or unreadable_compiler()):  # IREE goes through all phases at once
             return replace(self, target=plainer).compile(batch)
         # Named by their contents, so that no other region can be taken for one of them.
@@ -95,7 +95,7 @@ class BatchCompiler:
     def _compile_plainer(self, key: str, region: str, source: str, run: Run) -> Outcome:
         """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""
         assert run.failure is not None
-        plainer = self.target.plainer(run.failure)
+        plainer = self.target.plainer(run.failure, run.refused)
         if plainer is None:
             return _failed(key, source, self.target, run)
         log.info("region %s is compiled in a plainer way: %s", key[:16], run.failure)

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil
 from pathlib import Path
@@ -39,12 +39,14 @@ class Run:
         diagnostics: what it wrote to stderr.
         failure: in a line, why there is no output to use: "error: ...", "crash: SIGSEGV" or "time-out after 60 s".
         cause: of what kind that is, None without a failure.
+        refused: why kernels must not be launched, by their names, where that is the failure.
     """
 
     output: bytes
     diagnostics: str
     failure: str | None = None
     cause: Cause | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 class CompilerRuns:

@@ -91,7 +91,9 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
         if edit:
             try:
-                tiled, edited = iree_worker.worker.ask({"task": edit}, run.output, timeout)
+                tiled, edited = iree_worker.worker.ask(
+                    {"task": edit, "plain": target.plain_kernels}, run.output, timeout
+                )
             except OSError as error:
                 return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
             tilings |= tiled
@@ -133,8 +135,12 @@ def assembled(
         code = codes[plan.code]
         if isinstance(code, Run):
             return code
-        refused = [code.refused[step["entry"]] for step in plan.steps["steps"] if step.get("entry") in code.refused]
-        found[name] = (
-            Run(b"", refused[0], f"error: {refused[0]}", Cause.ERROR) if refused else replace(plan, code=code.code)
-        )
+        launched = {step["entry"] for step in plan.steps["steps"] if "entry" in step}
+        refused = {entry: why for entry, why in code.refused.items() if entry in launched}
+        found[name] = _refused(refused) if refused else replace(plan, code=code.code)
     return found
+
+
+def _refused(kernels: Mapping[str, str]) -> Run:
+    why = next(iter(kernels.values()))
+    return Run(b"", why, f"error: {why}", Cause.ERROR, kernels)

@@ -1,6 +1,7 @@
 """GPUs that regions are compiled for, as IREE's code generation knows them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dovetail.backends import worker
@@ -40,10 +41,12 @@ class CudaTarget(Target):
     Attributes:
         architecture: one of `ARCHITECTURES`.
         why_plain: why kernels are left to IREE as they are; "" where our own forms of them go first.
+        plain_kernels: those of them that are left to it all the same, by name, and why.
     """
 
     architecture: str
     why_plain: str = ""
+    plain_kernels: tuple[tuple[str, str], ...] = ()
     device = "cuda"
 
     def compile_flags(self) -> tuple[str, ...]:
@@ -85,9 +88,14 @@ class CudaTarget(Target):
             return ()
         return (("executable-configurations", "configure"), ("executable-targets", "finish"))
 
-    def plainer(self, failure: str) -> "CudaTarget | None":
-        """Kernels as IREE makes them, where ours could not be made."""
-        return None if self.why_plain else replace(self, why_plain=failure)
+    def plainer(self, failure: str, refused: Mapping[str, str]) -> "CudaTarget | None":
+        """Kernels as IREE makes them, where ours could not be made: those that were refused, then all."""
+        if self.why_plain:
+            return None
+        plain = dict(self.plain_kernels)
+        if refused and plain.keys().isdisjoint(refused):
+            return replace(self, plain_kernels=tuple((plain | dict(refused)).items()))
+        return replace(self, why_plain=failure)
 
     def assembled(self, code: bytes, timeout: float, runs: CompilerRuns) -> Assembled | Run:
         """A cubin of the PTX `code`, or that itself where there is no assembler, or no code; the run if it failed."""

@@ -21,6 +21,6 @@ _TASKS: dict[str, Callable[[Mapping[str, Any], bytes], Answer]] = {
     "plans": lambda asked, text: read_plans(text, asked["names"]),
     "wrap": lambda asked, text: ({}, wrap(text)),
     "cut into blocks": lambda asked, text: ({}, cut_into_blocks(text)),
-    "configure": lambda asked, text: configure(text),
+    "configure": lambda asked, text: configure(text, dict(asked["plain"])),
     "finish": lambda asked, text: ({}, finish(text)),
 }

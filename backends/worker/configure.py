@@ -1,5 +1,6 @@
 """Says how kernels are tiled, in a text of IREE's phase `executable-configurations`: where a form of ours fits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
@@ -16,15 +17,19 @@ from dovetail.backends.worker.walk import kernels, walk
 _CONFIG, _TRANSLATION = "lowering_config", "translation_info"
 
 
-def configure(text: bytes) -> tuple[dict[str, str], bytes]:
-    """Which form each kernel got, by its name in code, or why it keeps IREE's tiles; and the text with them."""
+def configure(text: bytes, plain: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
+    """Which form each kernel got, by its name in code, or why it keeps IREE's tiles; and the text with them.
+
+    Those of `plain` keep them, for the reasons given.
+    """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         found: dict[str, str] = {}
         for kernel in kernels(module, "func.func"):
             mark(kernel)
             part_from_sums(kernel)
-            found[name_in_code(ir.StringAttr(kernel.attributes["sym_name"]).value)] = _configure(kernel)
+            name = name_in_code(ir.StringAttr(kernel.attributes["sym_name"]).value)
+            found[name] = f"IREE's tiles: {plain[name]}" if name in plain else _configure(kernel)
         return found, str(module).encode()
 
 

@@ -21,6 +21,7 @@ from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.runtime.cuda.read_plan import read_record
 from dovetail.runtime.cuda.records import Copy, Range
+from test.support.gpu_regions import COLUMNS, region
 
 V, M = "!torch.vtensor<[64,512],f32>", "!torch.tensor<[64,512],f32>"
 ROW, ROW_M = "!torch.vtensor<[512],f32>", "!torch.tensor<[512],f32>"
@@ -130,6 +131,23 @@ def test_a_kernel_that_spills_is_refused(use_assembler):
     assert isinstance(softmax, LaunchPlan), softmax
     assert isinstance(exp, CompileFailure)
     assert exp.reason == "error: a thread of it keeps 24576 bytes in memory, expected at most 512"
+
+
+def test_a_refused_kernel_alone_loses_its_tiles(use_assembler, tmp_path: Path):
+    """Would catch a region of many kernels that is slow in all of them, since one does not fit into the registers."""
+    use_assembler(
+        'for each; do last=$each; done; cp "$last" "${last%.ptx}.cubin"\n'
+        f"[ -e {tmp_path}/refused ] && exit 0; touch {tmp_path}/refused\n"
+        'sed -n "s/.*entry \\(.*dispatch_1[^(]*\\)(.*/Function properties for \\1/p" "$last" >&2\n'
+        'echo "    4096 bytes stack frame" >&2'
+    )
+    ops = "%soft = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X\n"
+    [plan] = compiled(region("2048,1024", "f32", ops + COLUMNS.replace("%x", "%soft"), result="1024"))
+    assert isinstance(plan, LaunchPlan), plan
+    assert [step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch"] == [
+        "rows",
+        "IREE's tiles: a thread of it keeps 4096 bytes in memory, expected at most 512",
+    ]
 
 
 def test_an_assembler_that_hangs_is_ended(use_assembler):

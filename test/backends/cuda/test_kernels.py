@@ -109,7 +109,7 @@ REMAINDER = """hal.executable private @e {
 
 def test_a_remainder_of_the_program_stays_one():
     """Would catch a program's own remainder taken for a function that a remainder stands for."""
-    found, text = iree_worker.worker.ask({"task": "configure"}, REMAINDER.encode(), 60)
+    found, text = iree_worker.worker.ask({"task": "configure", "plain": []}, REMAINDER.encode(), 60)
     assert found == {"takes_remainders": "IREE tiles nothing there", "takes_none": "IREE tiles nothing there"}
     assert text.count(b"math.exp") == 1
     assert text.count(b"arith.remf") == 2
