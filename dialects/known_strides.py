@@ -29,6 +29,27 @@ def lies_in_rows(ref: ir.Value) -> bool:
     return all(_factors([step]) == _factors(sizes[dim + 1 :]) for dim, step in enumerate(strides))
 
 
+def order_in_memory(own: ir.Operation) -> tuple[int, ...] | None:
+    """The dimensions of what is handed out, from the outermost one in memory to the innermost.
+
+    None where it is not surely dense: each stride is the product of the sizes further in.
+    """
+    sizes, strides = known_sizes(own.operands[0]), _of_owned(own)
+    if sizes is None or strides is None:
+        return None
+    order: list[int] = []
+    left = list(range(len(sizes)))
+    while left:
+        inner = _factors([sizes[dim] for dim in order])
+        found = [dim for dim in left if _factors([strides[dim]]) == inner]
+        single = [dim for dim in found if sizes[dim] == 1]
+        if not found or (len(found) > 1 and not single):
+            return None
+        order.insert(0, (single or found)[-1])
+        left.remove(order[0])
+    return tuple(order)
+
+
 def _of_argument(ref: ir.Value) -> list[Size] | None:
     """The strides of an argument, by its type or what is stated of it; None where some are not known."""
     known = RefType(ref.type).strides

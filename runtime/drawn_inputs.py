@@ -13,7 +13,7 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import Module, Role, argument_fact, body, made_by, referred, symbol
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
-from dovetail.dialects.torch_facts.types import tensor_info
+from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
 from dovetail.runtime.drawn_sizes import drawn_symbols, layout
 from dovetail.runtime.on_host import runnable
@@ -98,7 +98,7 @@ def _may_index(op: ir.Operation) -> bool:
     if aten_name(op) is None or (row(op).kind is not Kind.UNKNOWN and row(op).kernel not in _INDEXING):
         return False
     listed = [value for operand in op.operands for value in _elements(operand)]
-    return any(info.dtype.startswith(("int", "uint")) for value in listed if (info := tensor_info(value.type)))
+    return any(info.dtype.startswith(("int", "uint")) for value in listed if (info := shaped_info(value.type)))
 
 
 def _elements(value: ir.Value) -> list[ir.Value]:

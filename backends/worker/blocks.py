@@ -18,6 +18,38 @@ _LONG, _FEW_ROWS = 16, 8
 """Operations on an element from which blocks have few rows: a longer loop lacks the registers for more."""
 
 
+_PIPELINE = (
+    "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
+    "{enable_loop_peeling}>"
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Blocks of `columns` along the loop `along`; what is `reduced` goes row by row."""
+
+    reduced: tuple[bool, ...]
+    along: int
+    columns: int
+
+    def attribute(self) -> str:
+        """IREE's attribute of the op."""
+        blocks = [0 if each else self.columns if loop == self.along else 1 for loop, each in enumerate(self.reduced)]
+        return (
+            "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+            f"distribution = {blocks}, vector_common_parallel = {blocks}, "
+            f"vector_reduction = {[int(each) for each in self.reduced]}>, {_PIPELINE}>"
+        )
+
+
+def columns(loops: Loops, vector_bits: int) -> Columns | None:
+    """Blocks four vectors wide, where each tensor lies along a loop that does not reduce."""
+    along = min(loops.inner, default=-1)
+    if not loops.reduces or len(loops.inner) != 1 or loops.reduced[along]:
+        return None
+    return Columns(loops.reduced, along, 4 * vector_bits // 32)
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Blocks of `rows` along the loop `across` and `columns` along the last one of `loops`."""
@@ -33,7 +65,7 @@ class Blocks:
         return (
             "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
             f"distribution = {threads}, vector_common_parallel = {vectors}>, "
-            "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"
+            f"{_PIPELINE}>"
         )
 
     def _by_loop(self, across: int, last: int) -> list[int]:
@@ -52,21 +84,34 @@ def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
 
 
 def cut_into_blocks(text: bytes) -> bytes:
-    """`text`, where the only loop of a kernel goes by blocks if it computes something and has a form."""
+    """`text`, where the only loop of a kernel goes by blocks if it computes something, or adds up columns."""
     vector_bits = 512 if b"+avx512f" in text else 256
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for executable in module.body.operations:
             computing = [op for op in walk(executable.operation) if "iterator_types" in op.attributes]
-            form = _form(computing[0], vector_bits) if len(computing) == 1 else None
-            if form is not None:
-                computing[0].attributes["compilation_info"] = ir.Attribute.parse(form.attribute())
+            for op, form in _forms(computing, vector_bits):
+                op.attributes["compilation_info"] = ir.Attribute.parse(form.attribute())
         return str(module).encode()
 
 
-def _form(op: ir.Operation, vector_bits: int) -> Blocks | None:
+def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Operation, Blocks | Columns]]:
+    """What the ops of a kernel that have a form are asked to be tiled by."""
+    if len(computing) == 1 and (form := _blocks(computing[0], vector_bits)) is not None:
+        return [(computing[0], form)]
+    found = [(op, loops) for op in computing if (loops := read_loops(op, takes_open=True)) is not None]
+    sums = [(op, loops) for op, loops in found if loops.reduces]
+    if len(found) != len(computing) or len(sums) != 1 or 0 not in sums[0][1].extents:
+        return []
+    (op, added), *_ = sums
+    are_smaller = all(len(loops.extents) < len(added.extents) for _, loops in found if not loops.reduces)
+    blocked = columns(added, vector_bits) if are_smaller else None
+    return [] if blocked is None else [(op, blocked)]
+
+
+def _blocks(op: ir.Operation, vector_bits: int) -> Blocks | None:
     *operations, _ = (each.operation for each in op.regions[0].blocks[0].operations)
-    loops = read_loops(op)
+    loops = read_loops(op, takes_open=True)
     if loops is None or not operations:
         return None
     widest = max(loops.bits, *(width_of(result.type) for each in operations for result in each.results))

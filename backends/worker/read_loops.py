@@ -10,8 +10,11 @@ _MAP = re.compile(r"affine_map<\((.*)\) -> \((.*)\)>")
 _BITS = {"i1": 8, "index": 64}
 
 
-def read_loops(op: ir.Operation) -> Loops | None:
-    """The loops of `op`; None where one's extent, or an operand's place in them, is not plain."""
+def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
+    """The loops of `op`; None where one's extent, or an operand's place in them, is not plain.
+
+    An extent that is known only when the region runs is 0, if the caller takes such.
+    """
     if "indexing_maps" not in op.attributes:
         return None
     reduced = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
@@ -27,12 +30,12 @@ def read_loops(op: ir.Operation) -> Loops | None:
         if shaped is None:
             widths.append((set(), width_of(value.type)))
             continue
-        if not shaped.has_static_shape or not all(re.fullmatch(r"d\d+", each) for each in indices):
+        if not (takes_open or shaped.has_static_shape) or not all(re.fullmatch(r"d\d+", each) for each in indices):
             return None
         numbers = [int(each[1:]) for each in indices]
         widths.append((set(numbers), width_of(shaped.element_type)))
-        for number, extent in zip(numbers, shaped.shape, strict=True):
-            extents[number] = extent
+        for dim, number in enumerate(numbers):
+            extents[number] = 0 if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)
         if numbers and len(set(numbers)) == len(reduced):
             inner.add(numbers[-1])
     if set(extents) != set(range(len(reduced))):

@@ -60,7 +60,7 @@ def _sum(op: ir.Operation) -> ir.Value | None:
         chosen = create(_AND, [chosen, test], with_shape(truth, broadcast_shapes(shape(chosen), shape(test))))
     total = create(_WHERE, [chosen, number, other], with_shape(choice.results[0].type, sizes))
     for each in reversed(conversions):
-        total = of_others(each, [total, *list(each.operands)[1:]], with_shape(each.results[0].type, sizes))
+        total = of_others(each, [total, *list(each.operands)[1:]], with_shape(each.results[0].type, sizes), sizes)
     total = create("torch.aten.add.Scalar", [total, constant(0.0), constant(1)], total.type)
     return with_sizes(total, result.shape)
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import Module, body, is_used, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import known_sizes, state_sizes
@@ -40,6 +39,8 @@ class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
 
 def _sink(expansion: ir.Operation) -> None:
     expanded, own = expansion.results[0], expansion.operands[0]
+    if known_sizes(own) is None or known_sizes(expanded) is None:
+        return
     for user in dict.fromkeys(users(expanded)):
         if not _computes_elements(user) or is_pinned(user) or not _keeps_type(user, expanded, own):
             continue
@@ -61,10 +62,9 @@ def _compute_before(op: ir.Operation, operands: list[ir.Value], expansion: ir.Op
     if not all(map(_computes_elements, users(result))):
         return
     with op.location, ir.InsertionPoint(op):
-        made = of_others(op, operands, with_dtype(own.type, require_shaped_info(result.type).dtype))
-        if SIZES in made.owner.attributes:
-            del made.owner.attributes[SIZES]
-        state_sizes(made, own)
+        made = of_others(
+            op, operands, with_dtype(own.type, require_shaped_info(result.type).dtype), known_sizes(own) or ()
+        )
         expanded = state_sizes(create(_EXPAND, [made, *list(expansion.operands)[1:]], result.type), result)
     result.replace_all_uses_with(expanded)
     op.erase()

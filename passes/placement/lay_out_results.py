@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp
+from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import Module, body, of_class, producer, users
+from dovetail.dialects.symbols import Size, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
-from dovetail.dialects.torch_facts.sizes import Sizes, row_major
+from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
-from dovetail.dialects.torch_facts.types import tensor_info, with_shape
+from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer_list
 from dovetail.passes.rewriting.erase_unused import erase_unused
-from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements
-from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, with_known_sizes
+from dovetail.passes.rewriting.rules import create
 
 _PERMUTE = "torch.aten.permute"
 
@@ -33,20 +35,16 @@ class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
 
     def run(self, module: ir.Module) -> None:
         for op in of_class(body(Module(module).forward), OwnOp):
-            order = _order_in_memory(op)
+            order = _order(op)
             if order is not None:
                 _lay_out(op, order)
 
 
-def _order_in_memory(op: ir.Operation) -> Sizes | None:
-    """Of a large tensor, its dimensions from the outermost one in memory to the innermost; None if that is rows."""
-    info, strides = tensor_info(op.operands[0].type), op.results[0].type.strides
-    if info is None or info.numel < SMALLEST:
-        return None
-    order = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
-    sizes = tuple(info.shape[dim] for dim in order)
-    is_dense = tuple(strides[dim] for dim in order) == row_major(sizes)
-    return order if is_dense and order != tuple(range(len(order))) else None
+def _order(op: ir.Operation) -> Sizes | None:
+    """Of a tensor that may be large, its dimensions from the outermost one in memory on; None if that is rows."""
+    info, order = tensor_info(op.operands[0].type), order_in_memory(op)
+    is_small = info is not None and info.numel < SMALLEST
+    return None if is_small or order is None or order == tuple(range(len(order))) else order
 
 
 def _lay_out(op: ir.Operation, order: Sizes) -> None:
@@ -60,7 +58,7 @@ def _lay_out(op: ir.Operation, order: Sizes) -> None:
     with op.location, ir.InsertionPoint(op):
         turned = _turned(value, order)
         inverse = [order.index(dim) for dim in range(len(order))]
-        op.operands[0] = create(_PERMUTE, [turned, integer_list(inverse)], value.type)
+        op.operands[0] = with_known_sizes(create(_PERMUTE, [turned, integer_list(inverse)], value.type), _sizes(value))
     erase_unused(value, (Kind.POINTWISE, Kind.VIEW))
 
 
@@ -75,18 +73,21 @@ def _permutations(value: ir.Value, order: Sizes) -> tuple[int, int]:
 
 def _turned(value: ir.Value, order: Sizes) -> ir.Value:
     """Builds `value`, its dimensions in `order`."""
-    type_ = with_shape(value.type, [shape(value)[dim] for dim in order])
+    type_ = with_shape(value.type, [require_shaped_info(value.type).shape[dim] for dim in order])
+    sizes = [_sizes(value)[dim] for dim in order]
     if _is_pointwise(value):
         op = value.owner.operation
         whole = _whole_operands(value)
         operands = [_turned(each, order) if each in whole else each for each in op.operands]
-        return of_others(op, operands, type_)
+        return of_others(op, operands, type_, sizes)
     found = _permuted(value)
     if found is None:
-        return create(_PERMUTE, [value, integer_list(order)], type_)
+        return with_known_sizes(create(_PERMUTE, [value, integer_list(order)], type_), sizes)
     combined = _combined(found, order)
     source = value.owner.operands[0]
-    return source if combined is None else create(_PERMUTE, [source, integer_list(combined)], type_)
+    if combined is None:
+        return source
+    return with_known_sizes(create(_PERMUTE, [source, integer_list(combined)], type_), sizes)
 
 
 def _combined(first: Sizes, then: Sizes) -> Sizes | None:
@@ -102,9 +103,14 @@ def _permuted(value: ir.Value) -> Sizes | None:
 
 def _is_pointwise(value: ir.Value) -> bool:
     """Whether one op alone uses `value`, and another computes it of tensors of its sizes and of single numbers."""
-    op = op_of_elements(value, shape(value), lambda operand: not shape(operand))
+    op = op_of_elements(value, _sizes(value), lambda operand: not require_shaped_info(operand.type).shape)
     return op is not None and len(users(value)) == 1
 
 
 def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
-    return [each for each in value.owner.operands if is_whole(each, shape(value))]
+    return [each for each in value.owner.operands if is_whole(each, _sizes(value))]
+
+
+def _sizes(value: ir.Value) -> tuple[Size, ...]:
+    """The sizes of what an operand of known ones is computed of, which are known, too."""
+    return known_sizes(value) or ()

@@ -6,14 +6,14 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, body, users
 from dovetail.dialects.recompute import is_pinned
+from dovetail.dialects.symbols import Size, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
-from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import is_tensor, with_shape
+from dovetail.dialects.torch_facts.types import require_shaped_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.erase_unused import erase_unused
-from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, pointwise_op
-from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, pointwise_op, with_known_sizes
+from dovetail.passes.rewriting.rules import create
 
 _GATHER = "torch.aten.gather"
 
@@ -40,6 +40,13 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
                 gather.sink()
 
 
+def _are_fewer(chosen: Size, size: Size) -> bool:
+    """Whether `chosen` elements are much fewer than `size`, as one is than a number that is open."""
+    if isinstance(chosen, int) and isinstance(size, int):
+        return chosen * _FEWER <= size
+    return chosen == 1
+
+
 def _is_along_the_way(gather: ir.Operation, source: ir.Value) -> bool:
     """Whether `source` need be in no memory but for `gather`."""
     return all(each == gather or any(pointwise_op(result) for result in each.results) for each in users(source))
@@ -51,18 +58,18 @@ class _Gather:
 
     op: ir.Operation
     dim: int
-    sizes: Sizes
-    chosen: Sizes
+    sizes: tuple[Size, ...]
+    chosen: tuple[Size, ...]
 
     @classmethod
     def of(cls, op: ir.Operation) -> "_Gather | None":
         source, dim, index = op.operands[0], integer(op.operands[1]), op.operands[2]
-        if dim is None or not (is_tensor(source.type) and is_tensor(index.type)) or not _is_along_the_way(op, source):
+        sizes, chosen = known_sizes(source), known_sizes(index)
+        if dim is None or not sizes or chosen is None or not _is_along_the_way(op, source):
             return None
-        gather = cls(op, dim % max(len(shape(source)), 1), shape(source), shape(index))
-        is_whole = gather._without_dim(gather.sizes) == gather._without_dim(gather.chosen)
-        is_fewer = gather.sizes and gather.chosen[gather.dim] * _FEWER <= gather.sizes[gather.dim]
-        return gather if is_whole and is_fewer else None
+        gather = cls(op, dim % len(sizes), sizes, chosen)
+        is_whole = gather._without_dim(sizes) == gather._without_dim(chosen)
+        return gather if is_whole and _are_fewer(chosen[gather.dim], sizes[gather.dim]) else None
 
     def sink(self) -> None:
         source = self.op.operands[0]
@@ -84,13 +91,14 @@ class _Gather:
     def _gathered(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
         """Builds the gathered elements of `value`, of all `sizes`."""
         if value not in known:
-            type_ = with_shape(value.type, self.chosen)
+            type_ = with_shape(value.type, require_shaped_info(self.op.operands[2].type).shape)
             if self._computes(value):
                 op = value.owner.operation
                 operands = [self._gathered(each, known) if is_whole(each, self.sizes) else each for each in op.operands]
-                known[value] = of_others(op, operands, type_)
+                known[value] = of_others(op, operands, type_, self.chosen)
             else:
-                known[value] = create(_GATHER, [value, *list(self.op.operands)[1:]], type_)
+                gathered = create(_GATHER, [value, *list(self.op.operands)[1:]], type_)
+                known[value] = with_known_sizes(gathered, self.chosen)
         return known[value]
 
     def _computes(self, value: ir.Value) -> bool:
@@ -100,12 +108,14 @@ class _Gather:
 
     def _is_shared(self, tensor: ir.Value) -> bool:
         """Whether each element that is gathered meets one element of `tensor`."""
-        sizes = shape(tensor)
+        sizes = known_sizes(tensor)
+        if sizes is None:
+            return False
         return not sizes or (
             len(sizes) == len(self.sizes)
             and sizes[self.dim] == 1
             and self._without_dim(sizes) == self._without_dim(self.sizes)
         )
 
-    def _without_dim(self, sizes: Sizes) -> Sizes:
+    def _without_dim(self, sizes: tuple[Size, ...]) -> tuple[Size, ...]:
         return sizes[: self.dim] + sizes[self.dim + 1 :]

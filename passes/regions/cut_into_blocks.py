@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.reading import Module, body, operand_ops, users
+from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
-from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info
+from dovetail.dialects.torch_facts.types import is_open, require_shaped_info
 from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.sums import SUM, reduced_dims
+
+SUMS = (SUM, "torch.aten.mean.dim")
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
-    transposition into loops that have no such blocks.
+    transposition into loops that have no such blocks. So do sums of columns of open sizes, without transpositions.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -36,7 +41,15 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
 def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
     groups = [_group(op) for op in ops if is_transposition(op)]
     merged = [group for group in groups if len(group) > 1]
-    return bool(merged) and all(_has_blocks(group) for group in merged)
+    return all(map(_has_blocks, merged)) and (bool(merged) or (not groups and any(map(_adds_open_columns, ops))))
+
+
+def _adds_open_columns(op: ir.Operation) -> bool:
+    """Whether `op` adds up other dimensions of open sizes than the innermost one."""
+    if op.name not in SUMS or not is_open(op.operands[0].type):
+        return False
+    dims = reduced_dims(op)
+    return dims is not None and len(require_shaped_info(op.operands[0].type).shape) - 1 not in dims
 
 
 def _group(op: ir.Operation) -> list[ir.Operation]:
@@ -51,13 +64,22 @@ def _group(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _has_blocks(group: Sequence[ir.Operation]) -> bool:
-    """Whether `group` computes elements, and turns tensors in one way; none is larger than those, nor of open sizes."""
+    """Whether `group` computes elements, and turns tensors in one way; none is larger than those."""
     turning = [op for op in group if is_transposition(op)]
-    infos = [tensor_info(op.results[0].type) for op in group]
-    sizes = {info.numel for info in infos if info is not None}
+    counts = {_count(op.results[0]) for op in group}
+    whole = _count(turning[0].results[0])
     return (
-        None not in infos
-        and max(sizes) == require_tensor_info(turning[0].results[0].type).numel
+        whole is not None
+        and all(each == whole or (isinstance(each, int) and isinstance(whole, int) and each < whole) for each in counts)
         and len({reordered(op) for op in turning}) == 1
         and {kind(op) for op in group if op not in turning} == {Kind.POINTWISE}
     )
+
+
+def _count(value: ir.Value) -> int | tuple[str, ...] | None:
+    """How many elements a tensor has; of open sizes, what multiplies to it."""
+    sizes = known_sizes(value)
+    if sizes is None:
+        return None
+    known = [size for size in sizes if isinstance(size, int)]
+    return prod(known) if len(known) == len(sizes) else tuple(sorted(str(size) for size in sizes if size != 1))

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import producer
+from dovetail.dialects.symbols import Size, known_sizes, sizes_map
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
-from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import is_tensor
+from dovetail.dialects.torch_facts.types import is_open, shaped_info
 from dovetail.passes.rewriting.constants import is_none
-from dovetail.passes.rewriting.rules import shape
 
 
 def pointwise_op(value: ir.Value) -> ir.Operation | None:
@@ -26,19 +26,23 @@ def converts(op: ir.Operation) -> bool:
     return op.name == "torch.aten._to_copy" and is_none(op.operands[3]) and is_none(op.operands[6])
 
 
-def op_of_elements(value: ir.Value, sizes: Sizes, may_meet: Callable[[ir.Value], bool]) -> ir.Operation | None:
+def op_of_elements(value: ir.Value, sizes: Sequence[Size], may_meet: Callable[[ir.Value], bool]) -> ir.Operation | None:
     """The op that computes each element of `value` of one from each operand of `sizes`; None if none does.
 
     Its other operands are what the IR states, such as numbers, and smaller tensors, all of which it `may_meet`.
     """
     op = pointwise_op(value)
     others = [] if op is None else [each for each in op.operands if not is_whole(each, sizes)]
-    return op if all(may_meet(each) if is_tensor(each.type) else _is_stated(each) for each in others) else None
+    return (
+        op
+        if all(may_meet(each) if shaped_info(each.type) is not None else _is_stated(each) for each in others)
+        else None
+    )
 
 
-def is_whole(value: ir.Value, sizes: Sizes) -> bool:
-    """Whether `value` is a tensor of `sizes`."""
-    return is_tensor(value.type) and shape(value) == sizes
+def is_whole(value: ir.Value, sizes: Sequence[Size]) -> bool:
+    """Whether `value` is surely a tensor of `sizes`."""
+    return shaped_info(value.type) is not None and known_sizes(value) == tuple(sizes)
 
 
 def _is_stated(value: ir.Value) -> bool:
@@ -46,8 +50,16 @@ def _is_stated(value: ir.Value) -> bool:
     return made is not None and is_constant(made)
 
 
-def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
-    """Builds `op`, one of one result, on other operands at the current insertion point."""
-    named = {name: op.attributes[name] for name in op.attributes}
+def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, sizes: Sequence[Size]) -> ir.Value:
+    """Builds `op`, one of one result, on other operands at the current insertion point; the result has `sizes`."""
+    named = {name: op.attributes[name] for name in op.attributes if name != SIZES}
     made = ir.Operation.create(op.name, results=[result], operands=list(operands), attributes=named, loc=op.location)
-    return made.result
+    return with_known_sizes(made.result, sizes)
+
+
+def with_known_sizes(made: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """Says of `made`, the one result of an op, that it has `sizes`, if its type leaves some open; returns it."""
+    if is_open(made.type):
+        stated = [ir.AffineExpr.get_constant(size) if isinstance(size, int) else size for size in sizes]
+        made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(stated)])
+    return made

@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch_mlir import ir
 
+import dovetail
 from dovetail import compiler
 from dovetail.backends import iree_worker, target
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
-from dovetail.backends.worker.blocks import Blocks, blocks
+from dovetail.backends.worker.blocks import Blocks, Columns, blocks, columns
 from dovetail.backends.worker.loops import Loops
 
 ORDERS = {
@@ -36,6 +37,21 @@ def test_forms():
     assert form({1, 2}, operations=40) == Blocks(3, across=1, rows=8, columns=16)
     assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks(3, across=1, rows=4, columns=4)
     assert not any((form({2}), form({1}), form({0, 1}), form({0, 1, 2}), form({1, 2}, reduces=True)))
+
+
+def test_forms_of_columns():
+    """Catches columns added up across rows of memory, or along a loop that reduces."""
+
+    def form(inner: set[int], reduced: tuple[bool, ...] = (False, False, True), vector: int = 512) -> Columns | None:
+        return columns(Loops((0, 0, 0), reduced, frozenset(inner), 64, 64), vector)
+
+    found = form({1})
+    assert found == Columns((False, False, True), along=1, columns=64)
+    assert "distribution = [1, 64, 0], vector_common_parallel = [1, 64, 0], vector_reduction = [0, 0, 1]" in (
+        found.attribute()
+    )
+    assert form({0}, (False, True, True), vector=256) == Columns((False, True, True), along=0, columns=32)
+    assert not any((form({2}), form({0, 1}), form(set()), form({1}, (False,) * 3)))
 
 
 REGION = """
@@ -117,3 +133,27 @@ def test_what_goes_by_blocks_is_eagers(cpu: str, monkeypatch: pytest.MonkeyPatch
             error, allowed = (abs(each.double() - right.double()).max() for each in (result, eager))
             assert error <= 3 * allowed + 1e-14 * abs(right.double()).max()
         assert modules[-1].count('dovetail.variant = "by-blocks"') == modules[-1].count('dovetail.role = "region"')
+
+
+def of_open_sizes(x: torch.Tensor, y: torch.Tensor, r: torch.Tensor) -> list[torch.Tensor]:
+    """Transpositions, and columns: of one tensor, of products with a number of each row, of planes."""
+    planes = x.unsqueeze(0) * y.t() + 1
+    return [x.t() + y, (x.sin() * y.t()).t() - y, (x * y.t() * r).sum(0), x.mean(0), planes.sum(1), planes.sum((0, 1))]
+
+
+@pytest.mark.parametrize("cpu", ["host", "haswell"])
+def test_what_goes_by_blocks_of_open_sizes_is_eagers(cpu: str, monkeypatch: pytest.MonkeyPatch):
+    """Catches the last block of rows or columns left out, or taken for whole, where no size was a multiple of it."""
+    monkeypatch.setitem(target.TARGETS, "cpu", partial(CpuTarget, cpu=cpu))
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    compiled = torch.compile(of_open_sizes, backend="dovetail", options={"strict": True}, dynamic=True)
+    dovetail.stats(reset=True)
+    for rows, length in ((257, 331), (2, 3), (1000, 64), (65, 2), (16, 128)):
+        tensors = torch.randn(rows, length), torch.randn(length, rows), torch.randn(rows, 1)
+        exact = of_open_sizes(*(each.double() for each in tensors))
+        for result, eager, right in zip(compiled(*tensors), of_open_sizes(*tensors), exact, strict=True):
+            assert result.stride() == eager.stride()
+            error, allowed = (abs(each.double() - right).max() for each in (result, eager))
+            assert error <= 3 * allowed + 1e-6 * abs(right).max()
+    assert dovetail.stats().graphs == 1

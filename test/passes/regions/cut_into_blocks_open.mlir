@@ -1,0 +1,69 @@
+// RUN: dovetail-opt %s --cut-into-blocks | FileCheck %s
+//
+// Catches transpositions of open sizes that are written to memory first, columns of open sizes that are added up by twos, and
+// blocks asked for where a loop may have more elements than what is transposed, or sums of it.
+
+!m = !torch.vtensor<[?,?],f32>
+!v = !torch.vtensor<[?],f32>
+!mm = !torch.tensor<[?,?],f32>
+!vm = !torch.tensor<[?],f32>
+#m = affine_map<()[s0, s1] -> (s0, s1)>
+#t = affine_map<()[s0, s1] -> (s1, s0)>
+#c = affine_map<()[s0, s1] -> (s1)>
+#r = affine_map<()[s0] -> (s0)>
+#w = affine_map<()[s0, s1, s2] -> (s2, s1, s0)>
+module attributes {dovetail.level = "regions"} {
+  // CHECK: func.func private @turned({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @turned(%x: !m {dovetail.sizes = #m}, %y: !m {dovetail.sizes = #t}, %to: !mm) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %order = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.permute %x, %order {dovetail.sizes = [#t]} : !m, !torch.list<int> -> !m
+    %1 = torch.aten.add.Tensor %0, %y, %one {dovetail.sizes = [#t]} : !m, !m, !torch.int -> !m
+    torch.overwrite.tensor.contents %1 overwrites %to : !m, !mm
+    return
+  }
+  // CHECK: func.func private @repeated({{.*}} attributes {dovetail.role = "region"}
+  func.func private @repeated(%x: !m {dovetail.sizes = #m}, %y: !torch.vtensor<[?,?,?],f32> {dovetail.sizes = #w}, %to: !torch.tensor<[?,?,?],f32>) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %order = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.permute %x, %order {dovetail.sizes = [#t]} : !m, !torch.list<int> -> !m
+    %1 = torch.aten.add.Tensor %y, %0, %one {dovetail.sizes = [#w]} : !torch.vtensor<[?,?,?],f32>, !m, !torch.int -> !torch.vtensor<[?,?,?],f32>
+    torch.overwrite.tensor.contents %1 overwrites %to : !torch.vtensor<[?,?,?],f32>, !torch.tensor<[?,?,?],f32>
+    return
+  }
+  // CHECK: func.func private @columns({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @columns(%x: !m {dovetail.sizes = #m}, %to: !vm) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none {dovetail.sizes = [#c]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !v
+    torch.overwrite.tensor.contents %0 overwrites %to : !v, !vm
+    return
+  }
+  // CHECK: func.func private @rows({{.*}} attributes {dovetail.role = "region"}
+  func.func private @rows(%x: !m {dovetail.sizes = #m}, %to: !vm) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none {dovetail.sizes = [#r]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !v
+    torch.overwrite.tensor.contents %0 overwrites %to : !v, !vm
+    return
+  }
+  // CHECK: func.func private @turned_and_added_up({{.*}} attributes {dovetail.role = "region"}
+  func.func private @turned_and_added_up(%x: !m {dovetail.sizes = #t}, %to: !vm) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %order = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.permute %x, %order {dovetail.sizes = [#m]} : !m, !torch.list<int> -> !m
+    %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none {dovetail.sizes = [#c]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !v
+    torch.overwrite.tensor.contents %1 overwrites %to : !v, !vm
+    return
+  }
+}
