@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dovetail.dialects.dovetail import TangentOp
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
 from dovetail.passes.exactness.value_flow import ValueFlow
 from dovetail.passes.exactness.ways import decided_again
@@ -28,10 +29,22 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
     for index in graph.of(TangentOp):
         tangent = graph.nodes[index].op.results[0]
         kept[tangent] = flow.given(tangent, _BACKWARD, _BACKWARD)
-    followed = {*again, *(index for index, node in enumerate(graph.nodes) if node.is_constant)}
+    followed = {*again, *_constants(graph, again)}
     flow.follow((graph.nodes[index].op for index in sorted(followed)), _BACKWARD, _BACKWARD, kept)
     nodes = {graph.nodes[index].op: index for index in again}
     return [nodes[op] for each in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[each].op) in nodes]
+
+
+def _constants(graph: JointGraph, again: Sequence[int]) -> set[int]:
+    """The constants, and arithmetic of numbers, that the nodes of `again` compute with.
+
+    No other: the forward's numbers may come from arguments that the backward does not know.
+    """
+
+    def operands(index: int) -> list[int]:
+        return [each for each in graph.operand_nodes(index) if graph.nodes[each].is_constant]
+
+    return reachable((each for index in again for each in operands(index)), operands)
 
 
 def _decided_anew(graph: JointGraph, again: Sequence[int], saved: Sequence[int]) -> Iterator[int]:
