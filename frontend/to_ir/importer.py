@@ -14,14 +14,13 @@ from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, WRITTEN_LAST
-from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.subclasses import set_convention
-from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_shape
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, Input
 from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
@@ -31,7 +30,7 @@ from dovetail.frontend.to_ir.leaving import Leaving
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.number_nodes import bind_number
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
-from dovetail.frontend.to_ir.refs import ref_type
+from dovetail.frontend.to_ir.refs import of_size, ref_type
 
 
 def import_capture(
@@ -138,18 +137,4 @@ class _Joint:
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
             if argument.gradient is not None:
-                gradient(self._of_size(self.nodes.resolve_node_value(argument.gradient), argument, ref), ref)
-
-    def _of_size(self, value: ir.Value, argument: Input, ref: ir.Value) -> ir.Value:
-        """`value` as a tensor of the sizes that are known of `argument`, though it was made with others: it checks."""
-        wanted = RefType(ref.type).shaped.shape
-        if require_shaped_info(value.type).shape == wanted:
-            return value
-        of_argument = argument.node.meta["val"]
-        numbers = [self.nodes._import_argument(ir.Location.unknown(), size) for size in of_argument.size()]
-        listed = torch_type("list<int>")
-        sizes = ir.Operation.create("torch.prim.ListConstruct", results=[listed], operands=numbers).result
-        type_ = with_shape(value.type, wanted)
-        op = ir.Operation.create("torch.aten.view", results=[type_], operands=[value, sizes])
-        self.open.state(op, of_argument)
-        return op.result
+                gradient(of_size(self.nodes, argument.gradient, argument.node.meta["val"]), ref)

@@ -23,7 +23,7 @@ from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import Capture, Input, Layout, Mutation, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import watched
 from dovetail.frontend.to_ir.node_importer import NodeImporter
-from dovetail.frontend.to_ir.refs import ref_type, replay, stated_strides
+from dovetail.frontend.to_ir.refs import of_size, replay, stated_strides
 
 
 class Leaving:
@@ -51,10 +51,11 @@ class Leaving:
                 set_metadata(ref, size, stride, self._nodes.open.value(layout.offset), layout.versions)
 
     def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
-        value = self._nodes.resolve_node_value(node)
+        value, layout = self._nodes.resolve_node_value(node), argument.layout
+        if layout is None:
+            value, layout = of_size(self._nodes, node, argument.node.meta["val"]), _layout_of(argument.node)
         if argument.tangent is not None and argument.position is not None:
-            layout = argument.layout or _layout_of(argument.node)
-            value = self._own(argument.position, node, layout, argument.tangent, True)
+            value = self._own(argument.position, value, node, layout, argument.tangent, True)
         with self._nodes.types.get_node_location(node) or ir.Location.unknown():
             if argument.layout is not None:
                 step = _as_strided(argument.layout, argument.node.meta["val"].dtype)
@@ -63,9 +64,10 @@ class Leaving:
 
     def results(self) -> list[ir.Value]:
         """What the call returns, in order; then it sets the mode for gradients that eager leaves."""
+        values = [self._nodes.resolve_node_value(each.node) for each in self._capture.owned]
         owned = [
-            self._own(position, each.node, each.layout, each.tangent, each.requires_grad)
-            for position, each in enumerate(self._capture.owned)
+            self._own(position, value, each.node, each.layout, each.tangent, each.requires_grad)
+            for position, (value, each) in enumerate(zip(values, self._capture.owned, strict=True))
         ]
         results: dict[int, ir.Value] = {}
         # First what others are views of, last what is the same object as others.
@@ -96,26 +98,30 @@ class Leaving:
 
     def tangents(self) -> dict[int, RefType]:
         """How the gradients lie that autograd gives, by the positions of their results among the tensors that leave."""
-        given = {ref: self._tangent_type(node) for node, ref in self._tangents}
+        given = {ref: self._tangent_type(node, ref) for node, ref in self._tangents}
         return {position: given[each.ref] for position, each in self.owns.items() if each.ref in given}
 
-    def _tangent_type(self, node: torch.fx.Node) -> RefType:
-        return ref_type(self._nodes.types, node.meta["val"], self._nodes.home)
+    def _tangent_type(self, node: torch.fx.Node, ref: ir.Value) -> RefType:
+        """Of the result's sizes: of some, tracing knows less."""
+        tensor = node.meta["val"]
+        strides, device = stated_strides(tensor.stride()), named(tensor.device, self._nodes.home)
+        return RefType.of(RefType(ref.type).tensor_type, strides, device)
 
     def bind_tangents(self) -> None:
         """Lets the backward's graph start from what autograd will give."""
         for node, ref in self._tangents:
-            type_ = self._tangent_type(node)
+            type_ = self._tangent_type(node, ref)
             _check_tangent(node, self._laid_out[ref], type_ == ref.type)
             delivered = tangent(ref, type_).ref
             value = read(delivered).value
-            for made in (delivered, value):
+            for made in () if type_.shaped.is_static else (delivered, value):
                 self._nodes.open.state(made.owner, node.meta["val"])
             self._nodes.bind_node_value(node, value)
 
     def _own(
         self,
         position: int,
+        value: ir.Value,
         node: torch.fx.Node,
         layout: Layout,
         tangent_node: torch.fx.Node | None,
@@ -125,7 +131,6 @@ class Leaving:
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
         _check_sizes(node, layout)
         with self._nodes.types.get_node_location(node) or ir.Location.unknown():
-            value = self._nodes.resolve_node_value(node)
             device = named(node.meta["val"].device, self._nodes.home)
             type_ = RefType.of(value.type, stated_strides(layout.stride), device)
             numbers = self._nodes.open.values(each for each in layout.stride if is_open(each))

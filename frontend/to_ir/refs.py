@@ -10,6 +10,7 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.types import OPEN
+from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
 from dovetail.frontend.dynamo.open_sizes import is_open, known
@@ -35,6 +36,19 @@ def replay(nodes: NodeImporter, ref: ir.Value, chain: Iterable[ViewStep]) -> ir.
         type_ = RefType.of(tensor, stated_strides(step.stride), RefType(ref.type).device)
         ref = view(ref, step.callee, args, type_, step.output_index, step.grad_mode, numbers).view
     return ref
+
+
+def of_size(nodes: NodeImporter, node: torch.fx.Node, tensor: torch.Tensor) -> ir.Value:
+    """What `node` gave, of the sizes that are known of `tensor`, though it was made with others: it checks."""
+    value = nodes.resolve_node_value(node)
+    wanted = nodes.types.get_vtensor_type(tensor.size(), node.meta["val"].dtype)
+    if value.type == wanted:
+        return value
+    numbers = [nodes._import_argument(ir.Location.unknown(), size) for size in tensor.size()]
+    sizes = ir.Operation.create("torch.prim.ListConstruct", results=[torch_type("list<int>")], operands=numbers).result
+    op = ir.Operation.create("torch.aten.view", results=[wanted], operands=[value, sizes])
+    nodes.open.state(op, tensor)
+    return op.result
 
 
 def stated_strides(strides: Iterable) -> list[int | None]:

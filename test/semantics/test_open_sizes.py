@@ -580,3 +580,27 @@ def test_sizes_that_are_rounded_up_in_regions():
     for size in (13, 7, 8, 30):
         x = torch.randn(size)
         torch.testing.assert_close(compiled(x), function(x))
+
+
+@pytest.mark.parametrize("factor", [lambda x: 0.0, lambda x: x[0, 0]], ids=["alone", "with-gradients"])
+def test_writes_to_known_sizes_through_open_ones(op_by_op, factor):
+    """What tracing knows to have `n * (1024 // n)` elements was written to an argument of 1024: a defect."""
+
+    def fn(x, mean, n):
+        mean.view(n, -1).select(1, -1).mul_(factor(x))
+        return x * mean.sum()
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True, fullgraph=True)
+    for size, n in ((6, 512), (5, 256), (3, 128)):
+        x = tensor(size, 4)
+        means = torch.arange(1024.0), torch.arange(1024.0)
+        torch._dynamo.mark_static(means[1])
+        twin = x.detach().clone().requires_grad_()
+        fn(x, means[0], n).sum().backward()
+        compiled(twin, means[1], n).sum().backward()
+        torch.testing.assert_close(means[1], means[0])
+        torch.testing.assert_close(twin.grad, x.grad)
+    stats = dovetail.stats()
+    assert not stats.eager
+    assert not stats.specialised
