@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, rebind_unbacked
@@ -83,17 +84,26 @@ def check_floats(gm: torch.fx.GraphModule) -> None:
 
 
 def restore_sources(gm: torch.fx.GraphModule, inputs: Sequence) -> None:
-    """Has Dynamo know each of a graph's arguments by its own source.
+    """Has each of a graph's arguments known by its own source, and by the symbols that Dynamo's guards read.
 
-    Once another argument is a view of it, Dynamo knows it as that one's base: its sizes would get further symbols,
-    which stand for nothing that guards can read.
+    Once another argument is a view of it, Dynamo knows it as that one's base, by source or by symbols: its sizes would
+    get further symbols, which stand for nothing that guards can read.
     """
     context = TracingContext.try_get()
-    contexts = {} if context is None else context.tensor_to_context
+    if context is None or context.fake_mode is None:
+        return
+    contexts, env = context.tensor_to_context, id(context.fake_mode.shape_env)
     for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs, strict=True):
         argument = node.meta.get("grapharg")
-        if argument is not None and isinstance(value, torch.Tensor) and value in contexts:
-            contexts[value] = replace(contexts[value], tensor_source=argument.source)
+        if argument is None or not isinstance(value, torch.Tensor) or value not in contexts:
+            continue
+        contexts[value] = replace(contexts[value], tensor_source=argument.source)
+        cached = contexts[value].shape_env_to_source_to_symbol_cache.setdefault(env, {})
+        fake = node.meta["example_value"]
+        for kind, numbers in ((TensorProperty.SIZE, fake.size()), (TensorProperty.STRIDE, fake.stride())):
+            for dim, number in enumerate(numbers):
+                if isinstance(number, torch.SymInt):
+                    cached.setdefault(TensorPropertySource(argument.source, kind, dim).name, number.node.expr)
 
 
 _items: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
