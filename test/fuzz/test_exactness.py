@@ -41,6 +41,17 @@ def test_means():
     assert not exact(aten.mean.dim, torch.tensor([[1.0, 2.0, 7.0]]).double(), [1]).any()
 
 
+def test_variances():
+    """Catches a variance that is exact by luck: it has few bits, but the mean that it subtracts is no float32."""
+    rounded = torch.tensor([[-6.0, -8, -5, -2, -5, 4, -6, 3, -5]]).double()
+    for func in (aten.var.correction, aten.var_mean.correction):
+        right = func(rounded, [1])
+        first = right if func is aten.var.correction else right[0]
+        assert first == 17.5
+        assert not is_exact(func, (rounded, [1]), {}, 0, first, first.float()).any()
+    assert exact(aten.var.correction, torch.tensor([[1.0, 2, 3]]).double(), [1], dtype=torch.float32).all()
+
+
 def test_products_and_sums_of_two():
     """Catches a product in double precision that is exact since it ends in zeros, or is as large as an operand."""
     x = ROWS.flatten()

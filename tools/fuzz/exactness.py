@@ -14,6 +14,8 @@ from functools import partial
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from dovetail.tools.fuzz.two_passes import VARIANCES
+
 aten = torch.ops.aten
 
 # Bits that a number in double precision has too many for being exact by luck, among a million.
@@ -50,7 +52,8 @@ def is_exact(
     if is_sum(func):
         return found & _is_exact_sum(func, args, kwargs, index, right, bits - bits // 3)
     if name.startswith(_CHAINS):
-        return found & _fits(right, right.abs(), bits - bits // 3)
+        found &= _fits(right, right.abs(), bits - bits // 3)
+        return found & _has_exact_mean(bits - bits // 3, *args, **kwargs) if func in VARIANCES else found
     if nearest.dtype != torch.float64:
         return found
     if func in _ERRORS and len(args) == 2 and not kwargs:
@@ -63,6 +66,14 @@ def is_exact(
 def is_sum(func: torch._ops.OpOverload) -> bool:
     """Whether the op adds many numbers or products."""
     return func._schema.name.removeprefix("aten::").startswith(_SUMS)
+
+
+def _has_exact_mean(
+    bits: int, value: torch.Tensor, dim: list[int] | None = None, *, keepdim: bool = False, **_: object
+) -> torch.Tensor:
+    """Whether a variance subtracts a mean of few bits: from one that is rounded, it is exact by luck."""
+    mean = value.mean(dim or None, keepdim)
+    return _fits(mean, mean.abs(), bits)
 
 
 def parts_by_sign(

@@ -56,7 +56,7 @@ def _half_of_subnormal(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor |
     if not ((sizes > 0) & (sizes < precision.smallest_normal)).any():
         return None
     step = precision.smallest_normal * precision.eps
-    return (step / 2 / sizes).clamp(precision.eps / 2, 0.5)
+    return (step / sizes / 2).clamp(precision.eps / 2, 0.5)  # half a step of float64 is 0
 
 
 @cache
