@@ -114,3 +114,8 @@ def _shapes(program: Program) -> list[Shapes]:
         ]
     finally:
         world.close()
+
+
+def test_a_line_that_gives_no_tensor_is_not_drawn():
+    """Catches `x1 * n0` of one whole number and a tuple, which Python repeats: the process of seed 5004 ended."""
+    assert "x1 * n0" not in render(sizes.generate(5004))

@@ -39,7 +39,7 @@ _PLAINLY = {
 }
 _EXTREMUM = re.compile(r"([\w.]+)\.(max|min|median)\(\)")
 _WIDER = {
-    # A cast to another type copies. Most numbers are of single precision, of which a cast to it gives the tensor itself.
+    # A cast to another type copies; most numbers are of single precision, whose cast to that gives the tensor itself.
     ".to(torch.float64)": ".to(torch.float64, copy=True)",
     ".to(torch.bfloat16)": ".to(torch.float64, copy=True)",
     ".to(torch.float16)": ".to(torch.float64, copy=True)",

@@ -148,8 +148,8 @@ class Generator:
         return True
 
     def _is_wanted(self, value: torch.Tensor) -> bool:
-        """Small enough, and, mostly, finite where the arguments are."""
-        if value.numel() > _LARGEST[self.large] or value.is_complex():
+        """One tensor, small enough, and, mostly, finite where the arguments are."""
+        if not isinstance(value, torch.Tensor) or value.numel() > _LARGEST[self.large] or value.is_complex():
             return False
         if self.kind in _EXTRAORDINARY or self.draw.random() < 0.05:
             return True
