@@ -43,11 +43,12 @@ class Columns:
 
 
 def columns(loops: Loops, vector_bits: int) -> Columns | None:
-    """Blocks four vectors wide, where each tensor lies along a loop that does not reduce."""
-    along = min(loops.inner, default=-1)
+    """Blocks four vectors wide, where tensors lie along a loop that does not reduce, and is long."""
+    along, wide = min(loops.inner, default=-1), 4 * vector_bits // 32
     if not loops.reduces or len(loops.inner) != 1 or loops.reduced[along]:
         return None
-    return Columns(loops.reduced, along, 4 * vector_bits // 32)
+    extent = loops.extents[along]
+    return Columns(loops.reduced, along, wide) if extent % wide == 0 or extent > 4 * wide else None
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Ope
         return [(computing[0], form)]
     found = [(op, loops) for op in computing if (loops := read_loops(op, takes_open=True)) is not None]
     sums = [(op, loops) for op, loops in found if loops.reduces]
-    if len(found) != len(computing) or len(sums) != 1 or 0 not in sums[0][1].extents:
+    if len(found) != len(computing) or len(sums) != 1:
         return []
     (op, added), *_ = sums
     are_smaller = all(len(loops.extents) < len(added.extents) for _, loops in found if not loops.reduces)

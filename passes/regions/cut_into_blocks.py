@@ -12,11 +12,15 @@ from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
-from dovetail.dialects.torch_facts.types import is_open, require_shaped_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.sums import SUM, reduced_dims
 
-SUMS = (SUM, "torch.aten.mean.dim")
+_LONG = 64
+"""Columns from which blocks of them pay."""
+
+_LARGE = 1 << 19
+"""Elements of known sizes from which this pays the compiler's processes that a variant has to itself."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
-    transposition into loops that have no such blocks. So do sums of columns of open sizes, without transpositions.
+    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -41,15 +45,17 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
 def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
     groups = [_group(op) for op in ops if is_transposition(op)]
     merged = [group for group in groups if len(group) > 1]
-    return all(map(_has_blocks, merged)) and (bool(merged) or (not groups and any(map(_adds_open_columns, ops))))
+    return all(map(_has_blocks, merged)) and (bool(merged) or (not groups and any(map(_adds_columns, ops))))
 
 
-def _adds_open_columns(op: ir.Operation) -> bool:
-    """Whether `op` adds up other dimensions of open sizes than the innermost one."""
-    if op.name not in SUMS or not is_open(op.operands[0].type):
+def _adds_columns(op: ir.Operation) -> bool:
+    """Whether `op` adds up, of a tensor that may be large, other dimensions than a long innermost one."""
+    dims = reduced_dims(op) if op.name in (SUM, "torch.aten.mean.dim") else None
+    if dims is None:
         return False
-    dims = reduced_dims(op)
-    return dims is not None and len(require_shaped_info(op.operands[0].type).shape) - 1 not in dims
+    known, shape = tensor_info(op.operands[0].type), require_shaped_info(op.operands[0].type).shape
+    is_small = known is not None and known.numel < _LARGE
+    return not is_small and (shape[-1] is None or shape[-1] >= _LONG) and len(shape) - 1 not in dims
 
 
 def _group(op: ir.Operation) -> list[ir.Operation]:

@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --cut-into-blocks | FileCheck %s
 //
-// Catches transpositions of open sizes that are written to memory first, columns of open sizes that are added up by twos, and
-// blocks asked for where a loop may have more elements than what is transposed, or sums of it.
+// Catches transpositions of open sizes that are written to memory first, columns that are added up by twos, and
+// blocks asked for where a loop may have more elements than what is transposed, or sums of it, or of few columns.
 
 !m = !torch.vtensor<[?,?],f32>
 !v = !torch.vtensor<[?],f32>
@@ -64,6 +64,26 @@ module attributes {dovetail.level = "regions"} {
     %0 = torch.aten.permute %x, %order {dovetail.sizes = [#m]} : !m, !torch.list<int> -> !m
     %1 = torch.aten.sum.dim_IntList %0, %dims, %false, %none {dovetail.sizes = [#c]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !v
     torch.overwrite.tensor.contents %1 overwrites %to : !v, !vm
+    return
+  }
+  // CHECK: func.func private @known_columns({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @known_columns(%x: !torch.vtensor<[4096,128],f32>, %to: !torch.tensor<[128],f32>) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none : !torch.vtensor<[4096,128],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[128],f32>
+    torch.overwrite.tensor.contents %0 overwrites %to : !torch.vtensor<[128],f32>, !torch.tensor<[128],f32>
+    return
+  }
+  // CHECK: func.func private @short_rows({{.*}} attributes {dovetail.role = "region"}
+  func.func private @short_rows(%x: !torch.vtensor<[?,10],f32> {dovetail.sizes = affine_map<()[s0] -> (s0, 10)>}, %to: !torch.tensor<[10],f32>) attributes {dovetail.role = "region"} {
+    %zero = torch.constant.int 0
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none : !torch.vtensor<[?,10],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[10],f32>
+    torch.overwrite.tensor.contents %0 overwrites %to : !torch.vtensor<[10],f32>, !torch.tensor<[10],f32>
     return
   }
 }
