@@ -128,6 +128,12 @@ def test_each_check_is_a_command_that_is_there(capsys: pytest.CaptureFixture, re
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
+def test_checks_share_time_and_cores() -> None:
+    """Catches kinds of random programs in one check: of the second, none ran in time. And more processes than cores."""
+    assert [check.words[-1] for check in CHECKS if "--kinds" in check.words] == ["alias", "compute"]
+    assert sum(check.processes for check in CHECKS) <= 16
+
+
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture) -> None:
     """Catches a report of nothing, with the status of one that went well."""
     assert command.main([]) == 2
