@@ -56,14 +56,14 @@ def _configure(kernel: ir.Operation) -> str:
     if len(nests) != len(computing):
         return "IREE's tiles: not all loops are plain"
     reductions = [nest for nest in nests if nest.loops.reduces]
-    if len(nests) > 1 and any(len(nest.op.results) != 1 for nest in reductions):
-        return "IREE's tiles: a reduction of several results"
     if not reductions:
         return _pointwise(kernel, [nest for nest in nests if nest.is_tiled])
+    if len(reductions) == 1 and not reductions[0].loops.reduces_rows:
+        return _columns(kernel, nests, reductions[0])
+    if len(nests) > 1 and any(len(nest.op.results) != 1 for nest in reductions):
+        return "IREE's tiles: a reduction of several results"
     if all(nest.loops.reduces_rows for nest in reductions):
         return _rows(kernel, nests, reductions)
-    if len(nests) == 1:
-        return _set(kernel, "columns", columns(nests[0].loops), nests, nests[0])
     return "IREE's tiles: rows and columns in one kernel"
 
 
@@ -93,6 +93,21 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     bits, written = (max(getattr(nest.loops, each) for nest in whole) for each in ("bits", "written"))
     widest = replace(root.loops, bits=bits, written=written)
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
+
+
+def _columns(kernel: ir.Operation, nests: list[_Nest], sums: _Nest) -> str:
+    if any(nest is not sums and not _follows(nest, sums) for nest in nests):
+        return "IREE's tiles: columns, and what does not only take their sums"
+    return _set(kernel, "columns", columns(sums.loops), [sums], sums)
+
+
+def _follows(nest: _Nest, sums: _Nest) -> bool:
+    """Whether `nest` goes along the sums of `sums`, one by one and in their order, as where these are rounded."""
+    kept = zip(sums.loops.extents, sums.loops.reduced, strict=True)
+    maps = list(nest.op.attributes["indexing_maps"])
+    taken = [given for value, given in zip(nest.op.operands, maps, strict=True) if value in list(sums.op.results)]
+    is_along = nest.loops.extents == tuple(extent for extent, is_reduced in kept if not is_reduced)
+    return is_along and bool(taken) and all(given == maps[-1] for given in taken)
 
 
 def _is_stored(op: ir.Operation) -> bool:

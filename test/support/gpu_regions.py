@@ -25,3 +25,9 @@ TANH = "%y = torch.aten.tanh %x : !X -> !X"
 COLUMNS = (
     "%y = torch.aten.sum.dim_IntList %x, %rows, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !Y"
 )
+ROUNDED_COLUMNS = """%six = torch.constant.int 6
+    %fifteen = torch.constant.int 15
+    %wide = torch.prims.convert_element_type %x, %six : !X, !torch.int -> !torch.vtensor<[2048,1024],f32>
+    %sum = torch.aten.sum.dim_IntList %wide, %rows, %false, %none : !torch.vtensor<[2048,1024],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1024],f32>
+    %y = torch.prims.convert_element_type %sum, %fifteen : !torch.vtensor<[1024],f32>, !torch.int -> !Y"""  # noqa: E501 - MLIR
+"""Of 2048 by 1024 numbers of bfloat16."""

@@ -15,7 +15,7 @@ from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from test.support.gpu_regions import COLUMNS, SOFTMAX, region
+from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, region
 
 pytestmark = pytest.mark.cuda
 
@@ -75,6 +75,7 @@ CASES = [
     *(Case(SOFTMAX, shape, _softmax, "rows") for shape in ROWS),
     *(Case("NORM", shape, _norm, "rows") for shape in [*ROWS, *MORE_ROWS]),
     *(Case(COLUMNS, shape, _columns, "columns", result=shape[1:]) for shape in TALL),
+    Case(ROUNDED_COLUMNS, (2048, 1024), _columns, "columns", "bf16", result=(1024,)),
     Case(BATCHED, (16, 512, 768), _columns, "columns", result=(16, 768)),
     *(Case(MIXED, shape, _mixed, "pointwise") for shape in FLAT),
     *(Case(MIXED, (2048, 1024), _mixed, "pointwise", dtype) for dtype in ("bf16", "f16")),

@@ -98,6 +98,20 @@ def test_the_gradient_of_a_norm_stores_nothing_between_kernels():
     assert len(re.findall(r"st\.global\S*v4", code[1])) == 2
 
 
+def test_gradients_of_a_norm_are_rounded_by_the_kernel_that_sums_them():
+    """Would catch two sums of columns in one loop that lose their tiles because each is rounded behind it."""
+    text = GRADIENT_OF_A_NORM.replace("%dw: !MC, %db: !MC", "%dw: !MH, %db: !MH")
+    for name in "lm":
+        write, rounded = "torch.overwrite.tensor.contents", f"%r{name} = torch.prims.convert_element_type"
+        text = text.replace(f"{write} %{name}", f"{rounded} %{name}, %half : !C, !torch.int -> !H\n{write} %r{name}")
+    text = text.replace(": !C, !MC", ": !H, !MH")
+    text = text.replace("%zero =", "%half = torch.constant.int 15\n    %zero =")
+    types = TYPES | {"!MH": "!torch.tensor<[4096],bf16>", "!H": "!torch.vtensor<[4096],bf16>"}
+    steps, code, _ = kernels(text, types)
+    assert [step["tiling"] for step in steps] == ["rows", "columns"]
+    assert len(re.findall(r"st\.global\S*v2\.b32", code[1])) == 2
+
+
 def test_sums_that_nothing_joins_stay_apart():
     """Would catch results in one kernel that no op needs together: IREE refuses it, and the region loses its tiles."""
     text = re.sub(r"(?s)    %e = .*?(?=    torch\.overwrite)", "", GRADIENT_OF_A_NORM)
