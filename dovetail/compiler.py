@@ -40,6 +40,7 @@ from dovetail.passes.running.runner import Runner
 from dovetail.program_cache import ProgramEntry
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
+from dovetail.runtime.updates import Updates
 from dovetail.timed import timed
 from dovetail.variants import Variants, of_these_sizes
 
@@ -98,10 +99,16 @@ def compile_graph(
         if not lifted:
             return program
         held = HeldTensors(lifted)
+        # Which look at each tensor themselves.
+        updates = program if isinstance(program, Updates) else None
+        step_by_step = program if updates is None else updates.step_by_step
 
         def variant(given: list):
+            arguments = [*lifted, *given]
+            if updates is not None and updates.at_once(arguments):
+                return ()
             held.check()
-            return program([*lifted, *given])
+            return step_by_step(arguments)
 
         return variant
 

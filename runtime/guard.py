@@ -122,6 +122,12 @@ class Guard:
         else:
             self._check_starts(addresses(tensors))
 
+    @property
+    def of_addresses(self) -> Callable[[bytes], None] | None:
+        """The check as a function of `addresses(tensors)`; None where that is not all that it must know."""
+        asks_more = self.tracked or self.apart or self.offsets or self.groups or None in self.extents
+        return None if asks_more or not self.mutated else self._check_starts
+
     @cached_property
     def _check_starts(self) -> Callable[[bytes], None]:
         """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""

@@ -25,6 +25,7 @@ from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.current_device import on_current_device
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_guard import make_guard
+from dovetail.runtime.read_updates import with_updates
 from dovetail.runtime.subclasses.boundary import with_subclasses
 
 
@@ -80,7 +81,7 @@ def load_plain_program(
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
-    entry = entry if interrupted is None else interrupted.finish(entry)
+    entry = with_updates(found, executables, entry) if interrupted is None else interrupted.finish(entry)
     return on_current_device(module, entry), sources
 
 

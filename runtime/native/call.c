@@ -4,8 +4,7 @@
 
 enum { MOST_ON_STACK = 8 << 10 };  // bytes, of the numbers of one call
 
-// Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
-static int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers) {
+int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers) {
   if (given->type_code != expected->type_code || given->type_lanes != 1 || given->type_bits != expected->type_bits ||
       given->ndim != expected->ndim)
     return 0;

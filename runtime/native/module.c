@@ -23,7 +23,8 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_launch", NULL, 
 PyMODINIT_FUNC PyInit__launch(void) {
   if (prepare_team()) return PyErr_NoMemory();
   PyObject *module = PyModule_Create(&definition);
-  if (!module || PyModule_AddType(module, &LibraryType) || PyModule_AddType(module, &PlanType)) {
+  if (!module || PyModule_AddType(module, &LibraryType) || PyModule_AddType(module, &PlanType) ||
+      PyModule_AddType(module, &LaunchesType)) {
     Py_XDECREF(module);
     return NULL;
   }

@@ -87,7 +87,7 @@ typedef struct {
   uint32_t *constants;
   int64_t *transients;  // where each starts
   int64_t transient_bytes, moved_bytes;
-  uint64_t most_pieces;
+  uint64_t most_pieces;  // that wait for none of each other
 } Schedule;
 
 typedef struct {
@@ -112,7 +112,7 @@ static inline int64_t number(Number form, const int64_t *registers) {
   return form.index < 0 ? form.known : registers[form.index];
 }
 
-extern PyTypeObject LibraryType, PlanType;
+extern PyTypeObject LibraryType, PlanType, LaunchesType;
 
 // ---- registers.c ----
 
@@ -145,6 +145,8 @@ int prepare_team(void);
 
 // ---- call.c ----
 
+// Whether `given` is of the expected type and shape; its bytes, and into the registers the sizes that the plan wants.
+int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t *registers);
 // A plan's vectorcall: runs it on a region's tensors and numbers.
 PyObject *plan_call(PyObject *self, PyObject *const *given, size_t flags, PyObject *keywords);
 

@@ -79,6 +79,7 @@ static int schedule_transfer(const StepForm *form, Step *step, const Range *rang
 
 int make_schedule(const Plan *plan, Schedule *schedule, const int64_t *bytes, const int64_t *registers) {
   if (place_transients(plan, schedule, registers)) return -1;
+  uint64_t together = 0;
   schedule->most_pieces = 0;
   int overflows = __builtin_add_overflow(schedule->transient_bytes, plan->constant_bytes, &schedule->moved_bytes);
   for (int i = 0; i < plan->argument_count; i++)
@@ -96,7 +97,8 @@ int make_schedule(const Plan *plan, Schedule *schedule, const int64_t *bytes, co
     const Range *ranges = &schedule->ranges[form->first_range];
     if (form->kind == DISPATCH ? schedule_dispatch(form, step, ranges, registers) : schedule_transfer(form, step, ranges))
       return -1;
-    if (step->pieces > schedule->most_pieces) schedule->most_pieces = step->pieces;
+    together = form->waits ? step->pieces : together + step->pieces;
+    if (together > schedule->most_pieces) schedule->most_pieces = together;
   }
   return 0;
 }

@@ -11,6 +11,7 @@ from torch import nn
 import dovetail
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.python import tensors
+from dovetail.runtime.updates import Updates
 
 WRITTEN, MISALIGNED = "value into a mutated input", "mutated input that is not aligned"
 
@@ -270,6 +271,63 @@ def test_many_updates_take_no_calls_each():
         compiled(*tensors)
         counts.append(calls_in(lambda run=compiled, given=tensors: run(*given)))
     assert counts[0] == counts[1]
+
+
+def test_an_optimizer_of_many_tensors_takes_no_calls_each():
+    """AdamW of 300 tensors took 1.29 times inductor's time: each was looked at for four questions."""
+    counts = []
+    dovetail.stats(reset=True)
+    for count in (2, 8):
+        torch._dynamo.reset()
+        parameters = [nn.Parameter(torch.randn(64)) for _ in range(count)]
+        for each in parameters:
+            each.grad = torch.randn(64)
+        optimizer = torch.optim.AdamW(parameters)
+        step = torch.compile(optimizer.step, backend="dovetail")
+        step()
+        counts.append(calls_in(step))
+    assert counts[0] == counts[1]
+
+    # Dynamo does not ask where the data of a parameter lies.
+    parameters[3].data = torch.empty(65)[1:].copy_(parameters[3].data)
+    twins = copy.deepcopy(parameters)
+    for twin, each in zip(twins, parameters, strict=True):
+        twin.grad = each.grad
+    eager = torch.optim.AdamW(twins)
+    eager.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    eager.step()
+    step()
+    torch.testing.assert_close(parameters, twins)
+    assert dovetail.stats().copies[MISALIGNED] == 1
+
+
+def test_updates_at_once_only_of_what_lies_well(monkeypatch):
+    """Memory updated at once though it starts elsewhere, overlaps or shows its negative, is read wrongly or written
+    behind another tensor's back; versions that don't move."""
+    tried: list[bool] = []
+    at_once = Updates.at_once
+    monkeypatch.setattr(Updates, "at_once", lambda *given: bool(tried.append(at_once(*given)) or tried[-1]))
+    torch._dynamo.reset()
+    dovetail.stats(reset=True)
+    memory = torch.randn(200)
+    compiled = torch.compile(_double_and_add, backend="dovetail")
+    for start, is_negative in ((64, False), (65, False), (32, False), (64, True), (128, False)):
+        x, y = (torch.empty(0).set_(memory.untyped_storage(), each, (64,)) for each in (0, start))
+        y = torch._neg_view(y) if is_negative else y
+        before, versions = memory.clone(), (x._version, y._version)
+        compiled(x, y)
+        found = memory.clone()
+        memory.copy_(before)
+        _double_and_add(x, y)
+        assert torch.equal(found, memory)
+        assert (x._version - versions[0], y._version - versions[1]) == (2, 2)
+    assert dovetail.stats().variants == 1
+    assert tried == [True, False, False, True]
+
+
+def _double_and_add(x, y):
+    x.mul_(2)
+    y.add_(1)
 
 
 def test_one_update_takes_two_calls():

@@ -16,7 +16,8 @@ typedef struct {
 
 typedef struct {
   uint32_t x, y;
-  uint16_t z;
+  uint16_t z, reserved;
+  uint32_t processor_id;
 } Workgroup;
 
 typedef int (*Entry)(const void *, const Dispatch *, const Workgroup *);
@@ -49,15 +50,22 @@ static int fail(const void *environment, const Dispatch *dispatch, const Workgro
   return group->x == 1;
 }
 
+static int who(const void *environment, const Dispatch *dispatch, const Workgroup *group) {
+  (void)environment;
+  *(uint32_t *)dispatch->bindings[0] = group->processor_id;
+  return 0;
+}
+
 static const struct {
   uint32_t version;
   const char *name;
   uint32_t features, sanitizer;
 } header = {6, "stress", 0, 0};
-static const Entry entries[] = {mix, fail};
+static const Entry entries[] = {mix, fail, who};
 static const Facts facts[] = {{.constants = 1, .bindings = 2, .size = {1, 1}, .size_z = 1},
+                              {.constants = 0, .bindings = 1, .size = {1, 1}, .size_z = 1},
                               {.constants = 0, .bindings = 1, .size = {1, 1}, .size_z = 1}};
-static const char *const names[] = {"mix", "fail"};
+static const char *const names[] = {"mix", "fail", "who"};
 static const struct {
   const void *header;
   struct {
@@ -73,7 +81,7 @@ static const struct {
     const void *tags, *parameter_names, *source_locations, *stage_locations;
   } exports;
   uint32_t constants;
-} table = {.header = &header, .exports = {.count = 2, .entries = entries, .facts = facts, .names = names}};
+} table = {.header = &header, .exports = {.count = 3, .entries = entries, .facts = facts, .names = names}};
 
 const void *iree_hal_executable_library_query(uint32_t version, const void *environment) {
   (void)environment;

@@ -346,6 +346,63 @@ def check_places(launch: Any, draw: random.Random) -> None:
     must_refuse(TypeError, launch.are_ready, None)
 
 
+def check_sequences(launch: Any, library: Any, draw: random.Random) -> None:
+    """Plans on tensors of one list: all run, in order, or nothing does; of no two sequences is anything shared."""
+    argument, seen = ((64,), 0, 32, False, False), []
+
+    def plan(*arguments: tuple, ranges: tuple) -> Any:
+        step = (DISPATCH, False, "mix", (1, 1, 1), (5,), ranges, 0, 0)
+        return launch.Plan("stress", library, arguments, (), (), (), b"", (step,), refuse)
+
+    one = plan(argument, argument, ranges=((0, 0, 256), (1, 0, 256)))
+    run = launch.Launches(((one, (0, 1)), (one, (1, 2))), 3, seen.append)
+    given = [Guarded(64).tensor.fill_(draw.randrange(9)) for _ in range(3)]
+    first = given[0].clone()
+    if not run(given) or not torch.equal(given[1], first * 3 + 5) or not torch.equal(given[2], given[1] * 3 + 5):
+        raise SystemExit("a sequence computes something else")
+    if memoryview(seen.pop()).cast("Q").tolist() != [each.data_ptr() for each in given]:
+        raise SystemExit("a sequence checks other addresses")
+    before = [each.clone() for each in given]
+    wrong = [torch.zeros(63, dtype=torch.int32), torch.zeros(65, dtype=torch.int32)[1:], given[0].float(), None, 3]
+    for other in (*wrong, torch.zeros(128, dtype=torch.int32)[::2], given[0].to("meta"), given[0].view(8, 8)):
+        if run([given[0], given[1], other]) or seen or not all(map(torch.equal, given, before)):
+            raise SystemExit("a sequence runs on what does not fit")
+    must_refuse(ZeroDivisionError, launch.Launches(((one, (0, 1)),), 2, lambda _: 1 // 0), given[:2])
+    if not all(map(torch.equal, given, before)):
+        raise SystemExit("a sequence runs on what was refused")
+    must_refuse(TypeError, run, given[:2])
+    must_refuse(TypeError, run, tuple(given))
+    must_refuse(TypeError, run)
+    other = plan(((128,), 0, 32, False, False), ranges=((0, 0, 256), (0, 256, 256)))
+    number = launch.Plan("stress", library, (((), 0, 0, True, False),), (), (), (), b"", (), refuse)
+    opened = launch.Plan("stress", library, (((-1,), 0, 32, False, False),), (), (), (), b"", (), refuse)
+    for calls, count in (
+        (((one, (0,)),), 1),
+        (((one, (0, 2)),), 2),
+        (((one, (0, -1)),), 2),
+        (((one, (0, 1)),), 3),
+        (((one, (0, 1)), (other, (1,))), 2),
+        (((number, (0,)),), 1),
+        (((opened, (0,)),), 1),
+        ((), -1),
+    ):
+        must_refuse(ValueError, launch.Launches, calls, count, seen.append)
+    must_refuse(TypeError, launch.Launches, ((one, [0, 1]),), 2, seen.append)
+    must_refuse(TypeError, launch.Launches, (one,), 2, seen.append)
+
+
+def check_team(launch: Any, library: Any) -> None:
+    """Steps of one workgroup each that wait for none of each other: one thread ran them all."""
+    size = 40_000
+    arguments = (((size,), 0, 32, False, False),) * 2
+    for waits in (False, True):
+        steps = [(DISPATCH, waits, "who", (1, 1, 1), (), ((index, 0, size * 4),), 0, 0) for index in range(2)]
+        given = [Guarded(size).tensor for _ in arguments]
+        launch.Plan("stress", library, arguments, (), (), (), b"", tuple(steps), refuse)(*given)
+        if ({each[0].item() for each in given} == {0, 1}) is waits:
+            raise SystemExit("steps are dealt to another team")
+
+
 def in_threads(plans: list[RandomPlan], seed: int) -> None:
     def work(number: int) -> None:
         draw = random.Random(seed * 100 + number)
@@ -411,6 +468,8 @@ def main() -> None:
             check_refusals(launch, launch.Library(code), draw)
             check_open_refusals(launch, launch.Library(code))
             check_places(launch, draw)
+            check_sequences(launch, launch.Library(code), draw)
+            check_team(launch, launch.Library(code))
             in_threads(made[-20:], seed)
             in_a_team(made[-20:], draw)
     in_a_child(made[-20:], draw)
