@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from dovetail.backends.base_target import Target
 from dovetail.backends.cache import cache_directory
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.launch_plans import LaunchPlan, assembled, lowered, read_plans, unreadable_compiler, with_tilings
+from dovetail.backends.launch_plans import (
+    LaunchPlan,
+    assembled,
+    lowered,
+    read_plans,
+    unreadable_compiler,
+    untiled,
+    with_tilings,
+)
 from dovetail.backends.outcomes import CompiledRegion, CompileFailure, Outcome
 from dovetail.backends.output_check import wrong_output
 from dovetail.backends.strands import Strand, joined
@@ -130,6 +138,9 @@ class BatchCompiler:
             for entry, plan in planned.items()
             if isinstance(plan, LaunchPlan)
         }
+        for entry, plan in planned.items():
+            if isinstance(plan, LaunchPlan) and (why := untiled(plan)):
+                planned[entry] = Run(b"", why, f"error: {why}", Cause.ERROR)
         reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
         if not reasons:
             return {**planned}

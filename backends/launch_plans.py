@@ -124,6 +124,19 @@ def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -
     return replace(plan, steps=plan.steps | {"steps": steps})
 
 
+FORMS = ("pointwise", "rows")
+"""In which kernels of open sizes may be tiled: those that were compared on a GPU."""
+
+
+def untiled(plan: LaunchPlan) -> str:
+    """Why a kernel of open sizes must not run on a GPU, "" if all may: IREE's own tiles of such nobody has compared."""
+    for step in plan.steps["steps"]:
+        tiling = step.get("tiling", "")
+        if tiling and tiling not in FORMS and any(isinstance(each, str) for each in step["constants"]):
+            return f"of open sizes, {tiling}"
+    return ""
+
+
 def assembled(
     plans: Mapping[str, LaunchPlan], target: Target, timeout: float, runs: CompilerRuns
 ) -> dict[str, LaunchPlan | Run] | Run:

@@ -1,10 +1,11 @@
 """The tilings of kernels for GPUs that are ever asked of IREE: a closed list, each of a form that was run on a GPU.
 
-IREE computes some others wrongly, silently: with fewer lanes than subgroups along what is reduced, and columns whose
-tile does not divide them. Neither can be made here (`Distribution`, `columns`).
+IREE computes some others wrongly, silently: with fewer lanes than subgroups along what is reduced, columns whose tile
+does not divide them, and several rows a workgroup of which the last ones are masked: each thread stores them all. None
+of them can be made here (`Distribution`, `columns`, `_shares_rows`).
 """
 
-from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, MOST_THREADS, Distribution, Tiles
 
 VECTOR_BITS = 128
@@ -18,7 +19,8 @@ _LONG = 1024
 def pointwise(loops: Loops) -> Tiles | None:
     """One vector a thread, neighbours in neighbouring threads.
 
-    Where the innermost extent leaves neighbours to few threads, its end is masked: 4 numbers a thread, one of few.
+    Where the innermost extent leaves neighbours to few threads, its end is masked: 4 numbers a thread, one of few. So
+    are the ends of open extents; what lies in a vector is masked by the element.
     """
     extents, threads = loops.extents, 128
     if loops.reduces or not extents:
@@ -32,6 +34,8 @@ def pointwise(loops: Loops) -> Tiles | None:
         inner, vector, threads = LANES, 4 if is_long else 1, 256
         while inner < threads and inner * vector < extents[-1]:
             inner *= 2
+    if extents[-1] == OPEN:
+        inner, vector, threads = (256, 4, 256) if len(extents) == 1 else (64, 1, 256)
     workgroup, left = [1] * len(extents), threads // inner
     workgroup[-1] = inner * vector
     for loop in reversed(range(len(extents) - 1)):
@@ -43,6 +47,8 @@ def pointwise(loops: Loops) -> Tiles | None:
     return Tiles(threads, (*(1 for _ in extents[:-1]), vector), tuple(workgroup))
 
 
+OPEN_ROW_SUBGROUPS = 8
+"""That read a row of open length, 4 numbers a thread in each step; the last step is masked."""
 MOST_ELEMENTS = 64
 """Of a row, in one thread's registers."""
 
@@ -52,18 +58,20 @@ def rows(loops: Loops) -> Distribution | None:
     if not loops.reduces_rows or loops.written > 32:
         return None
     extent = loops.extents[-1]
+    if extent == OPEN:
+        return _row(loops, OPEN_ROW_SUBGROUPS, 1, 4 * OPEN_ROW_SUBGROUPS * LANES)
     if extent % LANES:
         return _odd_rows(loops)
     vector = divisor(extent, VECTOR_BITS // loops.bits)
     lanes = extent // vector
-    if lanes <= LANES and len(loops.extents) >= 2 and divisor(lanes, LANES) == lanes:
+    if lanes <= LANES and _shares_rows(loops) and divisor(lanes, LANES) == lanes:
         return _short_rows(loops, lanes, vector)
     threads = LANES
     while threads * 16 < extent and threads < MOST_THREADS:
         threads *= 2
     threads = divisor(lanes, threads)
     if threads < LANES:
-        return None
+        return _odd_rows(loops) if loops.is_open else None
     tile = threads * vector
     while tile < extent and extent % (2 * tile) == 0 and 2 * tile <= MOST_ELEMENTS * threads:
         tile *= 2
@@ -80,6 +88,11 @@ def _row(loops: Loops, subgroups: int, vector: int, tile: int) -> Distribution:
         tile=(0,) * outer + (tile,),
         workgroup=(1,) * outer + (0,),
     )
+
+
+def _shares_rows(loops: Loops) -> bool:
+    """Whether a workgroup may take several rows. Of an open number of rows IREE masks the last ones wrongly."""
+    return len(loops.extents) >= 2 and loops.extents[-2] != OPEN
 
 
 def _short_rows(loops: Loops, lanes: int, vector: int) -> Distribution | None:
@@ -107,7 +120,7 @@ def _odd_rows(loops: Loops) -> Distribution | None:
     tile = -(-extent // threads) * threads
     if tile > MOST_ELEMENTS * threads:
         return None
-    if threads == LANES and outer and loops.extents[-2] % 8 == 0:
+    if threads == LANES and _shares_rows(loops) and loops.extents[-2] % 8 == 0:
         return Distribution(
             reduced=loops.reduced,
             lanes=(1,) * outer + (LANES,),
@@ -124,7 +137,7 @@ COLUMN_LANES, COLUMN_SUBGROUPS, COLUMN_VECTOR = 4, 8, 4
 
 def columns(loops: Loops) -> Distribution | None:
     """16 columns a workgroup of 256 threads, without a transient. The tile divides both: IREE masks columns wrongly."""
-    if not loops.reduces_columns or loops.bits > 32:
+    if not loops.reduces_columns or loops.bits > 32 or loops.is_open:
         return None
     reduced = loops.reduced.index(True)
     (inner,) = loops.inner if len(loops.inner) == 1 else (None,)
@@ -149,7 +162,7 @@ def columns(loops: Loops) -> Distribution | None:
 
 
 def divisor(extent: int, most: int) -> int:
-    """The largest power of two, at most `most`, that divides `extent`."""
+    """The largest power of two, at most `most`, that divides `extent`; `most` itself where that is open."""
     found = 1
     while found * 2 <= most and extent % (found * 2) == 0:
         found *= 2

@@ -51,7 +51,7 @@ def _configure(kernel: ir.Operation) -> str:
     if any("iterator_types" not in op.attributes and op.name != "linalg.fill" for op in tiled):
         return "IREE's tiles: of what is no loop"
     computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
-    found = [read_loops(op) for op in computing]
+    found = [read_loops(op, takes_open=True) for op in computing]
     nests = [_Nest(op, each, _CONFIG in op.attributes) for op, each in zip(computing, found, strict=True) if each]
     if len(nests) != len(computing):
         return "IREE's tiles: not all loops are plain"

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 
+OPEN = 0
+"""The extent of a loop that is known only when it runs: a tile of any size has its end masked."""
+
 
 @dataclass(frozen=True)
 class Loops:
     """The nest of loops of one op.
 
     Attributes:
-        extents: iterations of each loop, outermost first.
+        extents: iterations of each loop, outermost first; `OPEN` where only a call tells them.
         reduced: whether each reduces.
         inner: the loops, by number, whose neighbours lie beside each other in memory for some operand of all loops.
         bits: of the widest element that the op writes, or reads along an inner loop.
@@ -20,6 +23,11 @@ class Loops:
     inner: frozenset[int]
     bits: int
     written: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is known only when it runs how far any loop goes."""
+        return OPEN in self.extents
 
     @property
     def reduces(self) -> bool:

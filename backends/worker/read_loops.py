@@ -4,7 +4,7 @@ import re
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.loops import OPEN, Loops
 
 _MAP = re.compile(r"affine_map<\((.*)\) -> \((.*)\)>")
 _BITS = {"i1": 8, "index": 64}
@@ -13,7 +13,7 @@ _BITS = {"i1": 8, "index": 64}
 def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
     """The loops of `op`; None where one's extent, or an operand's place in them, is not plain.
 
-    An extent that is known only when the region runs is 0, if the caller takes such.
+    An extent that is known only when the region runs is `OPEN`, if the caller takes such.
     """
     if "indexing_maps" not in op.attributes:
         return None
@@ -35,7 +35,8 @@ def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
         numbers = [int(each[1:]) for each in indices]
         widths.append((set(numbers), width_of(shaped.element_type)))
         for dim, number in enumerate(numbers):
-            extents[number] = 0 if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)
+            extent = OPEN if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)
+            extents[number] = extents.get(number) or extent
         if numbers and len(set(numbers)) == len(reduced):
             inner.add(numbers[-1])
     if set(extents) != set(range(len(reduced))):

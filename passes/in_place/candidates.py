@@ -12,6 +12,7 @@ from dovetail.dialects.memory.roots import may_share, memory_root
 from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
+from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.in_place.refusals import Refusals
 
 
@@ -66,7 +67,10 @@ class Candidates:
         return self._computed(write, argument, own)
 
     def results(self, updates: Sequence[Update]) -> list[Update]:
-        """What the regions of `updates` compute beside them, for the caller alone."""
+        """What the regions of `updates` compute beside them, for the caller alone.
+
+        Not of open sizes, of which it may not be one loop.
+        """
         calls = {update.call for update in updates}
         taken = {(update.call, update.position) for update in updates}
         found = []
@@ -78,7 +82,8 @@ class Candidates:
             if [op.name for op in owns] == [OwnOp.OPERATION_NAME] and lies_in_rows(owns[0].results[0]):
                 region = self.module.callee(call)
                 value = users(region.body.blocks[0].arguments[index])[0].operands[0]
-                found.append(Update(None, memory, owns[0], call, region, index, value, loads[0].results[0]))
+                if tensor_info(value.type) is not None:
+                    found.append(Update(None, memory, owns[0], call, region, index, value, loads[0].results[0]))
         return found
 
     def _computed(self, write: WriteOp, argument: ir.Value, own: ir.Operation) -> Update | str:

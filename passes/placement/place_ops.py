@@ -92,7 +92,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         if _has_no_elements(op):
             return "library", NO_ELEMENTS
         is_sized = sizes_of(op.results[0]) is not None and can_be_sized(op)
-        if is_open_op(op) and (device != "cpu" or not is_sized):
+        if is_open_op(op) and not is_sized:
             return "fallback", UNKNOWN
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)

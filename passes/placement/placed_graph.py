@@ -84,7 +84,7 @@ class PlacedGraph:
 def _may_enter(view: ir.Operation, device: str) -> bool:
     if view.name == "torch.operator" or any(device in refused.devices for refused in row(view).refused):
         return False
-    return not is_scattered(view, device) and (not is_open_op(view) or may_move(view))
+    return not is_scattered(view, device) and (not is_open_op(view) or may_move(view, device))
 
 
 def _placement(op: ir.Operation) -> str:

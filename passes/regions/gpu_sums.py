@@ -9,8 +9,9 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.types import require_tensor_info, with_dtype
+from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype
 from dovetail.passes.regions.gpu_shares import LANES, block_of_column, block_of_row, column_form, cut_of, row_form
 from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.cloning import constant_none
@@ -46,14 +47,16 @@ def mean_in_single(op: ir.Operation) -> ir.Value | None:
     """
     divided = made_by(op.operands[0], "torch.aten.div.Scalar")
     total = None if divided is None else made_by(divided.operands[0], SUM)
-    result = require_tensor_info(op.results[0].type)
+    result = require_shaped_info(op.results[0].type)
     if divided is None or total is None or result.dtype != "float32":
         return None
-    source, sum_ = require_tensor_info(total.operands[0].type), require_tensor_info(total.results[0].type)
+    source, sum_ = require_shaped_info(total.operands[0].type), require_shaped_info(total.results[0].type)
     if source.dtype != "float32" or sum_.dtype != "float64":
         return None
     operands = [*total.operands[:3], constant_none()]
     narrow = create(SUM, operands, with_dtype(total.results[0].type, "float32"))
+    if SIZES in total.attributes:
+        narrow.owner.attributes[SIZES] = total.attributes[SIZES]
     return create("torch.aten.div.Scalar", [narrow, divided.operands[1]], op.results[0].type)
 
 

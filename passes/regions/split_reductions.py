@@ -44,7 +44,7 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
         is_cpu = device_type(module) == "cpu"
         add, average = (_sum, _mean) if is_cpu else (gpu_sum, gpu_mean)
         if not is_cpu:
-            apply_rules(module, {"torch.aten._to_copy": mean_in_single})
+            apply_rules(module, {"torch.aten._to_copy": mean_in_single}, takes_open=True)
         rules = {SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average}
         apply_rules(module, rules, takes_open=is_cpu)
 

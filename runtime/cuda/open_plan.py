@@ -56,7 +56,7 @@ class OpenRecord:
     instructions: tuple[tuple[str, int, int, int, int], ...]
 
     def closed(self, given: Sequence[Any]) -> PlanRecord:
-        """The plan for the sizes of these arguments.
+        """The plan for the sizes of these arguments, without what the driver refuses: launches of no workgroup.
 
         Raises:
             TypeError, ValueError: for sizes that the plan is not made for, naming region and argument.
@@ -90,8 +90,9 @@ class OpenRecord:
             self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")
             return Range(buffer, base + offset, size)
 
-        steps = tuple(_closed(each, range_of, values) for each in self.steps)
-        return PlanRecord(self.region, tuple(arguments), end, self.constants, steps)
+        steps = [_closed(each, range_of, values) for each in self.steps]
+        launched = tuple(each for each in steps if not (isinstance(each, Dispatch) and 0 in each.workgroups))
+        return PlanRecord(self.region, tuple(arguments), end, self.constants, launched)
 
     def _values(self, given: Sequence[Any]) -> list[int]:
         values = [known if index < 0 else _size(given[index], dim) for known, index, dim in self.registers]

@@ -1,5 +1,15 @@
 """Texts of regions with one tensor, for GPUs."""
 
+from torch_mlir import ir
+
+from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.dialects.attributes import ROLE
+from dovetail.dialects.context import make_context, parse_module
+from dovetail.dialects.plans import digest, import_plans, plans
+from dovetail.runtime.cuda.open_plan import OpenRecord
+from dovetail.runtime.cuda.read_plan import read_record
+from dovetail.runtime.cuda.records import PlanRecord
+
 
 def region(shape: str, dtype: str, ops: str, result: str = "") -> str:
     """A region of one tensor, `%x`, and one result, `%y`."""
@@ -18,6 +28,33 @@ def region(shape: str, dtype: str, ops: str, result: str = "") -> str:
   }}
 }}
 """
+
+
+def open_region(shape: str, ops: str) -> str:
+    """A region of float32 like `region`, which says that each `?` of the shape is a symbol of at least 2."""
+    text, value = region(shape, "f32", ops), f"!torch.vtensor<[{shape}],f32>"
+    count = shape.count("?")
+    numbers = iter(range(count))
+    sizes = ", ".join(f"s{next(numbers)}" if size == "?" else size for size in shape.split(","))
+    symbols, operands = (", ".join(f"{each}{number}" for number in range(count)) for each in ("s", "%n"))
+    made = "".join(
+        f'\n    %n{number} = torch.symbolic_int "s{number}" {{min_val = 2, max_val = 9223372036854775807}} : !torch.int'
+        for number in range(count)
+    )
+    bound = f"\n    torch.bind_symbolic_shape %x, [{operands}], affine_map<()[{symbols}] -> ({sizes})> : {value}"
+    start, brace, end = text.partition(") {")
+    return start + brace + made + bound + end
+
+
+def record_of(text: str, compiled: LaunchPlan) -> PlanRecord | OpenRecord:
+    """What the plan of the region `text` says, once it was imported, printed and parsed."""
+    module = parse_module(text, make_context())
+    with module.context:
+        module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")
+    import_plans(module, {"main": (compiled.steps, digest(compiled.code))})
+    printed = parse_module(str(module), make_context())
+    [plan] = plans(printed).values()
+    return read_record(plan)
 
 
 SOFTMAX = "%y = torch.aten._softmax %x, %one, %false : !X, !torch.int, !torch.bool -> !X"

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dovetail.backends.worker.configurations import columns, pointwise, rows
-from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tilings import LANES, Distribution, Tiles
 
 
@@ -59,6 +59,21 @@ def test_neighbouring_threads_have_neighbouring_vectors():
     assert pointwise(nest(4096, 50257)) == pointwise(nest(4096, 30522)) == Tiles(256, (1, 4), (1, 1024))
     assert pointwise(nest(64, 512, 49)) == Tiles(256, (1, 1, 1), (1, 4, 64))
     assert pointwise(nest(5, 7, 225)) == Tiles(256, (1, 1, 1), (1, 1, 256))
+
+
+def test_open_extents_are_masked_one_row_a_workgroup():
+    """Would catch several rows a workgroup where their number is open: IREE masks the last ones wrongly, silently."""
+    assert pointwise(nest(OPEN)) == Tiles(256, (4,), (1024,))
+    assert pointwise(nest(OPEN, 768)) == Tiles(128, (1, 4), (2, 256))
+    assert pointwise(nest(OPEN, OPEN)) == Tiles(256, (1, 1), (4, 64))
+    assert rows(nest(OPEN, 4096, reduced=1)) == rows(nest(8192, 4096, reduced=1))
+    for length in (OPEN, 3, 8, 32, 64, 100, 128, 256, 768, 3001):
+        found = rows(nest(OPEN, length, reduced=1))
+        assert found is not None
+        assert found.workgroup == (1, 0)
+        assert (found.lanes, found.subgroups[0]) == ((1, LANES), 1)
+    assert columns(nest(OPEN, 1024, reduced=0, inner=1)) is None
+    assert columns(nest(1024, OPEN, reduced=0, inner=1)) is None
 
 
 @pytest.mark.parametrize(

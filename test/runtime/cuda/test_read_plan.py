@@ -205,6 +205,15 @@ def test_sizes_that_a_plan_is_not_for(monkeypatch: pytest.MonkeyPatch, given: tu
     assert not gpu.launches()
 
 
+def test_no_rows_launch_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a launch of no workgroup, which the driver refuses, for a tensor that has no elements in this call."""
+    module = parse_module(OPEN.replace("least = 1", "least = 0"), make_context())
+    [plan] = plans(module).values()
+    run, gpu = load_cuda_plan(plan, CODE), stand_in(monkeypatch, Kernel("add", (8, 8, 4)))
+    run(on_device(torch.zeros(0, 4)), 0, on_device(torch.zeros(0, 4)))
+    assert not gpu.launches()
+
+
 def test_sizes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a plan for each size that was ever met."""
     run = open_plan()
