@@ -5,7 +5,12 @@ import torch
 from new_process import run_python
 from torch._dynamo import funcname_cache
 
-PROGRAM = 'import torch; torch.compile(torch.nn.SiLU(), backend="dovetail")(torch.ones(2))'
+PROGRAM = """
+import torch
+
+torch._logging.set_logs(trace_call=True, trace_source=True)
+torch.compile(torch.nn.SiLU(), backend="dovetail")(torch.ones(2))
+"""
 
 
 @pytest.mark.usefixtures("op_by_op")
@@ -18,9 +23,8 @@ def test_no_file_is_split_into_tokens():
 
 
 @pytest.mark.host
-def test_logs_that_are_on_say_them(monkeypatch):
+def test_logs_that_are_on_say_them():
     """Would catch logs that lack the names."""
-    monkeypatch.setenv("TORCH_LOGS", "trace_call,trace_source")
     run = run_python(PROGRAM)
     lines = [line for line in run.stderr.splitlines() if "in forward (SiLU.forward)" in line]
     assert any("TRACE FX call silu" in line for line in lines), run
