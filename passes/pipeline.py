@@ -15,6 +15,7 @@ from dovetail.passes.cleanup.fold_one_hot_sums import FoldOneHotSumsPass
 from dovetail.passes.cleanup.fold_scatters import FoldScattersPass
 from dovetail.passes.cleanup.forward_stores import ForwardStoresPass
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
+from dovetail.passes.cleanup.pad_products import PadProductsPass
 from dovetail.passes.cleanup.simplify_algebra import SimplifyAlgebraPass
 from dovetail.passes.cleanup.sink_expansions import SinkExpansionsPass
 from dovetail.passes.cleanup.unify_sums import UnifySumsPass
@@ -84,6 +85,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         # Before all that computes values again, or in regions.
         PinComparedValuesPass(),
         SinkGathersPass(),
+        # After all that looks for sums and gathers, which are of other rows then.
+        PadProductsPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,

@@ -23,6 +23,7 @@ OWN_RULES = {
     "passes/cleanup/fold_concatenations.py": "a rule for each op",
     "passes/cleanup/fold_indices.py": "a rule for each op",
     "passes/cleanup/fold_scatters.py": "each view with its scatter",
+    "passes/cleanup/pad_products.py": "products, and what is neutral in each reduction",
     "passes/cleanup/simplify_algebra.py": "a rule for each op",
     "passes/placement/joins.py": "ops that take lists",
     "passes/placement/open_sizes.py": "what holds of sums and views where sizes are open",
