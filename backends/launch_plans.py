@@ -125,7 +125,7 @@ def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -
 
 
 FORMS = ("pointwise", "rows")
-"""In which kernels of open sizes may be tiled: those that were compared on a GPU."""
+"""The forms in which kernels of open sizes may run: those that were compared on a GPU."""
 
 
 def untiled(plan: LaunchPlan) -> str:

@@ -86,19 +86,19 @@ static PyObject *launches_new(PyTypeObject *type, PyObject *given, PyObject *key
 
 // Where each of the tensors in a list lies, as bytes; NULL, without an exception, where one doesn't lie as expected.
 static PyObject *located(const Launches *self, PyObject *tensors) {
-  PyObject *places = PyBytes_FromStringAndSize(NULL, self->tensor_count * sizeof(char *));
-  for (int i = 0; places && i < self->tensor_count; i++) {
+  PyObject *starts = PyBytes_FromStringAndSize(NULL, self->tensor_count * sizeof(char *));
+  for (int i = 0; starts && i < self->tensor_count; i++) {
     PyObject *each = PyList_GET_ITEM(tensors, i);
     Tensor tensor;
     int64_t bytes;
     if (borrow(each, &tensor) || !fits(self->expected[i], &tensor, &bytes, NULL) || !lies_well(&tensor) ||
         !shows_memory(each))
-      Py_CLEAR(places);
+      Py_CLEAR(starts);
     else
-      ((char **)PyBytes_AS_STRING(places))[i] = address_of(&tensor);
+      ((char **)PyBytes_AS_STRING(starts))[i] = address_of(&tensor);
   }
   PyErr_Clear();
-  return places;
+  return starts;
 }
 
 static PyObject *launches_call(Launches *self, PyObject *given, PyObject *keywords) {
@@ -106,17 +106,17 @@ static PyObject *launches_call(Launches *self, PyObject *given, PyObject *keywor
   if (keywords || !PyArg_ParseTuple(given, "O!:Launches", &PyList_Type, &tensors)) return NULL;
   if (PyList_GET_SIZE(tensors) != self->tensor_count)
     return PyErr_Format(PyExc_TypeError, "expected %d tensors, got %zd", self->tensor_count, PyList_GET_SIZE(tensors));
-  PyObject *places = located(self, tensors);
-  if (!places) Py_RETURN_FALSE;
-  char *const *addresses = (char **)PyBytes_AS_STRING(places);
-  PyObject *result = PyObject_CallOneArg(self->check, places);
+  PyObject *starts = located(self, tensors);
+  if (!starts) Py_RETURN_FALSE;
+  char *const *addresses = (char **)PyBytes_AS_STRING(starts);
+  PyObject *result = PyObject_CallOneArg(self->check, starts);
   for (int i = 0; result && i < self->launch_count; i++) {
     const Launch *each = &self->launches[i];
     char *buffers[self->most_buffers];
     for (int j = 0; j < each->plan->argument_count; j++) buffers[j] = addresses[each->positions[j]];
     Py_SETREF(result, launch(each->plan, &each->plan->schedule, buffers));
   }
-  Py_DECREF(places);
+  Py_DECREF(starts);
   if (!result) return NULL;
   Py_DECREF(result);
   Py_RETURN_TRUE;
