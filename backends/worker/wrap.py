@@ -67,10 +67,11 @@ def _merge_columns(block: ir.Block) -> None:
         for number, loops in enumerate(graph.loops)
         if loops and not loops.reduces and is_mergeable(graph, number) and not graph.is_stored(number)
     }
-    for sums in _column_groups(graph, terms):
+    groups = _column_groups(graph, terms)
+    for sums in groups:
         merged = merge(graph, sums, terms)
         graph.move_behind(set(sums), merged)
-        graph.erase_unused(graph.needed_by(sums))
+    graph.erase_unused(graph.needed_by(number for sums in groups for number in sums))
 
 
 def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:

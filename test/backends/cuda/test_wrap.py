@@ -122,6 +122,30 @@ def test_sums_that_nothing_joins_stay_apart():
     assert {step["tiling"] for step in steps} == {"rows"}
 
 
+SUMS_OF_SUMS = f"""module {{
+  func.func @main(%x: !X, %m: !M) {{
+    %one = torch.constant.int 1
+    %zero = torch.constant.int 0
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %second = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.mul.Tensor %x, %x : !X, !X -> !X
+    %1 = {SUM} %0, %second, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %2 = {SUM} %1, %first, %false, %none : !P, !torch.list<int>, !torch.bool, !torch.none -> !S
+    torch.overwrite.tensor.contents %2 overwrites %m : !S, !M
+    return
+  }}
+}}"""
+
+
+def test_sums_of_sums_of_columns_have_tiles():
+    """Would catch an op that is erased with the first sums and once more with the second: the region lost its tiles."""
+    types = {"!X": "!torch.vtensor<[64,128,32],f32>", "!P": "!torch.vtensor<[64,32],f32>"}
+    steps, _, _ = kernels(SUMS_OF_SUMS, types | {"!S": "!torch.vtensor<[32],f32>", "!M": "!torch.tensor<[32],f32>"})
+    assert [step["tiling"] for step in steps] == ["columns", "columns"]
+
+
 FAMILIES = """module {
   func.func @main(%g: !X, %m: !M, %p: !M, %h: !X, %n: !M, %q: !M, %s: !N, %t: !N, %c: !MC) {
     %half = torch.constant.float 0.5
