@@ -72,8 +72,7 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
         check_nesting(text)
     try:
         with context:
-            module = ir.Module.parse(text)
-            module.operation.verify()
+            module = ir.Module.parse(text)  # which verifies it
     except RuntimeError as error:
         raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
     _check_facts(module)

@@ -20,6 +20,7 @@ from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.read_once import types_read_once
 from dovetail.eager_path import eager_variant, flat, note_eager, warned_of_defect
 from dovetail.errors import DovetailError, OptionError, RereadError, UnsupportedError
 from dovetail.frontend.capture import GraphBreak, capture
@@ -144,6 +145,7 @@ def _compile(
         return _compiled(gm, inputs, env if makes_numbers(gm) else None, options, watch, after)
 
 
+@types_read_once()
 def _compiled(
     gm: torch.fx.GraphModule,
     inputs: Sequence,

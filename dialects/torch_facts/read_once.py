@@ -14,11 +14,12 @@ _known: ContextVar[dict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_kno
 
 @contextmanager
 def types_read_once() -> Iterator[None]:
-    """Within it, this thread reads each type once.
+    """Within it, and what is inside of it, this thread reads each type once.
 
     A type never changes, so what is known of it holds. It ends with the block since a type keeps its context alive.
     """
-    token = _known.set({})
+    known = _known.get()
+    token = _known.set({} if known is None else known)
     try:
         yield
     finally:

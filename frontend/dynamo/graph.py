@@ -14,8 +14,7 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
     Returns a copy of the graph, and of those inside of it, with those placeholders, and the tensors; Dynamo guards that
     they stay the same objects.
     """
-    lifted = copied(gm)
-    graph = lifted.graph
+    graph = copy.deepcopy(gm.graph)
     first = next(iter(graph.nodes))
     placeholders: dict[str, torch.fx.Node] = {}
     for node in graph.find_nodes(op="get_attr"):
@@ -27,13 +26,16 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
             placeholders[node.target].meta = {**node.meta, "dovetail_name": node.target}
         node.replace_all_uses_with(placeholders[node.target])
         graph.erase_node(node)
-    lifted.recompile()
-    return lifted, [_attribute(gm, target) for target in placeholders]
+    return _with_graph(gm, graph), [_attribute(gm, target) for target in placeholders]
 
 
 def copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same parameters, and graphs of its own: capture rewrites graphs that the eager path runs as they come."""
-    made = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
+    return _with_graph(gm, copy.deepcopy(gm.graph))
+
+
+def _with_graph(gm: torch.fx.GraphModule, graph: torch.fx.Graph) -> torch.fx.GraphModule:
+    made = torch.fx.GraphModule(gm, graph)
     made.meta = {**gm.meta}
     for name, module in gm.named_children():
         if isinstance(module, torch.fx.GraphModule) and hasattr(made, name):

@@ -7,7 +7,7 @@ import pytest
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context
-from dovetail.dialects.torch_facts.read_once import types_read_once
+from dovetail.dialects.torch_facts.read_once import read_once, types_read_once
 from dovetail.dialects.torch_facts.types import (
     DTYPE_NAMES,
     holds_tensors,
@@ -81,6 +81,17 @@ def test_types_are_forgotten_with_the_block():
         del context
     gc.collect()
     assert alive() is None
+
+
+def test_what_an_inner_block_read_is_known_after_it(context: ir.Context):
+    """Catches each pass, and each check that a module is loaded with, reading the same types again."""
+    asked = []
+    described = read_once(lambda type_: asked.append(type_) or str(type_))
+    with types_read_once():
+        for _ in range(2):
+            with types_read_once():
+                described(ir.Type.parse("i32", context))
+    assert len(asked) == 1
 
 
 def test_types_of_two_contexts_are_told_apart(context: ir.Context):
