@@ -187,8 +187,8 @@ _MODELS: dict[str, Build] = {
 }
 _WAYS: dict[str, dict[str, Any]] = {
     "": {},
-    "-autocast": {"autocast": True},
     "-graphs": {"mode": "reduce-overhead"},
+    "-autocast": {"autocast": True},
 }
 _TRAINED = ("pointwise", "gelu", "softmax", "layer-norm", "rms-norm", "cross-entropy")
 
@@ -203,10 +203,10 @@ CASES: tuple[Case, ...] = (
     *(Case(name, "memory", build) for name, build in _MEMORY.items()),
     *(Case(f"{name}-bf16", "memory", build, torch.bfloat16) for name, build in _MEMORY.items()),
     *(Case(f"{name}-training", "step", _MEMORY[name], trains=True) for name in _TRAINED),
+    Case("adamw-of-300", "step", _adamw(*[(768, 768), (768,)] * 150)),
     *(
         Case(f"{name}{kind}", "model", build, trains=True, **how)
         for kind, how in _WAYS.items()
         for name, build in _MODELS.items()
     ),
-    Case("adamw-of-300", "step", _adamw(*[(768, 768), (768,)] * 150)),
 )
