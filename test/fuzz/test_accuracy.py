@@ -109,6 +109,13 @@ def test_sum_that_overflows_on_the_way_passes() -> None:
     assert kinds(body.format("", "-", "y[:2].sum(0)"), other) == {"value", "gradient"}
 
 
+def test_overflow_on_the_way_beyond_the_type_passes() -> None:
+    """Catches NaN of an overflow taken for what is right, as the value is too large for the type, or infinity not."""
+    right = "y = (x * 0 + 3e38) * 2; return {}"
+    assert not kinds(right.format("y - y + y"), right.format("x * 0 - 3e38"))
+    assert kinds(right.format("y"), right.format("x * 0 - 3e38")) == {"value"}
+
+
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 def test_deviation_of_equal_numbers_may_be_zero() -> None:
     """Catches NaN, which eager's deviation of nearly zero has for a gradient, taken for what is right: it is a zero."""

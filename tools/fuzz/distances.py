@@ -37,11 +37,15 @@ def reference(values: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def eager_error(values: torch.Tensor, right: torch.Tensor | None) -> torch.Tensor:
-    """Distances, infinite where eager's own run is not finite and the value in double precision is: it overflowed."""
+    """Distances, infinite where eager's own run overflowed on its way to a value that is finite in double precision.
+
+    Beyond the largest number of the type, an infinity of the value's sign is right; NaN, or the other sign, is not.
+    """
     found = error(values, right)
     if right is None or right.shape != values.shape:
         return found
-    return torch.where(~values.isfinite() & right.to(values.dtype).isfinite(), torch.inf, found)
+    overflowed = ~values.isfinite() & right.isfinite() & ~equal(values, right.to(values.dtype))
+    return torch.where(overflowed, torch.inf, found)
 
 
 def _allowed(right: torch.Tensor, spread: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
