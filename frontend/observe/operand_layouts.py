@@ -63,8 +63,18 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[torch.fx
     for caller, nodes in traced.items():
         calls = seen.get(caller) or seen.get(caller._replace(op=_in_place(caller.op)), [])
         if len(calls) == len(nodes):
-            found |= zip(nodes, calls, strict=True)
+            found |= {node: call for node, call in zip(nodes, calls, strict=True) if _may_lie_so(node, call)}
     return found
+
+
+def _may_lie_so(node: torch.fx.Node, call: tuple[Stated, ...]) -> bool:
+    """Whether operands have as many dimensions as in eager's call; in the parts of an LSTM, states have more."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return True  # other arguments stand before the op's
+    pairs = zip(map(strides_of, node.args), call, strict=False)
+    return all(
+        len(traced) == len(eager) for traced, eager in pairs if isinstance(traced, tuple) and isinstance(eager, tuple)
+    )
 
 
 def _calls(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:

@@ -52,7 +52,7 @@ class Recorder(torch.fx.Interpreter):
         self.log.begin(node, unseen.results)
         self.log.addresses_storage |= unseen.addresses_storage
         self.facts.operands.add(unseen.operands)
-        with packing(self.inside) if self.inside else nullcontext(), with_open_sizes(node):
+        with packing(self.inside) if self.inside else nullcontext(), with_open_sizes(node, tree_leaves((args, kwargs))):
             result = super().run_node(node)
         rebind(self.shape_env, node, result)
         self.facts.kept.append(result)

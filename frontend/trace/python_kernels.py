@@ -1,6 +1,6 @@
 """Kernels in Python, by which PyTorch takes a few ops apart before autograd or a table of decompositions sees them.
 
-And those that interpolation needs so that its sizes stay open: its kernels in C++ ask for numbers.
+And those that interpolation and recurrent networks need so that sizes stay open: kernels in C++ ask for numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,15 +16,18 @@ from torch._ops import OpOverload
 from torch._prims_common import suggest_memory_format
 
 from dovetail.frontend.decompose.table import decided
+from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
+from dovetail.frontend.trace.recurrent_layers import recurrent_layers
 
 _aten = torch.ops.aten
 _PARTS = DispatchKey.CompositeImplicitAutograd
+_ASKING = ("interpolate", "upsample", "lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
 @contextmanager
 def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     """While it is open, tracing meets these overloads as eager does: autograd's formula, then the table's entry."""
-    own = _interpolation()
+    own = _interpolation() | {each: {_PARTS: parts} for each, parts in recurrent_layers().items()}
     before = {each: dict(each.py_kernels) for each in (*overloads, *own)}
     for overload, kernels in before.items():
         left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}
@@ -37,10 +40,11 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
 
 
 @contextmanager
-def with_open_sizes(node: torch.fx.Node) -> Iterator[None]:
-    """While it is open, `node` may be run as eager runs it. If it interpolates, sizes stay open."""
+def with_open_sizes(node: torch.fx.Node, given: Sequence) -> Iterator[None]:
+    """While it is open, `node` may be run as eager runs it. What its kernel in C++ would ask of `given` stays open."""
     name = getattr(node.target, "__name__", "")
-    if "interpolate" not in name and "upsample" not in name:
+    has_open = any(is_open(size) for each in given for size in sizes_in(each))
+    if not has_open or not any(each in name for each in _ASKING):
         yield
         return
     with without_python_kernels(decided()), enable_python_dispatcher():
