@@ -176,6 +176,10 @@ IN_PLACE = "dovetail.in_place"
 NOT_IN_PLACE = "dovetail.not_in_place"
 """`write`, after `prove-in-place`: why the value is copied."""
 
+ONLY_UPDATES = "dovetail.only_updates"
+"""`@call`, after `state-updates`: all that it does is to update its arguments in place, by regions that take nothing
+else."""
+
 # Functions that others run
 
 VARIANT = "dovetail.variant"

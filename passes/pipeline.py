@@ -22,6 +22,7 @@ from dovetail.passes.cleanup.unify_sums import UnifySumsPass
 from dovetail.passes.exactness.pin_compared_values import PinComparedValuesPass
 from dovetail.passes.exactness.verify_comparisons import VerifyComparisonsPass
 from dovetail.passes.in_place.prove_in_place import ProveInPlacePass
+from dovetail.passes.in_place.state_updates import StateUpdatesPass
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.memory.plan_memory import PlanMemoryPass
@@ -126,11 +127,13 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         # After whatever makes a region or a library call: it decides who uses memory, and until when.
         PlanMemoryPass(),
         VerifyMemoryPass(),
+        # After whatever makes memory.
+        StateUpdatesPass(),
         VerifyLevelPass("regions"),
     )
 
 
-_AFTER_CHANGES = (PlanMemoryPass(), VerifyMemoryPass(), VerifyLevelPass("regions"))
+_AFTER_CHANGES = (PlanMemoryPass(), VerifyMemoryPass(), StateUpdatesPass(), VerifyLevelPass("regions"))
 
 
 def fallback_pipeline(regions: list[str], reason: str) -> Pipeline:

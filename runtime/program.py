@@ -6,13 +6,12 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, Source
-from dovetail.backends.python.memory import lies_as_stated
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.control_flow import subgraphs
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, ReadOp, SetMetadataOp, TouchOp, WriteOp
+from dovetail.dialects.dovetail import AllocOp, FreeOp, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
 from dovetail.dialects.regions import destinations
-from dovetail.dialects.torch_facts.names import LOAD
+from dovetail.dialects.updates import names_memory
 from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
@@ -86,14 +85,10 @@ def load_plain_program(
 
 
 def _is_unseen(op: ir.Operation, executables: Mapping[str, Callable]) -> bool:
-    match op.opview:
-        case func.CallOp():
-            return referred(op, "callee") in executables
-        case OwnOp() as own:
-            return lies_as_stated(own)
-        case DestinationOp() as destination:
-            return destination.proof_name != "none"
-    return op.name == LOAD or isinstance(op.opview, AllocOp | FreeOp | ReadOp | func.ReturnOp)
+    """Whether autograd and autocast have nothing to do with `op`."""
+    if isinstance(op.opview, func.CallOp):
+        return referred(op, "callee") in executables
+    return names_memory(op) or isinstance(op.opview, AllocOp | FreeOp | func.ReturnOp)
 
 
 def _half(found: Module, border: func.FuncOp, attribute: str, wanted: Role) -> str:

@@ -12,9 +12,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.devices import CPU
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, OwnOp, RefType, ReuseOp
-from dovetail.dialects.known_strides import lies_in_rows
-from dovetail.dialects.products import Product, products, row_major_products
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
+from dovetail.dialects.products import Product, row_major_products
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
@@ -181,24 +180,6 @@ def argument(emitter: Emitter, value: ir.Value) -> str:
 def is_allocated(value: ir.Value) -> bool:
     """Whether `value` is memory that the program made for a region, or what lies there."""
     return made_by(value, LOAD) is not None or is_memory(value)
-
-
-def lies_as_stated(op: OwnOp) -> bool:
-    """Whether an owned result lies in memory of a region's, which surely has its strides: made for it, or updated."""
-    load, type_ = made_by(op.value, LOAD), RefType(op.ref.type)
-    if load is None:
-        return False
-    memory = load.operands[0]
-    if updated := made_by(memory, DestinationOp.OPERATION_NAME):
-        return lies_in_rows(op.ref) and lies_in_rows(updated.operands[0])
-    made = made_by(memory, AllocOp.OPERATION_NAME)
-    return made is not None and (type_.is_row_major or _is_row_major(op, made.opview))
-
-
-def _is_row_major(op: OwnOp, memory: AllocOp) -> bool:
-    """Whether the open strides of an owned result are surely those of `memory`, where its value lies."""
-    wanted = row_major_products(require_shaped_info(memory.memory.type).shape, memory.numbers)
-    return wanted is not None and products(RefType(op.ref.type).strides, op.numbers) == wanted
 
 
 def spoil_results(emitter: Emitter) -> None:

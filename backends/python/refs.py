@@ -9,7 +9,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.backends.python import aten, tensors
-from dovetail.backends.python.memory import filled, lies_as_stated
+from dovetail.backends.python.memory import filled
 from dovetail.backends.python.on_values import view_function
 from dovetail.backends.python.operator_calls import as_tuple
 from dovetail.dialects.attributes import IN_PLACE
@@ -30,6 +30,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.updates import lies_as_stated
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter

@@ -20,6 +20,7 @@ from dovetail.dialects.attributes import (
     NAME,
     OBJECT,
     OFFSET,
+    ONLY_UPDATES,
     ROLE,
     ROOT,
     SAVED,
@@ -39,6 +40,7 @@ from dovetail.dialects.reading import (
     symbol,
 )
 from dovetail.dialects.subclasses import convention
+from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import fail
 
 _EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH, Role.LAYOUTS)
@@ -166,3 +168,10 @@ def check_driver(region: func.FuncOp, device: str) -> None:
     elif not isinstance(stated, ir.StringAttr) or stated.value not in IREE_DRIVERS:
         expected = f"expects '{DRIVER}' to be one of {', '.join(IREE_DRIVERS)}"
         raise fail(region, f"{expected}, got {stated or 'none'}")
+
+
+def check_updates(found: Module) -> None:
+    """Raises PassError where `@call` says that it only updates its arguments, and that is not all."""
+    if Role.CALL in found and ONLY_UPDATES in found.call.attributes and not only_updates(found):
+        expected = "nothing but a guard, regions that update arguments, and writes in place"
+        raise fail(found.call, f"expects {expected}, as '{ONLY_UPDATES}' says")

@@ -23,6 +23,7 @@ from dovetail.passes.levels.check_functions import (
     check_present,
     check_roles,
     check_signature,
+    check_updates,
 )
 from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
@@ -94,6 +95,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None
         if broken is not None:
             raise fail(broken[0], broken[1])
+        check_updates(found)
         if self.level in ("program", "regions", "launches"):
             check_own_memory(found)
 

@@ -1,0 +1,29 @@
+"""Pass `state-updates`: says of a program that all it does is to update its arguments in place."""
+
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import ONLY_UPDATES
+from dovetail.dialects.reading import Module
+from dovetail.dialects.updates import only_updates
+from dovetail.passes.base import Pass
+
+
+@dataclass(frozen=True)
+class StateUpdatesPass(Pass, name="state-updates", runs_at="regions"):
+    """Says of `@call` that all it does is to update its arguments in place by regions, as an optimizer's step does.
+
+    The runtime then looks at all arguments in one call, and runs the regions' plans one after the other.
+
+    Before:  `func @call(...) attributes {dovetail.role = "call"}`
+    After:   `func @call(...) attributes {dovetail.only_updates, dovetail.role = "call"}`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        found = Module(module)
+        attributes = found.call.attributes
+        if only_updates(found):
+            attributes[ONLY_UPDATES] = ir.UnitAttr.get(module.context)
+        elif ONLY_UPDATES in attributes:
+            del attributes[ONLY_UPDATES]
