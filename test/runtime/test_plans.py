@@ -143,6 +143,18 @@ def test_what_only_fills_and_copies_is_planned():
         assert dovetail.stats().launches == {"plan": 1}
 
 
+def test_fills_reach_the_end():
+    """Would catch a fill that ends before its memory does, or beyond it: a block is 64 KiB, and none is whole."""
+
+    def made(x):
+        return torch.zeros(16_385), torch.full((5, 33_333), True), torch.full((3, 27_777), -2.5).double(), x + 1
+
+    x = torch.ones(2)
+    dovetail.stats(reset=True)
+    assert all(map(torch.equal, torch.compile(made, backend="dovetail")(x), made(x)))
+    assert dovetail.stats().launches == {"plan": 1}
+
+
 def test_a_launch_without_code_is_refused(compiled: LaunchPlan, planned: ir.Module):
     """Would catch a plan whose kernels are looked for in a library that has none."""
     without = parse_module(str(planned).replace(digest(compiled.code), digest(b"")), make_context())
