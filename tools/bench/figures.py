@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 EAGER = "eager"
 DYNAMIC = "dovetail, dynamic"
 """Dovetail with all sizes open: `torch.compile(dynamic=True)`."""
+TRACING = "PyTorch alone"
+"""What a call costs with a backend that does nothing: no backend can take less."""
 
 
 @dataclass
@@ -12,8 +14,9 @@ class Figures:
     """Samples by name of the compiler, in seconds and bytes.
 
     `cold_compile` and `warm_compile`, of models only, are the first call in a new process, with empty caches and with
-    those which the cold one filled; eager has none. `step` is a later call, `peak` the memory that such a call needs
-    above what was held before.
+    those which the cold one filled; eager has none. `TRACING` is there where it is most of the time: of models it is
+    Dynamo's and, cold, the joint graph's, with the ops run one by one. `step` is a later call, `peak` the memory that
+    such a call needs above what was held before.
     """
 
     case: str

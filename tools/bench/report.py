@@ -1,14 +1,20 @@
 """Recorded runs as Markdown: the goals of all machines, and each machine's figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
-from dovetail.tools.bench.figures import DYNAMIC, EAGER, Figures
+from dovetail.tools.bench.figures import DYNAMIC, EAGER, TRACING, Figures
 from dovetail.tools.bench.goals import GOALS, OURS, THEIRS
 from dovetail.tools.bench.record import Machine, recorded
 from dovetail.tools.markdown import table
 
-_COMPILERS = (EAGER, THEIRS, OURS, DYNAMIC)
+_COMPILERS = (EAGER, THEIRS, OURS, DYNAMIC, TRACING)
+_RATIOS = {
+    f"{OURS} / {EAGER}": (OURS, EAGER),
+    f"{OURS} / {THEIRS}": (OURS, THEIRS),
+    "dynamic / static": (DYNAMIC, OURS),
+}
+_NOTHING = "–"
 # Figure, title, factor from its unit in `Figures` to the table's.
 _TABLES = (
     ("step", "One call, ms", 1e3),
@@ -38,21 +44,23 @@ def figures(machine: Machine, results: Sequence[Figures]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
     lines = [f"## {machine.title}", "", f"{versions}; {machine.cores} cores.", ""]
     for figure, title, factor in _TABLES:
-        rows = list(_rows(results, figure, factor))
-        if rows:
-            head = ("case", *_COMPILERS, f"{OURS} / {EAGER}", f"{OURS} / {THEIRS}", "dynamic / static")
-            lines += [f"### {title}", "", *table(head, rows), ""]
+        lines += [f"### {title}", "", *told, ""] if (told := _table(results, figure, factor)) else []
     return "\n".join(lines)
 
 
-def _rows(results: Sequence[Figures], figure: str, factor: float) -> Iterable[list[str]]:
-    for each in results:
-        medians = {name: median(samples) for name, samples in getattr(each, figure).items()}
-        if medians:
-            values = (f"{medians[name] * factor:.4g}" if name in medians else "–" for name in _COMPILERS)
-            ratios = ((OURS, EAGER), (OURS, THEIRS), (DYNAMIC, OURS))
-            yield [each.case, *values, *(_ratio(medians, *pair) for pair in ratios)]
+def _table(results: Sequence[Figures], figure: str, factor: float) -> list[str]:
+    """The cases that have the figure, without the columns in which none has anything."""
+    samples = {each.case: getattr(each, figure) for each in results if getattr(each, figure)}
+    found = {case: {name: median(times) for name, times in of_case.items()} for case, of_case in samples.items()}
+    columns = {name: [_scaled(medians, name, factor) for medians in found.values()] for name in _COMPILERS}
+    columns |= {title: [_ratio(medians, *pair) for medians in found.values()] for title, pair in _RATIOS.items()}
+    told = {title: cells for title, cells in columns.items() if set(cells) != {_NOTHING}}
+    return table(["case", *told], zip(found, *told.values(), strict=True)) if found else []
+
+
+def _scaled(medians: dict[str, float], name: str, factor: float) -> str:
+    return f"{medians[name] * factor:.4g}" if name in medians else _NOTHING
 
 
 def _ratio(medians: dict[str, float], one: str, other: str) -> str:
-    return f"{medians[one] / medians[other]:.2f}" if one in medians and medians.get(other) else "–"
+    return f"{medians[one] / medians[other]:.2f}" if one in medians and medians.get(other) else _NOTHING
