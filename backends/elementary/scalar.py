@@ -1,10 +1,27 @@
 """Scalars of the code that is being built: Python's operators make ops of the dialects `arith` and `math`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Union
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math
+
+Operand = Union["Scalar", float]
+
+
+def _of_one(operation: Callable) -> Callable[["Scalar"], "Scalar"]:
+    return lambda self: Scalar(operation(self.value).result)
+
+
+def _of_two(operation: Callable) -> Callable[["Scalar", Operand], "Scalar"]:
+    return lambda self, other: Scalar(operation(self.value, self._other(other)).result)
+
+
+def _turned(operation: Callable) -> Callable[["Scalar", float], "Scalar"]:
+    """Of a number and a scalar."""
+    return lambda self, number: Scalar(operation(self._other(number), self.value).result)
 
 
 @dataclass(frozen=True)
@@ -27,61 +44,30 @@ class Scalar:
         attribute = (ir.FloatAttr if is_float else ir.IntegerAttr).get(self.type, number)
         return Scalar(arith.ConstantOp(self.type, attribute).result)
 
-    def _other(self, other: "Scalar | float") -> ir.Value:
+    def _other(self, other: Operand) -> ir.Value:
         return (other if isinstance(other, Scalar) else self.constant(other)).value
 
-    def __add__(self, other: "Scalar | float") -> "Scalar":
-        return Scalar(arith.AddFOp(self.value, self._other(other)).result)
+    # Of floating-point numbers.
+    __add__, __radd__ = _of_two(arith.AddFOp), _turned(arith.AddFOp)
+    __sub__, __rsub__ = _of_two(arith.SubFOp), _turned(arith.SubFOp)
+    __mul__ = __rmul__ = _of_two(arith.MulFOp)
+    __truediv__, __rtruediv__ = _of_two(arith.DivFOp), _turned(arith.DivFOp)
+    __neg__, __abs__ = _of_one(arith.NegFOp), _of_one(math.AbsFOp)
+    floor, root = _of_one(math.FloorOp), _of_one(math.SqrtOp)
+    with_sign_of = _of_two(math.CopySignOp)
+    __lt__ = _of_two(partial(arith.CmpFOp, arith.CmpFPredicate.OLT))
+    __gt__ = _of_two(partial(arith.CmpFOp, arith.CmpFPredicate.OGT))
+    equals = _of_two(partial(arith.CmpFOp, arith.CmpFPredicate.OEQ))
 
-    def __radd__(self, other: float) -> "Scalar":
-        return self.constant(other) + self
+    # Of integers; `right` shifts with the sign.
+    plus, minus, at_most = _of_two(arith.AddIOp), _of_two(arith.SubIOp), _of_two(arith.MinSIOp)
+    masked, flipped = _of_two(arith.AndIOp), _of_two(arith.XOrIOp)
+    left, right = _of_two(arith.ShLIOp), _of_two(arith.ShRSIOp)
 
-    def __sub__(self, other: "Scalar | float") -> "Scalar":
-        return Scalar(arith.SubFOp(self.value, self._other(other)).result)
+    def is_zero(self) -> "Scalar":
+        return Scalar(arith.CmpIOp(arith.CmpIPredicate.eq, self.value, self._other(0)).result)
 
-    def __rsub__(self, other: float) -> "Scalar":
-        return self.constant(other) - self
-
-    def __mul__(self, other: "Scalar | float") -> "Scalar":
-        return Scalar(arith.MulFOp(self.value, self._other(other)).result)
-
-    def __rmul__(self, other: float) -> "Scalar":
-        return self * other
-
-    def __truediv__(self, other: "Scalar | float") -> "Scalar":
-        return Scalar(arith.DivFOp(self.value, self._other(other)).result)
-
-    def __rtruediv__(self, other: float) -> "Scalar":
-        return self.constant(other) / self
-
-    def __neg__(self) -> "Scalar":
-        return Scalar(arith.NegFOp(self.value).result)
-
-    def __abs__(self) -> "Scalar":
-        return Scalar(math.AbsFOp(self.value).result)
-
-    def floor(self) -> "Scalar":
-        return Scalar(math.FloorOp(self.value).result)
-
-    def with_sign_of(self, other: "Scalar") -> "Scalar":
-        return Scalar(math.CopySignOp(self.value, other.value).result)
-
-    def root(self) -> "Scalar":
-        return Scalar(math.SqrtOp(self.value).result)
-
-    def __lt__(self, other: "Scalar | float") -> "Scalar":
-        return self._compared(arith.CmpFPredicate.OLT, other)
-
-    def __gt__(self, other: "Scalar | float") -> "Scalar":
-        return self._compared(arith.CmpFPredicate.OGT, other)
-
-    def equals(self, other: "Scalar | float") -> "Scalar":
-        return self._compared(arith.CmpFPredicate.OEQ, other)
-
-    def _compared(self, how: arith.CmpFPredicate, other: "Scalar | float") -> "Scalar":
-        return Scalar(arith.CmpFOp(how, self.value, self._other(other)).result)
-
-    def if_true(self, then: "Scalar", otherwise: "Scalar | float") -> "Scalar":
+    def if_true(self, then: "Scalar", otherwise: Operand) -> "Scalar":
         """Of a truth value: the one or the other, both computed."""
         return Scalar(arith.SelectOp(self.value, then.value, then._other(otherwise)).result)
 
@@ -99,31 +85,6 @@ class Scalar:
     def converted(self) -> "Scalar":
         """The float32 number nearest to a 32-bit integer."""
         return Scalar(arith.SIToFPOp(ir.F32Type.get(), self.value).result)
-
-    def plus(self, other: "Scalar | int") -> "Scalar":
-        return Scalar(arith.AddIOp(self.value, self._other(other)).result)
-
-    def minus(self, other: "Scalar | int") -> "Scalar":
-        return Scalar(arith.SubIOp(self.value, self._other(other)).result)
-
-    def at_most(self, other: int) -> "Scalar":
-        return Scalar(arith.MinSIOp(self.value, self._other(other)).result)
-
-    def masked(self, other: int) -> "Scalar":
-        return Scalar(arith.AndIOp(self.value, self._other(other)).result)
-
-    def flipped(self, other: "Scalar") -> "Scalar":
-        return Scalar(arith.XOrIOp(self.value, other.value).result)
-
-    def left(self, by: int) -> "Scalar":
-        return Scalar(arith.ShLIOp(self.value, self._other(by)).result)
-
-    def right(self, by: int) -> "Scalar":
-        """Shifted with its sign."""
-        return Scalar(arith.ShRSIOp(self.value, self._other(by)).result)
-
-    def is_zero(self) -> "Scalar":
-        return Scalar(arith.CmpIOp(arith.CmpIPredicate.eq, self.value, self._other(0)).result)
 
     def low_half(self) -> "Scalar":
         """The lower 32 bits of a 64-bit integer."""
