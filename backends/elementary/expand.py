@@ -7,12 +7,14 @@ from torch_mlir import ir
 from dovetail.backends.elementary.fence import fence, fence_around, is_open_across, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
-from dovetail.backends.elementary.products import adds_products, keep_apart
-from dovetail.backends.elementary.rounded_bfloat16 import round_bfloat16
-from dovetail.backends.elementary.rounded_terms import round_terms
+from dovetail.backends.elementary.roundings import (
+    keep_products_apart,
+    round_bfloat16,
+    round_terms,
+    round_whole_numbers,
+)
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
-from dovetail.backends.elementary.whole_bfloat16 import round_whole_numbers
 from dovetail.dialects.context import make_context
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import require_shaped_info
@@ -36,9 +38,8 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
             return text
         for function in module.body.operations:
             ops = [each.operation for each in function.body.blocks[0].operations]
-            for op in [each for each in ops if adds_products(each)]:
-                keep_apart(op)
             for op in ops:
+                keep_products_apart(op)
                 round_terms(op)
                 round_bfloat16(op)
                 round_whole_numbers(op)
