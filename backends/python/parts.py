@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch_mlir import ir
 
+from dovetail.backends.python.memory import filled
 from dovetail.dialects.dovetail import PartOp
-from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.names import LOAD
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
+from dovetail.errors import ModuleError
 
 if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
@@ -22,29 +23,30 @@ def part_of(memory: torch.Tensor, dim: int, start: int, length: int) -> torch.Te
 
 
 def emit_part(emitter: Emitter, op: PartOp) -> None:
-    length = require_tensor_info(op.part.type).shape[op.dimension]
-    taken = f"{op.dimension}, {op.first}, {length}"
+    length = require_shaped_info(op.part.type).shape[op.dimension]
+    taken = ", ".join([str(op.dimension), *filled(emitter, (op.first, length), op.numbers)])
     emitter.line(f"{emitter.name(op.part)} = {emitter.bind('part_of', part_of)}({emitter.name(op.memory)}, {taken})")
 
 
-def join(emitter: Emitter, listed: ir.Value, along: ir.Value, memory: ir.Value) -> None:
-    """Copies to `memory` what is joined there `along` a dimension, but for what lies there."""
-    dim = ir.IntegerAttr(along.owner.operation.attributes["value"]).value % len(require_tensor_info(memory.type).shape)
-    start = 0
-    for index, value in enumerate(listed.owner.operation.operands):
-        length = require_tensor_info(value.type).shape[dim]
-        if not _lies_in(memory, dim, start, value):
-            taken = f"{emitter.name(memory)}, {dim}, {start}, {length}"
-            # The list holds it: its own name may have ended with its life.
-            emitter.line(f"{emitter.bind('part_of', part_of)}({taken}).copy_({emitter.name(listed)}[{index}])")
-        start += length
+def join(tensors: Sequence[torch.Tensor], dim: int, memory: torch.Tensor) -> None:
+    """Copies to `memory` the `tensors` that are joined there along `dim`, but for what lies there.
+
+    Raises:
+        ModuleError: if they do not fill it.
+    """
+    dim, start = dim % memory.dim(), 0
+    for tensor in tensors:
+        place = part_of(memory, dim, start, tensor.size(dim))
+        if place.shape != tensor.shape:
+            raise ModuleError(f"{list(tensor.shape)} is joined where memory of {list(place.shape)} is")
+        if (place.data_ptr(), place.stride()) != (tensor.data_ptr(), tensor.stride()):
+            place.copy_(tensor)
+        start += tensor.size(dim)
+    if start != memory.size(dim):
+        raise ModuleError(f"{start} numbers are joined in memory for {memory.size(dim)}")
 
 
-def _lies_in(memory: ir.Value, dim: int, start: int, value: ir.Value) -> bool:
-    """Whether `value` was written to the part of `memory` that begins at `start` along `dim`."""
-    load = made_by(value, LOAD)
-    made = None if load is None else made_by(load.operands[0], PartOp.OPERATION_NAME)
-    if made is None:
-        return False
-    part = made.opview
-    return (part.memory, part.dimension, part.first) == (memory, dim, start)
+def emit_join(emitter: Emitter, listed: ir.Value, along: ir.Value, memory: ir.Value) -> None:
+    """A concatenation of what is `listed`, `along` a dimension, in `memory`."""
+    taken = ", ".join(map(emitter.name, (listed, along, memory)))
+    emitter.line(f"{emitter.bind('join', join)}({taken})")

@@ -67,7 +67,7 @@ class Origins:
 
 def _producers(op: ir.Operation, operands: Sequence[ir.Operation | None]) -> Sequence[ir.Operation | None]:
     """Who computes the results of `op`: what is owned was computed before."""
-    return operands if op.name == OwnOp.OPERATION_NAME else [op] * len(made(op))
+    return operands[:1] if op.name == OwnOp.OPERATION_NAME else [op] * len(made(op))
 
 
 def line(location: ir.Location) -> str:

@@ -5,7 +5,6 @@ Library calls that are given memory for their results: that these fit it.
 
 from collections.abc import Sequence
 
-import numpy
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import FALLBACK, RECOMPUTE
@@ -17,7 +16,8 @@ from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST, LOAD
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.sizes import OpenSize
+from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info, shaped_info
 from dovetail.passes.base import fail
 from dovetail.passes.rewriting.cloning import FROM_PYTHON
 from dovetail.passes.rewriting.constants import integer
@@ -87,41 +87,55 @@ def _computes(op: ir.Operation) -> bool:
 def check_written(ops: Sequence[ir.Operation]) -> None:
     """Raises PassError for one of the `ops` whose result is of another shape than the memory that it is written to.
 
-    PyTorch would give that memory another shape, or leave some of it unset.
+    PyTorch would give that memory another shape, or leave some of it unset. Of what is open, the join finds out.
     """
     for op in ops:
         memory = written(op)
         if memory is None:
             continue
-        name = aten_name(op) or ""
+        name, info = aten_name(op) or "", require_shaped_info(memory.type)
         if name == "aten.cat.default":
-            is_fit = _joins(op, require_tensor_info(memory.type))
+            is_fit = _joins(op, info)
         elif kind(op) is Kind.POINTWISE and out_overload(name) is not None:
-            is_fit = _shape(op) == require_tensor_info(memory.type).shape
+            is_fit = _may_be(_shape(op), info.shape)
         else:
             raise fail(op, "writes to memory, expected aten.cat or a pointwise op with an overload 'out'")
         if not is_fit:
             raise fail(op, f"writes to '{memory.type}', expected memory of the shape of its result")
 
 
-def _shape(op: ir.Operation) -> tuple[int, ...] | None:
-    """That of what a pointwise op computes; None for operands that don't go together, or of open sizes."""
-    infos = [tensor_info(each.type) for each in list(op.operands)[:-1] if shaped_info(each.type) is not None]
-    try:
-        return None if None in infos else numpy.broadcast_shapes(*(each.shape for each in infos if each is not None))
-    except ValueError:
+def _may_be(shape: Sequence[OpenSize] | None, other: Sequence[OpenSize]) -> bool:
+    """Whether the sizes are the same, as far as they are known."""
+    if shape is None or len(shape) != len(other):
+        return False
+    return all(one == size or None in (one, size) for one, size in zip(shape, other, strict=True))
+
+
+def _shape(op: ir.Operation) -> list[OpenSize] | None:
+    """That of what a pointwise op computes; None for operands that don't go together."""
+    shapes = [info.shape for each in list(op.operands)[:-1] if (info := shaped_info(each.type)) is not None]
+    rank = max(map(len, shapes), default=0)
+    whole = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    taken = [set(sizes) - {1} for sizes in zip(*whole, strict=True)]
+    known = [sizes - {None} for sizes in taken]
+    if any(len(sizes) > 1 for sizes in known):
         return None
+    return [next(iter(each), None if sizes else 1) for each, sizes in zip(known, taken, strict=True)]
 
 
-def _joins(cat: ir.Operation, memory: TensorInfo) -> bool:
+def _joins(cat: ir.Operation, memory: ShapedInfo) -> bool:
     """Whether tensors of the memory's element type, joined along a known dimension, have its shape."""
     listed, dim, rank = made_by(cat.operands[0], LIST), integer(cat.operands[1]), len(memory.shape)
     if listed is None or dim is None or not -rank <= dim < rank:
         return False
-    infos = [tensor_info(each.type) for each in listed.operands]
+    infos = [shaped_info(each.type) for each in listed.operands]
     shapes = [each.shape for each in infos if each is not None and each.dtype == memory.dtype]
     if len(shapes) != len(infos) or any(len(each) != rank for each in shapes):
         return False
-    lengths = [each[dim] for each in shapes]
-    others = {each[: dim % rank] + each[dim % rank + 1 :] for each in shapes}
-    return sum(lengths) == memory.shape[dim] and others == {memory.shape[: dim % rank] + memory.shape[dim % rank + 1 :]}
+    lengths = [size for each in shapes if (size := each[dim]) is not None]
+    total = sum(lengths) if len(lengths) == len(shapes) else None
+    return all(_may_be(_with(each, dim, total), memory.shape) for each in shapes)
+
+
+def _with(shape: Sequence[OpenSize], dim: int, size: OpenSize) -> list[OpenSize]:
+    return [size if index == dim % len(shape) else each for index, each in enumerate(shape)]

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import producer, users
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
@@ -22,7 +23,7 @@ JOINING = ("torch.aten.cat", "torch.aten.stack")
 
 def joins_rows(op: ir.Operation) -> bool:
     """Whether the operands of a concatenation lie in turns in its result: it is not along the outermost dimension."""
-    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    result, dim = shaped_info(op.results[0].type), integer(op.operands[1])
     if result is None or dim is None or not result.shape:
         return False
     return any(size != 1 for size in result.shape[: dim % len(result.shape)])
@@ -70,7 +71,7 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
 
 def _is_written_in_place(op: ir.Operation) -> bool:
     """Whether `op` can write its result to where it is joined with others, and that pays."""
-    info, name = tensor_info(op.results[0].type), aten_name(op)
+    info, name = expected_info(op.results[0]), aten_name(op)
     return info is not None and info.numel >= SMALLEST and name is not None and out_overload(name) is not None
 
 

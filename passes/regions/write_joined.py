@@ -11,12 +11,15 @@ from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer
+from dovetail.dialects.size_expressions import materialise, used_symbols_of
+from dovetail.dialects.symbols import Size, known_sizes, open_numbers, state_sizes, symbols
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.transposition import SMALLEST
-from dovetail.dialects.torch_facts.types import memory_type, require_tensor_info, tensor_info
+from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 
@@ -42,14 +45,24 @@ class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
 
 
 def _is_even(cat: ir.Operation) -> bool:
-    """Whether `cat` is large, along a known dimension, of tensors of its own rank and element type."""
-    listed, result = made_by(cat.operands[0], LIST), tensor_info(cat.results[0].type)
-    if listed is None or result is None or result.numel < SMALLEST or integer(cat.operands[1]) is None:
+    """Whether `cat` is large, along a known dimension, of tensors of its own element type, and whose sizes fill it."""
+    listed, result, dim = made_by(cat.operands[0], LIST), expected_info(cat.results[0]), integer(cat.operands[1])
+    if listed is None or result is None or result.numel < SMALLEST or dim is None:
         return False
-    infos = [tensor_info(value.type) for value in listed.operands]
-    return all(
-        each is not None and each.dtype == result.dtype and len(each.shape) == len(result.shape) for each in infos
-    )
+    infos = [shaped_info(value.type) for value in listed.operands]
+    if not all(each is not None and each.dtype == result.dtype for each in infos):
+        return False
+    known = set(symbols(cat.parent.opview))
+    across = _across(cat.results[0], dim, known)
+    return across is not None and all(_across(value, dim, known) == across for value in listed.operands)
+
+
+def _across(value: ir.Value, dim: int, known: set[int]) -> list[Size] | None:
+    """The sizes of `value` but for that along `dim`; None where the symbols that are `known` do not say its sizes."""
+    sizes = known_sizes(value) or ()
+    if not sizes or any(not isinstance(size, int) and not used_symbols_of(size) <= known for size in sizes):
+        return None
+    return [size for index, size in enumerate(sizes) if index != dim % len(sizes)]
 
 
 def _can_write(value: ir.Value) -> bool:
@@ -67,24 +80,33 @@ def _write(cat: ir.Operation) -> None:
     writers = [value.owner.operation for value in values if _can_write(value)]
     if not writers:
         return
-    dim = (integer(cat.operands[1]) or 0) % len(require_tensor_info(cat.results[0].type).shape)
+    dim = (integer(cat.operands[1]) or 0) % len(require_shaped_info(cat.results[0].type).shape)
     first = reduce(lambda one, other: one if one.is_before_in_block(other) else other, writers)
     with cat.location, ir.InsertionPoint(first):
-        memory = alloc(memory_type(cat.results[0].type)).memory
-    start = 0
+        made = alloc(memory_type(cat.results[0].type), open_numbers(cat.results[0])).memory
+        memory = state_sizes(made, cat.results[0])
+    start: Size = 0
     for value in values:
-        length = require_tensor_info(value.type).shape[dim]
+        length = (known_sizes(value) or ())[dim]
         if _can_write(value):
             with value.owner.location, ir.InsertionPoint(value.owner):
-                index = part(memory, dim, start, value.type).part
+                index = _part(memory, dim, start, length, value)
             _give(value.owner.operation, index)
-        start += length
+        start = start + length
     _give(cat, memory)
+
+
+def _part(memory: ir.Value, dim: int, start: Size, length: Size, value: ir.Value) -> ir.Value:
+    """Builds the part of `memory` that `value` will be written to."""
+    known = symbols(memory.owner.parent.opview)
+    numbers = [materialise(each, known) for each in (start, length) if not isinstance(each, int)]
+    made = part(memory, dim, start if isinstance(start, int) else None, value.type, numbers).part
+    return state_sizes(made, value)
 
 
 def _give(op: ir.Operation, memory: ir.Value) -> None:
     """Has `op` write its result to `memory`."""
     with op.location, ir.InsertionPoint(op):
         extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
-        op.results[0].replace_all_uses_with(load(memory))
+        op.results[0].replace_all_uses_with(state_sizes(load(memory), op.results[0]))
     op.erase()

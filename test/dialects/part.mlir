@@ -13,3 +13,14 @@ func.func @f(%m: !m) {
   torch.operator "torch.aten.neg.out"(%a, %b) {dovetail.reason = "a test"} : (!p, !p) -> ()
   return
 }
+
+!o = !torch.tensor<[4,?],f32>
+// CHECK-LABEL: func.func @open(
+// CHECK: "dovetail.part"(%{{.*}}, %{{.*}}) {dim = 1 : i64, start = 3 : i64} : (!torch.tensor<[4,?],f32>, !torch.int) -> !torch.tensor<[4,?],f32>
+// CHECK: "dovetail.part"(%{{.*}}, %{{.*}}) {dim = 1 : i64, start = -9223372036854775808 : i64} : (!torch.tensor<[4,?],f32>, !torch.int) -> !torch.tensor<[4,3],f32>
+func.func @open(%m: !o, %n: !torch.int) {
+  %a = "dovetail.part"(%m, %n) {dim = 1 : i64, start = 3 : i64} : (!o, !torch.int) -> !o
+  %b = "dovetail.part"(%m, %n) {dim = 1 : i64, start = -9223372036854775808 : i64} : (!o, !torch.int) -> !p
+  torch.operator "torch.aten.neg.out"(%a, %b) {dovetail.reason = "a test"} : (!o, !p) -> ()
+  return
+}

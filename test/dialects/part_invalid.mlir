@@ -40,7 +40,7 @@ func.func @other(%m: !m) {
 
 !v = !torch.vtensor<[4,6],f32>
 func.func @value(%m: !v) {
-  // expected-error @below {{'dovetail.part' op expects memory of static sizes, of type '!torch.tensor', got '!torch.vtensor<[4,6],f32>'}}
+  // expected-error @below {{'dovetail.part' op expects memory, of type '!torch.tensor', got '!torch.vtensor<[4,6],f32>'}}
   %a = "dovetail.part"(%m) {dim = 1 : i64, start = 0 : i64} : (!v) -> !torch.tensor<[4,3],f32>
   return
 }
@@ -51,5 +51,23 @@ func.func @value(%m: !v) {
 func.func @below(%m: !m) {
   // expected-error @below {{'dovetail.part' op expects a part of '!torch.tensor<[4,6],f32>' along dimension -5, got '!torch.tensor<[4,3],f32>'}}
   %a = "dovetail.part"(%m) {dim = -5 : i64, start = 0 : i64} : (!m) -> !torch.tensor<[4,3],f32>
+  return
+}
+
+// -----
+
+!m = !torch.tensor<[4,?],f32>
+func.func @open(%m: !m, %n: !torch.int) {
+  // expected-error @below {{'dovetail.part' op expects a number for each of the 2 open ends, got 1}}
+  %a = "dovetail.part"(%m, %n) {dim = 1 : i64, start = -9223372036854775808 : i64} : (!m, !torch.int) -> !m
+  return
+}
+
+// -----
+
+!m = !torch.tensor<[4,?],f32>
+func.func @another(%m: !m, %n: !torch.int) {
+  // expected-error @below {{'dovetail.part' op expects result type '!torch.tensor<[4,?],f32>', got '!torch.tensor<[?,?],f32>'}}
+  %a = "dovetail.part"(%m, %n) {dim = 1 : i64, start = 0 : i64} : (!m, !torch.int) -> !torch.tensor<[?,?],f32>
   return
 }

@@ -56,3 +56,21 @@ module attributes {dovetail.level = "regions"} {
     return
   }
 }
+
+// -----
+
+!v = !torch.vtensor<[?,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%n: !torch.int {dovetail.symbol = 0 : i64}, %x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%n, %x) : (!torch.int, !r) -> ()
+    return
+  }
+  func.func @forward(%n: !torch.int {dovetail.symbol = 0 : i64}, %x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"(%n) : (!torch.int) -> !torch.tensor<[?,3],f32>
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[?,3],f32>', expected memory of the shape of its result}}
+    torch.operator "torch.aten.exp"(%0, %m) {dovetail.reason = "one"} : (!v, !torch.tensor<[?,3],f32>) -> ()
+    return
+  }
+}

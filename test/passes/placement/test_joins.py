@@ -1,12 +1,24 @@
 """What ATen joins by rows, beside eager."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from differential import assert_same
 
 import dovetail
+from dovetail.backends.python.parts import join
+from dovetail.errors import ModuleError
 
 _WHY = "ATen computes what it joins, without a copy"
+
+
+def allocated_by(compiled: Callable, *arguments: torch.Tensor) -> int:
+    """The bytes of the large blocks that a call allocates, which is not the first one."""
+    compiled(*arguments)
+    with torch.profiler.profile(profile_memory=True) as profile:
+        compiled(*arguments)
+    return sum(each.nbytes() for each in profile.profiler.kineto_results.events() if each.nbytes() > 4096)
 
 
 def test_what_is_joined_is_written_where_it_belongs():
@@ -23,11 +35,36 @@ def test_nothing_is_copied_for_a_join():
     """Would catch parts that are computed in memory of their own: there the peak is twice the result, and more."""
     x, y = torch.randn(512, 512), torch.randn(512, 512)
     compiled = torch.compile(lambda x, y: torch.cat([x[:, ::2] * 2, y + 1], 1), backend="dovetail")
-    compiled(x, y)
-    with torch.profiler.profile(profile_memory=True) as profile:
-        result = compiled(x, y)
-    allocated = sum(each.nbytes() for each in profile.profiler.kineto_results.events() if each.nbytes() > 4096)
-    assert allocated == result.nbytes
+    assert allocated_by(compiled, x, y) == compiled(x, y).nbytes
+
+
+def test_open_sizes_are_written_where_they_belong():
+    """Would catch parts of the sizes of the trace, a second program, and a result that is made of copies."""
+    dovetail.stats(reset=True)
+
+    def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x[:, ::2] * 2, y + 1, y.exp()], 1)
+
+    compiled = torch.compile(run, backend="dovetail", dynamic=True)
+    for rows, *columns in ((512, 514, 300), (7, 5, 4), (2, 1000, 31), (1025, 129, 640)):
+        x, y = (torch.randn(rows, each) for each in columns)
+        result, expected = compiled(x, y), run(x, y)
+        torch.testing.assert_close(result, expected)
+        assert (result.stride(), result._version, result._base) == (expected.stride(), 0, None)
+    stats = dovetail.stats()
+    assert stats.graphs == 1
+    assert stats.library_calls["aten.add.Scalar", _WHY] == 1
+    assert allocated_by(compiled, x, y) == expected.nbytes
+
+
+def test_a_join_of_what_does_not_fill_its_memory():
+    """Would catch rows of a join that nobody wrote, where sizes turn out to be others than the IR says."""
+    memory = torch.zeros(4, 6)
+    with pytest.raises(ModuleError, match="5 numbers are joined in memory for 6"):
+        join([torch.ones(4, 2), torch.ones(4, 3)], -1, memory)
+    with pytest.raises(ModuleError, match=r"\[1, 3\] is joined where memory of \[4, 3\] is"):
+        join([torch.ones(4, 3), torch.ones(1, 3)], 1, memory)
+    assert torch.equal(memory[:, 5], torch.zeros(4))
 
 
 def test_what_is_written_before_it_is_joined():
@@ -75,10 +112,18 @@ def test_derivatives_of_what_is_joined(op_by_op):
 
 
 def test_an_explanation_says_what_is_joined(op_by_op):
-    """Would catch an explanation in which a join has no source."""
-    explained = str(dovetail.explain(lambda x, y: torch.cat([x * 3, y + 1], 1), *torch.randn(2, 300, 300)))
-    assert "aten.cat" in explained
-    assert "aten.mul" in explained
+    """Would catch an explanation in which a join has no source, or that takes open strides of results for values."""
+
+    def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x * 3, y + 1], 1)
+
+    for dims in ([], [0, 1]):
+        x, y = torch.randn(2, 300, 300)
+        for each in (x, y):
+            torch._dynamo.maybe_mark_dynamic(each, dims)
+        explained = str(dovetail.explain(run, x, y))
+        assert "aten.cat" in explained
+        assert "aten.mul" in explained
 
 
 @pytest.mark.filterwarnings("error::dovetail.errors.DefectWarning")
