@@ -3,7 +3,7 @@
 from iree.compiler import ir
 
 from dovetail.backends.worker.math_functions import MEANT, REMAINDER
-from dovetail.backends.worker.walk import kernels, walk
+from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
 
 _FULL_DIVISION = "llvm.nvvm.div.full"
 
@@ -40,14 +40,11 @@ def _name_functions(kernel: ir.Operation) -> bool:
             continue
         _declare(kernel, MEANT[divisor])
         with call.location, ir.InsertionPoint(call):
-            segments = ir.DenseI32ArrayAttr.get([1, 0])
-            kept = {name: call.attributes[name] for name in call.attributes if name != "operandSegmentSizes"}
-            kept |= {"callee": ir.FlatSymbolRefAttr.get(MEANT[divisor]), "operandSegmentSizes": segments}
-            named = ir.Operation.create(
-                "llvm.call", results=[call.results[0].type], operands=[call.operands[0]], attributes=kept
-            )
-        call.results[0].replace_all_uses_with(named.results[0])
-        call.erase()
+            stated = {name: call.attributes[name] for name in call.attributes}
+            stated["callee"] = ir.FlatSymbolRefAttr.get(MEANT[divisor])
+            stated["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 0])
+            named = create("llvm.call", call.results[0].type, call.operands[0], **stated)
+        replace(call, named)
     return bool(calls)
 
 
@@ -57,18 +54,15 @@ def _callee(call: ir.Operation) -> str:
 
 def _number(value: ir.Value) -> float | None:
     """The constant that `value`, a number or an element of a vector of one number, is."""
-    made = None if isinstance(value.owner, ir.Block) else value.owner
+    made = producer(value)
     if made is not None and made.name == "llvm.extractelement":
-        vector = made.operands[0].owner
-        made = None if isinstance(vector, ir.Block) else vector
+        made = producer(made.operands[0])
     if made is None or made.name != "llvm.mlir.constant":
         return None
     stated = made.attributes["value"]
     if isinstance(stated, ir.DenseElementsAttr) and stated.is_splat:
         stated = stated.get_splat_value()
-    if isinstance(stated, ir.FloatAttr):
-        return stated.value
-    return None
+    return stated.value if isinstance(stated, ir.FloatAttr) else None
 
 
 def _declare(kernel: ir.Operation, name: str) -> None:
@@ -90,44 +84,37 @@ def _divide(kernel: ir.Operation) -> None:
             continue
         with op.location, ir.InsertionPoint(op):
             quotient = _each(type_, *op.operands) if isinstance(type_, ir.VectorType) else _full(*op.operands)
-        op.results[0].replace_all_uses_with(quotient)
-        op.erase()
+        replace(op, quotient)
 
 
 def _each(type_: ir.Type, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
     """The quotients of two vectors, one after the other."""
     f32, i32 = ir.F32Type.get(), ir.IntegerType.get_signless(32)
-    quotients = ir.Operation.create("llvm.mlir.poison", results=[type_]).results[0]
+    quotients = create("llvm.mlir.poison", type_)
     for index in range(ir.VectorType(type_).shape[0]):
-        attributes = {"value": ir.IntegerAttr.get(i32, index)}
-        at = ir.Operation.create("llvm.mlir.constant", results=[i32], attributes=attributes).results[0]
-        numbers = [
-            ir.Operation.create("llvm.extractelement", results=[f32], operands=[vector, at]).results[0]
-            for vector in (dividend, divisor)
-        ]
-        operands = [quotients, _full(*numbers), at]
-        quotients = ir.Operation.create("llvm.insertelement", results=[type_], operands=operands).results[0]
+        at = create("llvm.mlir.constant", i32, value=ir.IntegerAttr.get(i32, index))
+        numbers = [create("llvm.extractelement", f32, vector, at) for vector in (dividend, divisor)]
+        quotients = create("llvm.insertelement", type_, quotients, _full(*numbers), at)
     return quotients
 
 
 def _full(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
-    attributes = {
-        "intrin": ir.StringAttr.get(_FULL_DIVISION),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
-    }
-    return ir.Operation.create(
-        "llvm.call_intrinsic", results=[dividend.type], operands=[dividend, divisor], attributes=attributes
-    ).results[0]
+    return create(
+        "llvm.call_intrinsic",
+        dividend.type,
+        dividend,
+        divisor,
+        intrin=ir.StringAttr.get(_FULL_DIVISION),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([2, 0]),
+    )
 
 
 def _round_bfloat16(kernel: ir.Operation) -> None:
     """Rounds where IREE rounds in whole numbers, which ends in a choice of the NaN for what does not equal itself."""
     for op in [each for each in walk(kernel) if each.name == "llvm.select"]:
-        condition = op.operands[0].owner
-        type_ = op.results[0].type
-        is_compared = not isinstance(condition, ir.Block) and condition.name == "llvm.fcmp"
-        if not is_compared or _element(type_) != ir.IntegerType.get_signless(16):
+        condition, type_ = producer(op.operands[0]), op.results[0].type
+        if condition is None or condition.name != "llvm.fcmp" or _element(type_) != ir.IntegerType.get_signless(16):
             continue
         number, same = condition.operands
         if number != same or _element(number.type) != ir.F32Type.get() or not _is_unordered(condition):
@@ -135,9 +122,8 @@ def _round_bfloat16(kernel: ir.Operation) -> None:
         with op.location, ir.InsertionPoint(op):
             bf16 = ir.BF16Type.get()
             half = ir.VectorType.get(type_.shape, bf16) if isinstance(type_, ir.VectorType) else bf16
-            rounded = ir.Operation.create("llvm.fptrunc", results=[half], operands=[number])
-            bits = ir.Operation.create("llvm.bitcast", results=[op.results[0].type], operands=[rounded.results[0]])
-        op.results[0].replace_all_uses_with(bits.results[0])
+            bits = create("llvm.bitcast", type_, create("llvm.fptrunc", half, number))
+        op.results[0].replace_all_uses_with(bits)
 
 
 def _element(type_: ir.Type) -> ir.Type:

@@ -2,6 +2,8 @@
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.walk import producer
+
 
 class Unreadable(Exception):
     """Why a function has no plan."""
@@ -9,10 +11,10 @@ class Unreadable(Exception):
 
 def made_by(value: ir.Value, name: str) -> ir.Operation:
     """The op that `value` is the result of; raises Unreadable if that is no `name`."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != name:
+    op = producer(value)
+    if op is None or op.name != name:
         raise Unreadable(f"expected the result of '{name}', got {value}")
-    return owner
+    return op
 
 
 def number(value: ir.Value) -> int:

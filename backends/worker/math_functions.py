@@ -9,7 +9,7 @@ import struct
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.walk import walk
+from dovetail.backends.worker.walk import create, replace, walk
 
 # By MLIR's op: a number of float32 that stands for it, and the library's name.
 _FUNCTIONS = {
@@ -44,13 +44,8 @@ def mark(kernel: ir.Operation) -> None:
             continue
         with op.location, ir.InsertionPoint(op):
             number = ir.FloatAttr.get(f32, _FUNCTIONS[op.name][0])
-            stands = ir.Operation.create("arith.constant", results=[f32], attributes={"value": number})
-            wide = op.operands[0] if type_ == f32 else _made("arith.extf", f32, op.operands[0])
-            marked = _made("arith.remf", f32, wide, stands.results[0])
-            value = marked if type_ == f32 else _made("arith.truncf", type_, marked)
-        op.results[0].replace_all_uses_with(value)
-        op.erase()
-
-
-def _made(name: str, type_: ir.Type, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[type_], operands=list(operands)).results[0]
+            stands = create("arith.constant", f32, value=number)
+            wide = op.operands[0] if type_ == f32 else create("arith.extf", f32, op.operands[0])
+            marked = create("arith.remf", f32, wide, stands)
+            value = marked if type_ == f32 else create("arith.truncf", type_, marked)
+        replace(op, value)

@@ -1,14 +1,13 @@
 """Makes one loop of several: what computes their terms becomes part of it, and its results are those of all."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
 from dovetail.backends.worker.tensor_graph import LOOPS, TensorGraph
+from dovetail.backends.worker.walk import clone
 
-_MAP = re.compile(r"affine_map<\((.*)\) -> \((.*)\)>")
 Dims = tuple[int, ...]
 
 
@@ -108,14 +107,10 @@ class _Merged:
                 values[body.arguments[len(body.arguments) - 1]] = starts[number]
             *computing, end = [each.operation for each in body.operations]
             for each in computing:
-                copy = each.clone(point)
-                for index, value in enumerate(each.operands):
-                    copy.operands[index] = values.get(value, value)
+                copy = clone(each, values, point)
                 if each.name == "linalg.index":
-                    copy.attributes["dim"] = ir.IntegerAttr.get(
-                        ir.IntegerType.get_signless(64), dims[ir.IntegerAttr(each.attributes["dim"]).value]
-                    )
-                values.update(zip(each.results, copy.results, strict=True))
+                    stated = ir.IntegerAttr(each.attributes["dim"])
+                    copy.attributes["dim"] = ir.IntegerAttr.get(stated.type, dims[stated.value])
             done[number, dims] = values.get(end.operands[0], end.operands[0])
         own = tuple(range(self.rank))
         ir.Operation.create("linalg.yield", operands=[done[root, own] for root in roots], ip=point)
@@ -123,8 +118,7 @@ class _Merged:
 
 def _dims(op: ir.Operation, index: int) -> Dims:
     """The loops of `op` along which an operand lies."""
-    form = _MAP.search(str(list(op.attributes["indexing_maps"])[index]))
-    return tuple(int(each.strip()[1:]) for each in form[2].split(",") if each.strip()) if form else ()
+    return tuple(each.position for each in list(op.attributes["indexing_maps"])[index].value.results)
 
 
 def _element(type_: ir.Type) -> ir.Type:

@@ -6,6 +6,7 @@ from typing import Any
 from iree.compiler import ir
 
 from dovetail.backends.worker.host_ops import Unreadable, number
+from dovetail.backends.worker.walk import producer
 
 # How numbers follow from sizes. Each takes and gives whole numbers, in 64 bits with their sign; none wraps around.
 _ARITHMETIC = ("addi", "subi", "muli", "divsi", "remsi", "maxsi", "minsi", "shrui", "cmpi", "select")
@@ -133,7 +134,8 @@ def _operands(op: Any, name: str, first: int | None = None, second: int | None =
         raise _OtherForm
     operands = list(op.operands)
     for operand, expected in zip(operands, (first, second), strict=False):
-        is_constant = not isinstance(operand.owner, ir.Block) and operand.owner.name == "arith.constant"
+        made = producer(operand)
+        is_constant = made is not None and made.name == "arith.constant"
         if expected is not None and not (is_constant and number(operand) == expected):
             raise _OtherForm
     return operands

@@ -6,7 +6,6 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.loops import OPEN, Loops
 
-_MAP = re.compile(r"affine_map<\((.*)\) -> \((.*)\)>")
 _BITS = {"i1": 8, "index": 64}
 
 
@@ -22,17 +21,16 @@ def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
     inner: set[int] = set()
     widths: list[tuple[set[int], int]] = []
     for value, given in zip(op.operands, op.attributes["indexing_maps"], strict=True):
-        form = _MAP.search(str(given))
-        if form is None:
-            return None
-        indices = [each.strip() for each in form[2].split(",") if each.strip()]
+        indices = list(given.value.results)
         shaped = value.type if isinstance(value.type, ir.RankedTensorType) else None
         if shaped is None:
             widths.append((set(), width_of(value.type)))
             continue
-        if not (takes_open or shaped.has_static_shape) or not all(re.fullmatch(r"d\d+", each) for each in indices):
+        if not (takes_open or shaped.has_static_shape) or not all(
+            isinstance(each, ir.AffineDimExpr) for each in indices
+        ):
             return None
-        numbers = [int(each[1:]) for each in indices]
+        numbers = [each.position for each in indices]
         widths.append((set(numbers), width_of(shaped.element_type)))
         for dim, number in enumerate(numbers):
             extent = OPEN if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)

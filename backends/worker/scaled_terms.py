@@ -2,7 +2,7 @@
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.walk import walk
+from dovetail.backends.worker.walk import create, producer, walk
 
 
 def part_from_sums(kernel: ir.Operation) -> None:
@@ -13,12 +13,11 @@ def part_from_sums(kernel: ir.Operation) -> None:
             if not _is_scaled(term):
                 continue
             with op.location, ir.InsertionPoint(op):
-                same = ir.Operation.create("math.copysign", results=[term.type], operands=[term, term])
-            op.operands[index] = same.results[0]
+                op.operands[index] = create("math.copysign", term.type, term, term)
 
 
 def _is_scaled(term: ir.Value) -> bool:
-    made = None if isinstance(term.owner, ir.Block) else term.owner
-    if made is None or made.name != "arith.mulf":
+    product = producer(term)
+    if product is None or product.name != "arith.mulf":
         return False
-    return any(not isinstance(each.owner, ir.Block) and each.owner.name == "arith.constant" for each in made.operands)
+    return any((made := producer(factor)) is not None and made.name == "arith.constant" for factor in product.operands)

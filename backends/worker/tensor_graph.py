@@ -1,11 +1,12 @@
 """The straight line of ops of a function on tensors, and what each needs of the others."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from iree.compiler import ir
 
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.read_loops import read_loops
+from dovetail.backends.worker.walk import clone
 
 LOOPS = "linalg.generic"
 COMPUTING = (LOOPS, "linalg.fill", "tensor.empty")
@@ -23,6 +24,7 @@ class TensorGraph:
     def __init__(self, block: ir.Block):
         self.ops = [each.operation for each in block.operations]
         self._numbers = {result: number for number, op in enumerate(self.ops) for result in op.results}
+        self._computing = {number for number, op in enumerate(self.ops) if op.name in COMPUTING}
         self.loops: list[Loops | None] = [read_loops(op) if op.name == LOOPS else None for op in self.ops]
         self.needs = [[self._numbers[value] for value in op.operands if value in self._numbers] for op in self.ops]
 
@@ -35,25 +37,17 @@ class TensorGraph:
         loops = self.loops[number]
         return () if loops is None else loops.extents
 
-    def needed_by(self, numbers: Iterable[int], among: Container[int] | None = None) -> set[int]:
+    def needed_by(self, numbers: Iterable[int], among: set[int] | None = None) -> set[int]:
         """The ops that compute what `numbers` need, these included; only those of `among`, if it is given."""
-        found: set[int] = set()
-        left = list(numbers)
-        while left:
-            number = left.pop()
-            is_wanted = self.ops[number].name in COMPUTING and (among is None or number in among)
-            if is_wanted and number not in found:
-                found.add(number)
-                left += self.needs[number]
-        return found
+        return self.reached(numbers, self._computing if among is None else self._computing & among)
 
-    def reached(self, numbers: Iterable[int]) -> set[int]:
-        """All ops that `numbers` need, these included."""
+    def reached(self, numbers: Iterable[int], among: set[int] | None = None) -> set[int]:
+        """All ops that `numbers` need, these included; by way of those of `among` alone, if it is given."""
         found: set[int] = set()
         left = list(numbers)
         while left:
             number = left.pop()
-            if number not in found:
+            if number not in found and (among is None or number in among):
                 found.add(number)
                 left += self.needs[number]
         return found
@@ -81,11 +75,7 @@ class TensorGraph:
         """Copies of ops, in order, at a place where all else that they take is known; their results by the old ones."""
         values: dict[ir.Value, ir.Value] = {}
         for number in sorted(numbers):
-            op = self.ops[number]
-            copy = op.clone(at)
-            for index, value in enumerate(op.operands):
-                copy.operands[index] = values.get(value, value)
-            values.update(zip(op.results, copy.results, strict=True))
+            clone(self.ops[number], values, at)
         return values
 
     def move_behind(self, numbers: set[int], stand: ir.Operation) -> None:

@@ -1,4 +1,4 @@
-"""Going over IREE's modules."""
+"""Going over IREE's modules, and building ops in them."""
 
 from collections.abc import Iterator
 
@@ -12,6 +12,31 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
         for block in region:
             for each in block.operations:
                 yield from walk(each.operation)
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The op that computes `value`, None for an argument."""
+    return None if isinstance(value.owner, ir.Block) else value.owner
+
+
+def create(name: str, type_: ir.Type, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """The result of a new op, of one, at the context's insertion point."""
+    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).results[0]
+
+
+def replace(op: ir.Operation, value: ir.Value) -> None:
+    """Puts `value` in the place of what `op`, which goes, computes."""
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def clone(op: ir.Operation, values: dict[ir.Value, ir.Value], at: ir.InsertionPoint) -> ir.Operation:
+    """A copy of `op` that takes what stands for its operands in `values`, to which its results are added."""
+    copy = op.clone(at)
+    for index, value in enumerate(op.operands):
+        copy.operands[index] = values.get(value, value)
+    values.update(zip(op.results, copy.results, strict=True))
+    return copy
 
 
 def kernels(module: ir.Module, name: str) -> list[ir.Operation]:
