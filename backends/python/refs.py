@@ -90,11 +90,6 @@ def _moved(emitter: Emitter, refs: list[str], count: int) -> str:
     return f"{emitter.bind('increment_versions', tensors.increment_versions)}(({as_tuple(refs)}){times})"
 
 
-def _copy(emitter: Emitter, op: CopyOp) -> None:
-    made = emitter.bound("copy", torch.Tensor.clone)
-    emitter.line(f"{emitter.name(op.copied)} = {made}({emitter.name(op.value)})")
-
-
 def _own(emitter: Emitter, op: OwnOp) -> None:
     """Eager's strides are part of the promise; a copy happens only where a kernel left others.
 
@@ -122,10 +117,6 @@ def _view(emitter: Emitter, op: ViewOp) -> None:
     emitter.line(f"{emitter.name(op.results[0])} = {function}({', '.join(arguments)}){index}")
 
 
-def _detach(emitter: Emitter, op: DetachOp) -> None:
-    emitter.line(f"{emitter.name(op.detached)} = {emitter.name(op.ref)}.detach()")
-
-
 def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
     ref = emitter.name(op.ref)
     stated = filled(emitter, [None if each == OPEN else each for each in op.stated], op.numbers)
@@ -136,38 +127,33 @@ def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
         emitter.line(_moved(emitter, [ref], op.version_count - 1))
 
 
-def _touch(emitter: Emitter, op: TouchOp) -> None:
-    emitter.line(_moved(emitter, [emitter.name(op.ref)], op.version_count))
-
-
-def _set_grad_mode(emitter: Emitter, op: SetGradModeOp) -> None:
-    emitter.line(f"{emitter.bind('set_grad_mode', torch._C._set_grad_enabled)}({op.is_enabled})")
-
-
-def _number(emitter: Emitter, op: NumberOp) -> None:
+def _number(emitter: Emitter, op: NumberOp) -> str:
     read = f"{emitter.name(op.ref)}.item()"
-    emitter.line(f"{emitter.name(op.number)} = {f'bool({read})' if op.is_truth else read}")
-
-
-def _tangent(emitter: Emitter, op: TangentOp) -> None:
-    emitter.line(f"{emitter.name(op.results[0])} = tangents.pop(0)")
+    return f"bool({read})" if op.is_truth else read
 
 
 def _gradient(emitter: Emitter, op: GradientOp) -> None:
     emitter.line(f"gradients[{emitter.arguments.index(op.of)}] = {emitter.name(op.value)}")
 
 
+def _simple(said: Callable[[Emitter, Any], str]) -> Callable[[Emitter, Any], None]:
+    """What emits an op that is one statement, or one expression."""
+    return lambda emitter, op: emitter.assign(op.operation.results, said(emitter, op))
+
+
 REFS: dict[type[ir.OpView], Callable[[Emitter, Any], None]] = {
     ReadOp: _read,
     WriteOp: _write,
-    CopyOp: _copy,
+    CopyOp: _simple(lambda emitter, op: f"{emitter.bound('copy', torch.Tensor.clone)}({emitter.name(op.value)})"),
     OwnOp: _own,
     ViewOp: _view,
-    DetachOp: _detach,
+    DetachOp: _simple(lambda emitter, op: f"{emitter.name(op.ref)}.detach()"),
     SetMetadataOp: _set_metadata,
-    TouchOp: _touch,
-    SetGradModeOp: _set_grad_mode,
-    NumberOp: _number,
-    TangentOp: _tangent,
+    TouchOp: _simple(lambda emitter, op: _moved(emitter, [emitter.name(op.ref)], op.version_count)),
+    SetGradModeOp: _simple(
+        lambda emitter, op: f"{emitter.bind('set_grad_mode', torch._C._set_grad_enabled)}({op.is_enabled})"
+    ),
+    NumberOp: _simple(_number),
+    TangentOp: _simple(lambda *_: "tangents.pop(0)"),
     GradientOp: _gradient,
 }
