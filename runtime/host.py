@@ -31,7 +31,19 @@ def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tenso
     return made
 
 
-def _counted(write: Callable) -> Callable:
+def _counted(made_of: Callable[[torch.Tensor], torch.Tensor], reason: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What `made_of` makes of a tensor; that it is another one counts."""
+
+    def run(tensor: torch.Tensor) -> torch.Tensor:
+        made = made_of(tensor)
+        if made is not tensor:
+            count_copy(reason)
+        return made
+
+    return run
+
+
+def _counted_write(write: Callable) -> Callable:
     def run(ref: torch.Tensor, value: torch.Tensor) -> None:
         if value.numel():
             count_copy("value into a mutated input")
@@ -40,22 +52,9 @@ def _counted(write: Callable) -> Callable:
     return run
 
 
-def _destination(argument: torch.Tensor) -> torch.Tensor:
-    """The argument's own memory, or a copy of it where a compiled region can't take it."""
-    prepared = prepare(argument)
-    if prepared is not argument:
-        count_copy("mutated input that is not aligned")
-    return prepared
-
-
 def _all_ready(device: str) -> Callable:
     are_ready = are_importable(device)
     return lambda *tensors: tensors if are_ready(tensors) else tuple(map(ready, tensors))
-
-
-def _copy(value: torch.Tensor) -> torch.Tensor:
-    count_copy("value in memory of its own")
-    return value.clone()
 
 
 def _laid_out(operand: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
@@ -65,15 +64,7 @@ def _laid_out(operand: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     return made
 
 
-def _in_rows(operand: torch.Tensor) -> torch.Tensor:
-    made = in_rows(operand)
-    if made is not operand:
-        count_copy("operand of a kernel that needs its last dimension contiguous")
-    return made
-
-
-def _copied(argument: torch.Tensor) -> torch.Tensor:
-    count_copy("mutated input of a region that was not compiled")
+def _contiguous_clone(argument: torch.Tensor) -> torch.Tensor:
     return argument.clone(memory_format=torch.contiguous_format)
 
 
@@ -104,11 +95,11 @@ def unboxed(function: Callable) -> Callable:
 # What the host's functions call beside regions and ATen, counted; regions that run op by op get no `ready` arguments.
 HELPERS: Mapping[str, Callable] = {
     "with_strides": _with_strides,
-    "destination": _destination,
-    "copied": _copied,
-    "copy": _copy,
+    "destination": _counted(prepare, "mutated input that is not aligned"),
+    "copied": _counted(_contiguous_clone, "mutated input of a region that was not compiled"),
+    "copy": _counted(torch.Tensor.clone, "value in memory of its own"),
     "laid_out": _laid_out,
-    "in_rows": _in_rows,
-    **{f"write_{mode}": _counted(write) for mode, write in WRITES.items()},
+    "in_rows": _counted(in_rows, "operand of a kernel that needs its last dimension contiguous"),
+    **{f"write_{mode}": _counted_write(write) for mode, write in WRITES.items()},
 }
 HOST_HELPERS: Mapping[str, Callable] = {"ready": _all_ready, "are_importable": are_importable, **HELPERS}
