@@ -1,6 +1,5 @@
 """A compiled module as one file, which runs without the compiler. docs/commands.md describes its layout."""
 
-import hashlib
 import io
 import json
 import zipfile
@@ -59,7 +58,7 @@ def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], t
         "iree": version(COMPILER_PACKAGE),
         "target": asdict(target),
         "machine": _machine(),
-        "module": hashlib.sha256(text).hexdigest(),
+        "module": digest(text),
         "regions": {name: {"file": _file_of(each.module), "entry": each.entry} for name, each in compiled.items()},
         "plans": {name: _plan_file(digest(code)) for name, code in planned.items()},
     }
@@ -93,7 +92,13 @@ def load_artifact(path: Path, contents: bytes | None = None) -> tuple[ir.Module,
         files = read_archive(path if contents is None else io.BytesIO(contents))
         manifest = _manifest(path, files)
         _check_code(path, manifest)
-        made, planned = _regions(manifest), _plan_files(manifest)
+        # What each region's code lies in, and its entry there.
+        made = {
+            name: {key: _text(_object(region, name)[key], f"the {key} of {name}") for key in ("file", "entry")}
+            for name, region in _object(manifest["regions"], "its regions").items()
+        }
+        stated_plans = _object(manifest["plans"], "its plans").items()
+        planned = {name: _text(file, f"the plan of {name}") for name, file in stated_plans}
         codes = {name: code for name, code in files.items() if name not in (MANIFEST, MODULE)}
         _check_digests(codes, {*planned.values(), *(each["file"] for each in made.values())})
         module = parse_module(files[MODULE].decode(), make_context())
@@ -138,7 +143,7 @@ def _manifest(path: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     for package, name in _LIBRARIES.items():
         if manifest[package] != _version(package):
             raise ArtifactError(f"{path}: was compiled with {name} {manifest[package]}, here is {_version(package)}")
-    if manifest["module"] != hashlib.sha256(files[MODULE]).hexdigest():
+    if manifest["module"] != digest(files[MODULE]):
         raise ValueError(f"{MODULE} has another SHA-256 than {MANIFEST} says")
     return manifest
 
@@ -173,24 +178,11 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value
 
 
-def _regions(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The file of each region's code, and its entry there; raises KeyError or ValueError if the manifest has none."""
-    regions = _object(manifest["regions"], "its regions")
-    made = {name: {key: _object(each, name)[key] for key in ("file", "entry")} for name, each in regions.items()}
-    for name, each in made.items():
-        for key, value in each.items():
-            if not isinstance(value, str):
-                raise ValueError(f"expected the {key} of {name} to be a string, got {json.dumps(value)}")
-    return made
-
-
-def _plan_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The file with the code of each plan; raises KeyError or ValueError if the manifest has none."""
-    files = _object(manifest["plans"], "its plans")
-    for name, file in files.items():
-        if not isinstance(file, str):
-            raise ValueError(f"expected the plan of {name} to be a string, got {json.dumps(file)}")
-    return files
+def _text(value: Any, name: str) -> str:
+    """`value`, if it is a string; raises ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"expected {name} to be a string, got {json.dumps(value)}")
+    return value
 
 
 def _planned(module: ir.Module, codes: Mapping[str, bytes]) -> dict[str, Planned]:
@@ -219,7 +211,7 @@ def _executables(
 
 def _file_of(code: bytes) -> str:
     """Named by its contents, since one compiler run makes the code of many regions."""
-    return f"code/{hashlib.sha256(code).hexdigest()}.vmfb"
+    return f"code/{digest(code)}.vmfb"
 
 
 def _plan_file(code: str) -> str:
@@ -228,4 +220,4 @@ def _plan_file(code: str) -> str:
 
 
 def _machine() -> str:
-    return hashlib.sha256(host_cpu().encode()).hexdigest()
+    return digest(host_cpu().encode())
