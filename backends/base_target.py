@@ -6,11 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled
 from dovetail.backends.flags import COMPILER_PACKAGE
+
+PHASES = ("global-optimization", "flow", "executable-configurations", "executable-targets")
+"""Of IREE's, in order: those at which text may be edited."""
+
+
+@functools.cache
+def sources_digest(folder: str) -> str:
+    """SHA-256, in hex, over the sources of a folder here, which decide code as the compiler's flags do."""
+    sources = sorted((Path(__file__).parent / folder).glob("*.py"))
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -40,14 +51,9 @@ class Target(ABC):
         """What the compiler is given for `text`, a module of regions in the torch dialect."""
 
     @property
-    def tensor_edits(self) -> tuple[tuple[str, str], ...]:
-        """Phases of IREE's before `flow` at which its text is edited, in order, and what the worker is to do there."""
-        return ()
-
-    @property
-    def edits(self) -> tuple[tuple[str, str], ...]:
-        """Likewise from `flow` on."""
-        return ()
+    def edits(self) -> Mapping[str, str]:
+        """Phases of IREE's at which its text is edited, of `PHASES`, and what the worker is to do there."""
+        return {}
 
     @property
     def why_plain(self) -> str:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from dovetail.backends import iree_worker
-from dovetail.backends.base_target import Target
+from dovetail.backends.base_target import PHASES, Target
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
 from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
@@ -84,16 +84,16 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
     tilings: dict[str, str] = {}
     flags, text = target.compile_flags(), source
     since: tuple[str, ...] = ()
-    for phase, edit in {**dict(target.tensor_edits), "flow": "", **dict(target.edits)}.items():
+    edits = {"flow": "", **target.edits}
+    for phase in filter(edits.__contains__, PHASES):
         run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
         if run.failure:
             return Lowered(run)
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
-        if edit:
+        if edit := edits[phase]:
+            asked = {"task": edit, "plain": target.plain_kernels}
             try:
-                tiled, edited = iree_worker.worker.ask(
-                    {"task": edit, "plain": target.plain_kernels}, run.output, timeout
-                )
+                tiled, edited = iree_worker.worker.ask(asked, run.output, timeout)
             except OSError as error:
                 return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
             tilings |= tiled

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dovetail.backends import elementary, worker
-from dovetail.backends.base_target import Target
+from dovetail.backends.base_target import Target, sources_digest
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
 from dovetail.backends.flags import COMMON
 from dovetail.backends.host_cpu import has_wide_vectors, host_cpu
@@ -89,9 +88,9 @@ class CpuTarget(Target):
         return with_own_functions(text, self.rows_by_twos, self.by_blocks)
 
     @property
-    def edits(self) -> tuple[tuple[str, str], ...]:
+    def edits(self) -> Mapping[str, str]:
         """Blocks, where they are asked for."""
-        return (("flow", "cut into blocks"),) if self.by_blocks else ()
+        return {"flow": "cut into blocks"} if self.by_blocks else {}
 
     def plainer(self, failure: str, refused: Mapping[str, str]) -> "CpuTarget | None":
         """Without blocks; without them, there is one way to compile for CPUs."""
@@ -99,10 +98,10 @@ class CpuTarget(Target):
 
     def decided_by(self) -> Iterator[str]:
         """Our own functions and edits and, for "host", this CPU's features."""
-        yield elementary.fingerprint()
+        yield sources_digest("elementary")
         if self.by_blocks:
             yield str(self.edits)
-            yield worker.fingerprint()
+            yield sources_digest("worker")
         if self.cpu == "host":
             yield host_cpu()
 

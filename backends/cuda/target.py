@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.backends import worker
-from dovetail.backends.base_target import Target
+from dovetail.backends.base_target import Target, sources_digest
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 from dovetail.backends.flags import COMMON
@@ -32,6 +31,9 @@ ARCHITECTURES = {
     "sm_90": Architecture(processors=132, shared_bytes=232_448),  # H100, H200
 }
 """By the name that LLVM and PTX have for them. The numbers are NVIDIA's, from the CUDA programming guide."""
+
+
+_EDITS = {"global-optimization": "wrap", "executable-configurations": "configure", "executable-targets": "finish"}
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,9 @@ class CudaTarget(Target):
                 chip = <wgp_count = {known.processors}>>}}>]>"""
 
     @property
-    def tensor_edits(self) -> tuple[tuple[str, str], ...]:
-        """One kernel of what belongs together, where tiles are ours."""
-        return () if self.why_plain else (("global-optimization", "wrap"),)
-
-    @property
-    def edits(self) -> tuple[tuple[str, str], ...]:
-        """Tiles, and the library's functions, unless IREE's own are asked for."""
-        if self.why_plain:
-            return ()
-        return (("executable-configurations", "configure"), ("executable-targets", "finish"))
+    def edits(self) -> Mapping[str, str]:
+        """One kernel of what belongs together, tiles, and the library's functions, unless IREE's own are asked for."""
+        return {} if self.why_plain else _EDITS
 
     def plainer(self, failure: str, refused: Mapping[str, str]) -> "CudaTarget | None":
         """Kernels as IREE makes them, where ours could not be made: those that were refused, then all."""
@@ -105,5 +100,4 @@ class CudaTarget(Target):
 
     def decided_by(self) -> tuple[str, ...]:
         """The GPU, the assembler, and our own tiles."""
-        edits = str((self.tensor_edits, self.edits))
-        return self.attribute(), assembler_version(), edits, worker.fingerprint()
+        return self.attribute(), assembler_version(), str(self.edits), sources_digest("worker")
