@@ -17,7 +17,7 @@ class Plan:
         library: Library,
         arguments: tuple[tuple[tuple[int, ...], int, int, bool, bool], ...],
         registers: tuple[tuple[int, int, int], ...],
-        instructions: tuple[tuple[int, int, int, int, int], ...],
+        instructions: tuple[tuple[int, ...], ...],
         transients: tuple[int | tuple[int], ...],
         constants: bytes,
         steps: tuple[tuple, ...],

@@ -7,15 +7,13 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
-from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import ALIGNMENT
 from dovetail.dialects.attributes import PLAN
-from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp, DispatchOp, FillBufferOp
 from dovetail.dialects.plans import check_code, digest
-from dovetail.dialects.reading import body, referred
+from dovetail.dialects.reading import referred
 from dovetail.dialects.regions import destinations
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.sizes import print_sizes
@@ -27,8 +25,8 @@ from dovetail.runtime.cuda.read_plan import load_cuda_plan
 from dovetail.runtime.extension import unusable
 from dovetail.runtime.launch import Executable, ready
 from dovetail.runtime.misfits import misfit
-from dovetail.runtime.plan_memory import PlanMemory
-from dovetail.runtime.plan_numbers import PlanNumbers
+from dovetail.runtime.plan_reader import OPERATIONS, PlanReader
+from dovetail.runtime.plan_records import Copy, Dispatch, Fill, Step
 
 if TYPE_CHECKING:
     from dovetail.runtime import _launch
@@ -119,47 +117,25 @@ def load_plan(plan: func.FuncOp, code: bytes) -> Planned:
     infos = tuple(shaped_info(argument.type) for argument in plan.arguments)
     misfit = functools.partial(_replaced, name, infos, destinations(plan))
     try:
-        reader = _Reader(plan)
-        numbers = tuple(reader.numbers.registers), tuple(reader.numbers.instructions)
-        memory = tuple(reader.memory.transients), bytes(reader.memory.constants)
-        arguments = tuple(map(_argument, infos, destinations(plan)))
-        return _launch.Plan(name, load_library(code), arguments, *numbers, *memory, tuple(reader.steps), misfit)
+        reader = PlanReader(plan, ALIGNMENT)
+        instructions = tuple((OPERATIONS[operation], *registers) for operation, *registers in reader.instructions)
+        numbers = tuple(reader.registers), instructions
+        memory = tuple(reader.transients), bytes(reader.constants)
+        arguments, steps = map(_argument, infos, destinations(plan)), (_step(*each) for each in reader.steps)
+        return _launch.Plan(name, load_library(code), tuple(arguments), *numbers, *memory, tuple(steps), misfit)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error
 
 
-class _Reader:
-    """A plan's steps as the extension takes them."""
-
-    def __init__(self, plan: func.FuncOp):
-        self.numbers = PlanNumbers(list(plan.arguments))
-        self.memory = PlanMemory(plan, self.numbers, ALIGNMENT)
-        self.steps: list[tuple] = []
-        waits = False
-        for op in (each.opview for each in body(plan)):
-            if isinstance(op, BarrierOp):
-                waits = True
-            elif (step := self._step(op, waits)) is not None:
-                self.steps.append(step)
-                waits = False
-
-    def _step(self, op: ir.OpView, waits: bool) -> tuple | None:
-        """The launch that `op` is, if it is one; it `waits` for those before it."""
-        match op:
-            case DispatchOp():
-                ranges = tuple(map(self.memory.range, op.bindings))
-                counts, words = (tuple(map(self.numbers.maybe_open, each)) for each in (op.counts, op.words))
-                return (_DISPATCH, waits, op.entry_name, counts, words, ranges, 0, 0)
-            case FillBufferOp():
-                return (_FILL, waits, "", (), (), (self.memory.range(op.target),), op.bits, op.width)
-            case CopyBufferOp():
-                ranges = self.memory.range(op.source), self.memory.range(op.target)
-                return (_COPY, waits, "", (), (), ranges, 0, 0)
-            case func.ReturnOp():
-                return None
-            case _ if not self.memory.read(op) and not self.numbers.read(op):
-                raise ValueError(f"a plan has no '{op.operation.name}'")
-        return None
+def _step(waits: bool, step: Step) -> tuple:
+    """A step as the extension takes it; it `waits` for those before it."""
+    match step:
+        case Dispatch():
+            return _DISPATCH, waits, step.entry, step.workgroups, step.words, step.bindings, 0, 0
+        case Fill():
+            return _FILL, waits, "", (), (), (step.target,), step.bits, step.width
+        case Copy():
+            return _COPY, waits, "", (), (), (step.source, step.target), 0, 0
 
 
 def _argument(info: ShapedInfo | None, is_destination: bool) -> tuple[tuple[int, ...], int, int, bool, bool]:

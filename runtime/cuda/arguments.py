@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from dovetail.runtime.alike import Alike
-from dovetail.runtime.cuda.records import Argument
 from dovetail.runtime.misfits import misfit
+from dovetail.runtime.plan_records import Argument
 from dovetail.runtime.stats import count_copy
 
 ALIGNMENT = 16

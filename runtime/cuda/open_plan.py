@@ -8,13 +8,13 @@ import torch
 
 from dovetail.runtime.cuda.library import Library
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.cuda.records import BUFFER_ALIGNMENT, Argument, Copy, Dispatch, Fill, PlanRecord, Range, Step
+from dovetail.runtime.plan_records import Argument, Copy, Dispatch, Fill, MaybeOpen, PlanRecord, Range, Step
 
 MOST_PLANS = 64
 """Sets of sizes whose plans are remembered; the oldest is forgotten, so that changing sizes can't fill memory."""
 
-MaybeOpen: TypeAlias = Any
-"""A number, or in a tuple the register that it is in."""
+BUFFER_ALIGNMENT = 256
+"""Bytes between transients and between constants: a row of the memory's own transfers."""
 
 _COMPUTED: Mapping[str, Callable[..., int]] = {
     "addi": lambda a, b, _: a + b,

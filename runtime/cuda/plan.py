@@ -14,7 +14,7 @@ from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import Arguments, device_of
 from dovetail.runtime.cuda.constants import upload
 from dovetail.runtime.cuda.library import Library
-from dovetail.runtime.cuda.records import Copy, Dispatch, Fill, PlanRecord, Step
+from dovetail.runtime.plan_records import Copy, Dispatch, Fill, PlanRecord, Step
 
 _INVALID_CONTEXT = 201
 """The driver's status for a thread that has used no GPU yet."""

@@ -4,7 +4,7 @@ import torch
 
 from dovetail.runtime.cuda.library import load_library
 from dovetail.runtime.cuda.plan import Plan
-from dovetail.runtime.cuda.records import Argument, Dispatch, PlanRecord, Range, Step
+from dovetail.runtime.plan_records import Argument, Dispatch, PlanRecord, Range, Step
 
 HEAD = """
 .version 7.0

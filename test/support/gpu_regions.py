@@ -8,7 +8,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.runtime.cuda.open_plan import OpenRecord
 from dovetail.runtime.cuda.read_plan import read_record
-from dovetail.runtime.cuda.records import PlanRecord
+from dovetail.runtime.plan_records import PlanRecord
 
 
 def region(shape: str, dtype: str, ops: str, result: str = "") -> str:

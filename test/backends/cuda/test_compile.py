@@ -20,7 +20,7 @@ from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.plans import digest, import_plans, plans
 from dovetail.passes.launches.verify_launches import VerifyLaunchesPass
 from dovetail.runtime.cuda.read_plan import read_record
-from dovetail.runtime.cuda.records import Copy, Range
+from dovetail.runtime.plan_records import Copy, Range
 from test.support.gpu_regions import COLUMNS, region
 
 V, M = "!torch.vtensor<[64,512],f32>", "!torch.tensor<[64,512],f32>"

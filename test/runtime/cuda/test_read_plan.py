@@ -15,7 +15,7 @@ from dovetail.runtime import plans as runtime_plans
 from dovetail.runtime.cuda.open_plan import MOST_PLANS, OpenPlan
 from dovetail.runtime.cuda.plan import Plan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan, read_record
-from dovetail.runtime.cuda.records import Argument, Copy, Dispatch, Fill, Range
+from dovetail.runtime.plan_records import Argument, Copy, Dispatch, Fill, Range
 
 CODE = b"\x7fELF code"
 BUFFER = "!dovetail.buffer"

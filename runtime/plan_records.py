@@ -1,9 +1,12 @@
-"""What a launch plan for CUDA says, as plain records."""
+"""What a launch plan says, as plain records."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
+
+MaybeOpen: TypeAlias = Any
+"""A number, or in a tuple the register that it is in."""
 
 
 class Argument(NamedTuple):
@@ -18,26 +21,22 @@ class Range(NamedTuple):
     """`size` bytes of a buffer from byte `offset` on; buffers are the arguments, the transients, the constants."""
 
     buffer: int
-    offset: int
-    size: int
-
-
-BUFFER_ALIGNMENT = 256
-"""Bytes between transients and between constants: a row of the memory's own transfers."""
+    offset: MaybeOpen
+    size: MaybeOpen
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A kernel's launch: `workgroups` of `threads` each, in x, y and z; `shared_bytes` of dynamic shared memory.
+    """A kernel's launch: `workgroups` in x, y and z; on a GPU, of `threads`, with `shared_bytes` of dynamic memory.
 
     Its parameters are the addresses of `bindings`, then `words` of 32 bits.
     """
 
     entry: str
-    workgroups: tuple[int, ...]
+    workgroups: tuple[MaybeOpen, ...]
     threads: tuple[int, ...]
     shared_bytes: int
-    words: tuple[int, ...]
+    words: tuple[MaybeOpen, ...]
     bindings: tuple[Range, ...]
 
 
@@ -63,7 +62,7 @@ Step = Dispatch | Fill | Copy
 
 @dataclass(frozen=True)
 class PlanRecord:
-    """A region's launches, in order; one stream runs them one after the other, so there are no barriers.
+    """A region's launches on a GPU, in order; one stream runs them one after the other, so there are no barriers.
 
     Attributes:
         region: its symbol.
