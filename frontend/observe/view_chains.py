@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.frontend.dynamo.open_sizes import identity, known
 from dovetail.frontend.records import ViewStep
 
@@ -98,11 +99,10 @@ def view_step(callee: str, args: tuple, made: Key, grad_mode: bool | None = None
 
 def _called(call: Viewed, grad_mode: bool | None) -> ViewStep:
     callee = call.callee
-    name = f"{callee.namespace}.{callee._opname}.{callee._overloadname}"
     args = tuple(_plain(value) for value in call.args)
     if callee is torch.ops.aten.as_strided.default:
         args = (args[0], args[1], known(call.view.offset - call.source.offset))
-    return view_step(name, args, call.view, grad_mode, call.output_index)
+    return view_step(op_name(callee), args, call.view, grad_mode, call.output_index)
 
 
 def replay(chain: Sequence[ViewStep], root: torch.Tensor) -> list[torch.Tensor]:

@@ -7,9 +7,10 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.reading import Role
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.records import Capture, Input
+from dovetail.frontend.to_ir.building import new_function, state_arguments
 
 
 def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Value]) -> None:
@@ -22,14 +23,13 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
         return
     refs = [ref for _, ref in checked]
     with ir.InsertionPoint(joint):
-        guard = func.FuncOp("guard", ir.FunctionType.get([ref.type for ref in refs], []), visibility="private")
-    set_role(guard, Role.GUARD)
+        guard = new_function("guard", Role.GUARD, [ref.type for ref in refs])
     guard.attributes[MUTATED] = i64(len(mutated))
-    guard.attributes["arg_attrs"] = ir.ArrayAttr.get([_facts(argument, capture) for argument, _ in checked])
+    state_arguments(guard, [_facts(argument, capture) for argument, _ in checked])
     func.CallOp([], "guard", refs)
 
 
-def _facts(argument: Input, capture: Capture) -> ir.DictAttr:
+def _facts(argument: Input, capture: Capture) -> dict[str, ir.Attribute]:
     """What `@guard` states of one argument."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     position = capture.inputs.index(argument)
@@ -46,7 +46,7 @@ def _facts(argument: Input, capture: Capture) -> ir.DictAttr:
         attributes[APART] = i64(next(near, len(capture.neighbours) + position))
     if capture.fixes_offsets:
         attributes[OFFSET] = i64(int(argument.node.meta["val"].storage_offset()))
-    return ir.DictAttr.get(attributes)
+    return attributes
 
 
 def _counts_versions(argument: Input, capture: Capture) -> bool:

@@ -5,12 +5,9 @@ argument's ref, a gradient is tied to its input. See docs/ir-levels.md.
 """
 
 from collections.abc import Iterable
-from functools import partial
-from itertools import filterfalse
 
 import torch
 from torch_mlir import ir
-from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, WRITTEN_LAST
@@ -18,17 +15,17 @@ from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.reading import Role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, Input
 from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
+from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 from dovetail.frontend.to_ir.guard_function import call_guard
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.leaving import Leaving
 from dovetail.frontend.to_ir.node_importer import NodeImporter
-from dovetail.frontend.to_ir.number_nodes import bind_number
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.refs import of_size, ref_type
 
@@ -63,24 +60,21 @@ class _Joint:
         self.types = importer._cc = OpenTypes(module.context)
         arguments = [self._argument_type(argument) for argument in capture.inputs]
         with ir.InsertionPoint(module.body):
-            self.func = func.FuncOp("joint", ir.FunctionType.get(arguments, []))
-            set_role(self.func, Role.JOINT)
+            self.func = new_function("joint", Role.JOINT, arguments, private=False)
         if capture.once is not None:
             self.func.attributes[ONCE] = ir.StringAttr.get(capture.once)
         if capture.written_last is not None:
             self.func.attributes[WRITTEN_LAST] = ir.StringAttr.get(capture.written_last)
-        block = self.func.add_entry_block()
-        self.nodes = NodeImporter(importer, module.context, self.types, block)
+        self.nodes = NodeImporter(importer, module.context, self.types, self.func.add_entry_block())
+        self.arguments = list(self.func.arguments)
         self.nodes.operand_strides, self.nodes.home = capture.operand_strides, home
-        self.open = self.nodes.open = OpenNumbers(capture.inputs, list(block.arguments))
-        self.block = block
-        self.arguments = list(block.arguments)
+        self.open = self.nodes.open = OpenNumbers(capture.inputs, self.arguments)
         self.leaving = Leaving(capture, self.nodes, self.arguments)
 
     def build(self) -> None:
         calls = self.capture.graph.nodes
         backward = reachable(self.capture.tangents, lambda node: node.users)
-        with ir.InsertionPoint(self.block):
+        with ir.InsertionPoint(self.func.entry_block):
             call_guard(self.func, self.capture, self.arguments)
             self._bind_arguments()
             self._import(node for node in calls if node not in backward)
@@ -91,10 +85,7 @@ class _Joint:
             self.nodes.is_backward = True
             self._import(node for node in calls if node in backward)
             self._gradients()
-            func.ReturnOp(results)
-        inputs = [argument.type for argument in self.arguments]
-        signature = ir.FunctionType.get(inputs, [value.type for value in results])
-        self.func.attributes["function_type"] = ir.TypeAttr.get(signature)
+            finish(self.func, results)
         self.open.hint(self.module)
         set_convention(self.func, self.capture.convention)
         state_devices(self.module, self.nodes.placed)
@@ -105,7 +96,7 @@ class _Joint:
         return torch_type("int") if argument.symbol is not None else self.types.value_info_to_type(argument.number)
 
     def _import(self, nodes: Iterable[torch.fx.Node]) -> None:
-        self.nodes.import_nodes(filterfalse(partial(bind_number, self.nodes), nodes), skip_placeholders_outputs=True)
+        self.nodes.import_nodes(nodes, skip_placeholders_outputs=True)
 
     def _bind_arguments(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
@@ -117,8 +108,7 @@ class _Joint:
                 self.nodes.bind_node_value(argument.node, ref)
             elif argument.node.users:
                 # It became known while the graph was traced.
-                value = self.nodes._import_argument(ir.Location.unknown(), argument.number)
-                self.nodes.bind_node_value(argument.node, value)
+                self.nodes.bind_node_value(argument.node, self.nodes.argument(argument.number))
 
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
@@ -130,8 +120,8 @@ class _Joint:
         for index, argument in enumerate(self.capture.inputs):
             known = stated(argument) | watched(argument, numbers) | reached(argument, differentiated, numbers)
             known |= self.open.facts(index, argument) | self.open.lying(argument.node.meta.get("val"))
-            facts.append(ir.DictAttr.get(known))
-        self.func.attributes["arg_attrs"] = ir.ArrayAttr.get(facts)
+            facts.append(known)
+        state_arguments(self.func, facts)
         self.leaving.state(numbers)
 
     def _gradients(self) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import SYMBOL, TANGENT_OF
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.reading import Role
 from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.dynamo.open_sizes import is_open
 from dovetail.frontend.records import BackwardLayouts
+from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import ref_type
 
@@ -38,31 +38,26 @@ def layouts_function(
     tangents = {node: numbers[index] for index, node in layouts.tangents.items()}
     computed, given, sizes = _needed(layouts, tangents)
     symbols = importer.open.entering(number for node in (*computed, *given, *sizes) for number in _numbers(node))
-    types = [*(given_as[index] for index in layouts.tangents), *([torch_type("int", importer._c)] * len(symbols))]
+    types = [*(given_as[index] for index in layouts.tangents), *([torch_type("int")] * len(symbols))]
     types += [ref_type(importer.types, node.meta["val"], importer.home) for node in given]
-    with ir.Location.unknown(importer._c), ir.InsertionPoint(importer.fx_importer.module.body):
-        function_op = func.FuncOp("layouts", ir.FunctionType.get(types, []), visibility="private")
-        set_role(function_op, Role.LAYOUTS)
-        facts = [{TANGENT_OF: i64(number)} for number in tangents.values()]
-        facts += [{SYMBOL: i64(number)} for number in symbols]
-        facts += [importer.open.lying(node.meta["val"]) for node in given]
-        function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
-        block = function_op.add_entry_block()
-    inner = importer.nested(block)
-    values = list(block.arguments)
+    with ir.InsertionPoint(importer.fx_importer.module.body):
+        function_op = new_function("layouts", Role.LAYOUTS, types)
+    facts = [{TANGENT_OF: i64(number)} for number in tangents.values()]
+    facts += [{SYMBOL: i64(number)} for number in symbols]
+    facts += [importer.open.lying(node.meta["val"]) for node in given]
+    state_arguments(function_op, facts)
+    inner = importer.nested(function_op)
+    values = list(function_op.arguments)
     first = len(tangents) + len(symbols)
     inner.open = importer.open.at(dict(zip(symbols, values[len(tangents) : first], strict=True)))
-    with ir.Location.unknown(importer._c), ir.InsertionPoint(block):
+    with ir.InsertionPoint(function_op.entry_block):
         for node, ref in zip([*tangents, *given], [*values[: len(tangents)], *values[first:]], strict=True):
             inner.bind_node_value(node, read(ref).value)
         for node in sizes:
-            inner.bind_node_value(node, inner._import_argument(ir.Location.unknown(), node.meta["val"]))
+            inner.bind_node_value(node, inner.argument(node.meta["val"]))
         for node in computed:
             _import(inner, node)
-        values = [inner.resolve_node_value(node) for node in layouts.results]
-        func.ReturnOp(values)
-        signature = ir.FunctionType.get(types, [value.type for value in values])
-        function_op.attributes["function_type"] = ir.TypeAttr.get(signature)
+        finish(function_op, [inner.resolve_node_value(node) for node in layouts.results])
 
 
 def _needed(layouts: BackwardLayouts, tangents: Mapping) -> tuple[list[torch.fx.Node], ...]:
@@ -99,11 +94,10 @@ def _is_asked(node: torch.fx.Node) -> bool:
 
 def _import(importer: NodeImporter, node: torch.fx.Node) -> None:
     op, made = node.target, node.meta["val"]
-    location = ir.Location.unknown()
     if not isinstance(op, torch._ops.OpOverload):
-        importer._import_getitem(location, node)
+        importer._import_getitem(ir.Location.current, node)
         return
-    operands = importer.operands(location, op._schema, node.args, node.kwargs)
+    operands = importer.operands(op, node.args, node.kwargs)
     types = [importer._cc.value_info_to_type(each) for each in (made if isinstance(made, tuple) else [made])]
     name = ir.StringAttr.get(f"torch.{op_name(op).removesuffix('.default')}")
     results = ir.Operation.create("torch.operator", results=types, operands=operands, attributes={"name": name}).results

@@ -56,7 +56,7 @@ class Leaving:
             value, layout = of_size(self._nodes, node, argument.node.meta["val"]), _layout_of(argument.node)
         if argument.tangent is not None and argument.position is not None:
             value = self._own(argument.position, value, node, layout, argument.tangent, True)
-        with self._nodes.types.get_node_location(node) or ir.Location.unknown():
+        with self._nodes.location(node):
             if argument.layout is not None:
                 step = _as_strided(argument.layout, argument.node.meta["val"].dtype)
                 ref = replay(self._nodes, ref, [step])
@@ -130,7 +130,7 @@ class Leaving:
         if requires_grad and not any(each.gradient is not None for each in self._capture.inputs):
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
         _check_sizes(node, layout)
-        with self._nodes.types.get_node_location(node) or ir.Location.unknown():
+        with self._nodes.location(node):
             device = named(node.meta["val"].device, self._nodes.home)
             type_ = RefType.of(value.type, stated_strides(layout.stride), device)
             numbers = self._nodes.open.values(each for each in layout.stride if is_open(each))
@@ -156,7 +156,7 @@ class Leaving:
             return self._nodes.open.value(result.value)
         if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
-        return self._nodes._import_argument(ir.Location.unknown(), known(result.value))
+        return self._nodes.argument(known(result.value))
 
 
 def _layout_of(node: torch.fx.Node) -> Layout:

@@ -4,60 +4,48 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import is_open
 from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.to_ir.building import listed, torch_op
 
 
-def import_as_strided(importer, loc, node) -> None:
+def import_as_strided(importer, node) -> None:
     """`as_strided` sees memory, not values: right only on a tensor that lies as its value does."""
     base = node.args[0].meta["val"]
     if not base.is_contiguous() or base.storage_offset() != 0:
         raise UnsupportedError(f"{source_line(node)}: as_strided of a non-contiguous tensor is not supported yet")
-    op = ir.Operation.create(
-        "torch.aten.as_strided",
-        results=[importer._cc.node_val_to_type(node)],
-        operands=importer.operands(loc, node.target._schema, node.args, node.kwargs),
-        loc=loc,
-    )
-    importer.bind_node_value(node, op.result)
+    operands = importer.operands(node.target, node.args, node.kwargs)
+    importer.bind_node_value(node, torch_op("torch.aten.as_strided", importer._cc.node_val_to_type(node), *operands))
 
 
-def import_slice_scatter(importer, loc, node) -> None:
+def import_slice_scatter(importer, node) -> None:
     """As the concatenation of what stays and what is new.
 
     IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
     while it still reads a slice of it.
     """
     if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(each) for each in node.args[2:]])))):
-        importer.import_extern(loc, node, node.target, "slice_scatter of open sizes", is_fallback=True)
+        importer.import_extern(node, node.target, "slice_scatter of open sizes", is_fallback=True)
         return
     base, source, dim, start, end, step = _slice_arguments(node)
     if step != 1:
-        importer.import_extern(loc, node, node.target, f"slice_scatter with step {step}", is_fallback=True)
+        importer.import_extern(node, node.target, f"slice_scatter with step {step}", is_fallback=True)
         return
     kept = [(0, start), (end, base.meta["val"].size(dim))]
-    before, after = (_slice(importer, loc, base, dim, *each) if each[0] < each[1] else None for each in kept)
+    before, after = (_slice(importer, base, dim, *each) if each[0] < each[1] else None for each in kept)
     parts = [part for part in (before, importer.resolve_node_value(source), after) if part is not None]
-    with loc:
-        tensors = torch_type("list<vtensor>", importer._c)
-        listed = ir.Operation.create("torch.prim.ListConstruct", results=[tensors], operands=parts).result
-        operands = [listed, importer._import_argument(loc, dim)]
-        op = ir.Operation.create("torch.aten.cat", results=[importer._cc.node_val_to_type(node)], operands=operands)
-    importer.bind_node_value(node, op.result)
+    type_ = importer._cc.node_val_to_type(node)
+    joined = torch_op("torch.aten.cat", type_, listed("vtensor", parts), importer.argument(dim))
+    importer.bind_node_value(node, joined)
 
 
-def _slice(importer, loc, base: torch.fx.Node, dim: int, start: int, end: int) -> ir.Value:
+def _slice(importer, base: torch.fx.Node, dim: int, start: int, end: int) -> ir.Value:
     value = base.meta["val"]
-    shape = [*value.shape[:dim], end - start, *value.shape[dim + 1 :]]
-    numbers = [importer._import_argument(loc, number) for number in (dim, start, end, 1)]
-    return ir.Operation.create(
-        "torch.aten.slice.Tensor",
-        results=[importer._cc.create_vtensor_type(value.dtype, torch.Size(shape))],
-        operands=[importer.resolve_node_value(base), *numbers],
-        loc=loc,
-    ).result
+    shape = torch.Size([*value.shape[:dim], end - start, *value.shape[dim + 1 :]])
+    numbers = [importer.argument(number) for number in (dim, start, end, 1)]
+    type_ = importer._cc.create_vtensor_type(value.dtype, shape)
+    return torch_op("torch.aten.slice.Tensor", type_, importer.resolve_node_value(base), *numbers)
 
 
 def _number(argument):

@@ -1,28 +1,33 @@
 """One FX node to torch-dialect ops: torch-mlir's importer, and what it would drop or refuse."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import filterfalse
 
 import torch
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
+from torch_mlir.dialects import func
 from torch_mlir.extras.fx_importer import GraphNodeImporter
 
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
 from dovetail.dialects.calls import extern
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.names import UNPACK
+from dovetail.dialects.torch_facts.ops import op_name
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import CPU_DEVICE, with_index
 from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
+from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
 from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
 from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
 from dovetail.frontend.to_ir.memory_ops import import_as_strided, import_slice_scatter
-from dovetail.frontend.to_ir.number_nodes import define_sizes
+from dovetail.frontend.to_ir.number_nodes import bind_number, define_sizes
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
 from dovetail.frontend.to_ir.operand_strides import state_strides
 
@@ -60,13 +65,24 @@ class NodeImporter(GraphNodeImporter):
         """Makes the types of values."""
         return self._cc
 
-    def nested(self, block: ir.Block) -> "NodeImporter":
-        """The importer of a graph inside of this one, into a block of its own."""
-        inner = NodeImporter(self.fx_importer, self._c, self._cc, block)
+    def nested(self, function_op: func.FuncOp) -> "NodeImporter":
+        """The importer of a graph inside of this one, into the body of a function that has none yet."""
+        inner = NodeImporter(self.fx_importer, self._c, self._cc, function_op.add_entry_block())
         inner.symbols, inner.operand_strides, inner.is_nested = self.symbols, self.operand_strides, True
         inner.home, inner.placed = self.home, self.placed
         inner.open = self.open
         return inner
+
+    def import_nodes(self, nodes: Iterable[torch.fx.Node], **options: bool) -> None:
+        super().import_nodes(filterfalse(partial(bind_number, self), nodes), **options)
+
+    def location(self, node: torch.fx.Node) -> ir.Location:
+        """The user's line that `node` comes from."""
+        return self._cc.get_node_location(node) or ir.Location.unknown()
+
+    def argument(self, value: object, jit_type: object = None) -> ir.Value:
+        """What an op takes as `value`, as from the current location."""
+        return self._import_argument(ir.Location.current, value, jit_type)
 
     def bind_node_value(self, node: torch.fx.Node, value: ir.Value, result_idx: int = 0) -> None:
         """Also notes where the value lies, for `state_devices`."""
@@ -98,15 +114,19 @@ class NodeImporter(GraphNodeImporter):
         if self.is_backward or node.meta.get("partitioner_tag") == "is_backward":
             op.attributes[IN_BACKWARD] = ir.UnitAttr.get(self._c)
 
-    def state_strides(self, node: torch.fx.Node, op: ir.Operation, schema, args: Sequence, kwargs: Mapping) -> None:
-        """Makes `op`, on behalf of `node`, state how its operands lie in memory, if it may see that."""
-        state_strides(op, schema, args, kwargs, self.operand_strides.get(node), self.open)
-
-    def call(self, loc, node, name: str, reason: str, operands, results, is_fallback: bool = False) -> ir.Operation:
+    def call(self, node, name: str, reason: str, operands, results, is_fallback: bool = False) -> ir.Operation:
         """Builds a library call on behalf of `node`."""
-        with loc:
-            op = extern(name, reason, operands, results, is_fallback)
+        op = extern(name, reason, operands, results, is_fallback)
         self.mark_backward(node, op)
+        return op
+
+    def library_call(
+        self, node, target, reason: str, args: Sequence, kwargs: Mapping, results, is_fallback: bool = False
+    ) -> ir.Operation:
+        """Builds a library call of the op `target`, which states how its operands lie in memory if it may see that."""
+        operands = self.operands(target, args, kwargs)
+        op = self.call(node, op_name(target), reason, operands, results, is_fallback)
+        state_strides(op, target, args, kwargs, self.operand_strides.get(node), self.open)
         return op
 
     def _import_getitem(self, loc, node):
@@ -118,7 +138,8 @@ class NodeImporter(GraphNodeImporter):
     def _import_torch_op_overload(self, loc, node, concrete_target=None):
         if any(isinstance(leaf, complex) for leaf in tree_leaves((node.args, node.kwargs))):
             raise UnsupportedError(f"{source_line(node)}: a complex number is not supported, expected a complex tensor")
-        self._import_overload(loc, node, concrete_target)
+        with loc:
+            self._import_overload(loc, node, concrete_target)
         # What control flow runs, it runs as a whole: nothing inside of it is saved by itself.
         policy = None if self.is_nested else recompute_policy(node)
         value = self._v.get((node, 0))
@@ -130,20 +151,20 @@ class NodeImporter(GraphNodeImporter):
     def _import_overload(self, loc, node, concrete_target):
         target = concrete_target or node.target
         if has_effect(target):
-            self.import_extern(loc, node, target)
+            self.import_extern(node, target)
             return
         if target is torch.ops.aten.as_strided.default:
-            import_as_strided(self, loc, node)
+            import_as_strided(self, node)
             return
         if target is torch.ops.aten.slice_scatter.default:
-            import_slice_scatter(self, loc, node)
+            import_slice_scatter(self, node)
             return
         self.is_double = _is_double(node)
         super()._import_torch_op_overload(loc, node, _WITH_MEMORY.get(target, concrete_target))
         # The results of an op that returns a list are taken from it.
         owner = self._v[node, 0].owner
         op = owner.operands[0].owner if owner.name == UNPACK else owner
-        self.state_strides(node, op.operation, target._schema, node.args, node.kwargs)
+        state_strides(op.operation, target, node.args, node.kwargs, self.operand_strides.get(node), self.open)
 
     def _import_scalar_as_tensor(self, loc, arg):
         """Of a number in a tensor's place; torch-mlir makes float32 of it, beside float64 numbers, too."""
@@ -156,17 +177,14 @@ class NodeImporter(GraphNodeImporter):
         handler = HIGHER_ORDER.get(target.name())
         if handler is None:
             raise UnsupportedError(f"{source_line(node)}: higher-order operator {target} is not supported yet")
-        handler(self, loc, node)
+        with loc:
+            handler(self, node)
 
-    def import_extern(self, loc, node, target, reason: str = EFFECT_REASON, is_fallback: bool = False) -> None:
-        schema = target._schema
-        results = self._unpack_node_result_types(node, schema)
+    def import_extern(self, node, target, reason: str = EFFECT_REASON, is_fallback: bool = False) -> None:
+        results = self._unpack_node_result_types(node, target._schema)
         if len(results) > 1:
             self._multi_result_nodes.add(node)
-        name = f"{target.namespace}.{target._opname}.{target._overloadname}"
-        operands = self.operands(loc, schema, node.args, node.kwargs)
-        op = self.call(loc, node, name, reason, operands, results, is_fallback)
-        self.state_strides(node, op, schema, node.args, node.kwargs)
+        op = self.library_call(node, target, reason, node.args, node.kwargs, results, is_fallback)
         for index, value in enumerate(op.results):
             self.bind_node_value(node, value, index)
 
@@ -184,18 +202,15 @@ class NodeImporter(GraphNodeImporter):
             arg = with_index(arg)
         return super()._import_argument(loc, arg, expected_jit_type)
 
-    def operands(self, loc, schema, args: Sequence, kwargs: Mapping) -> list[ir.Value]:
-        """One value for each schema argument, defaults included; what is a value already is taken as it is."""
-        given = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | dict(kwargs)
-        operands = []
-        for argument in schema.arguments:
-            if argument.name not in given:
-                operands.append(self._import_default_value(loc, argument.default_value, argument.type))
-            elif isinstance(given[argument.name], ir.Value):
-                operands.append(given[argument.name])
-            else:
-                operands.append(self._import_argument(loc, given[argument.name], argument.type))
-        return operands
+    def operands(self, target: torch._ops.OpOverload, args: Sequence, kwargs: Mapping) -> list[ir.Value]:
+        """One value for each argument of `target`, defaults included; what is a value already is taken as it is."""
+        given = bound(target, args, kwargs)
+        return [self._operand(each, given.get(each.name, each)) for each in schema(target)]
+
+    def _operand(self, argument: torch.Argument, given: object) -> ir.Value:
+        if given is argument:
+            return self._import_default_value(ir.Location.current, argument.default_value, argument.type)
+        return given if isinstance(given, ir.Value) else self.argument(given, argument.type)
 
 
 def _is_double(node: torch.fx.Node) -> bool:

@@ -14,6 +14,7 @@ from dovetail.dialects.dovetail.ops.sqrt import sqrt
 from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.to_ir.building import torch_op
 from dovetail.frontend.to_ir.whole_numbers import computed_whole, says_more
 
 if TYPE_CHECKING:
@@ -29,50 +30,38 @@ def bind_number(importer: "NodeImporter", node: torch.fx.Node) -> bool:
     number = node.meta.get("val") if node.op == "call_function" else None
     if not isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
         return False
-    loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
-    if isinstance(number, torch.SymBool):
-        operands = [importer._import_argument(loc, each) for each in node.args]
-        with loc:
-            importer.bind_node_value(node, compared(node.target, operands))
-        return True
-    if node.target is torch.sym_ite:  # of a truth value, 1 and 0
-        importer.bind_node_value(node, _int_of(importer.resolve_node_value(node.args[0])))
-        return True
-    if isinstance(number, torch.SymFloat) and node.target not in _ITEMS:
-        operands = [importer._import_argument(loc, each) for each in node.args]
-        # What the user's own Python computes has no such tag in a custom function's backward either.
-        if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
-            value = eager_quotient(*operands)
-        else:
-            value = computed(number, node.target, operands)
-    else:
-        is_item = node.target in _ITEMS and (isinstance(number, torch.SymFloat) or importer.open.is_new(number))
-        if is_item and not importer.open.is_known(number):
-            importer.open.define(number, _import_item(importer, node))
-        value = _whole(importer, node, number)
-        value = value if isinstance(value, ir.Value) else importer._import_argument(loc, value)
-    importer.bind_node_value(node, value)
+    with importer.location(node):
+        importer.bind_node_value(node, _value(importer, node, number))
     return True
 
 
-def _whole(importer: "NodeImporter", node: torch.fx.Node, number: torch.SymInt | torch.SymFloat) -> Any:
-    """The value that is `number`: what no affine expression says is a symbol of its own, which `node` computes."""
-    if says_more(node) and not importer.open.is_affine(number):
-        loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
-        operands = [importer._import_argument(loc, each) for each in node.args if each is not None]
-        with loc:
-            importer.open.define(number, computed_whole(node.target, operands))
-    return importer.open.value(number)
+def _value(importer: "NodeImporter", node: torch.fx.Node, number: Any) -> ir.Value:
+    is_item = node.target in _ITEMS
+    if isinstance(number, torch.SymBool):
+        return compared(node.target, list(map(importer.argument, node.args)))
+    if node.target is torch.sym_ite:  # of a truth value, 1 and 0
+        return torch_op("torch.aten.Int.bool", "int", importer.resolve_node_value(node.args[0]))
+    if isinstance(number, torch.SymFloat) and not is_item:
+        operands = list(map(importer.argument, node.args))
+        # What the user's own Python computes has no such tag in a custom function's backward either.
+        if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
+            return eager_quotient(*operands)
+        return computed(number, node.target, operands)
+    if is_item and importer.open.is_new(number):
+        importer.open.define(number, _import_item(importer, node))
+    elif says_more(node) and not importer.open.is_affine(number):
+        # What no affine expression says is a symbol of its own, which `node` computes.
+        operands = [importer.argument(each) for each in node.args if each is not None]
+        importer.open.define(number, computed_whole(node.target, operands))
+    value = importer.open.value(number)
+    return value if isinstance(value, ir.Value) else importer.argument(value)
 
 
 def _import_item(importer: "NodeImporter", node: torch.fx.Node) -> ir.Value:
     """The number that a tensor holds, as a library call: it is read once, on the host."""
-    loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
     kind = "int" if isinstance(node.meta["val"], torch.SymInt) else "float"
-    operands, results = [importer.resolve_node_value(node.args[0])], [torch_type(kind, importer._c)]
-    op = importer.call(loc, node, "aten.item.default", _ITEM_REASON, operands, results)
-    importer.state_strides(node, op, torch.ops.aten.item.default._schema, node.args, {})
-    return op.results[0]
+    item = torch.ops.aten.item.default
+    return importer.library_call(node, item, _ITEM_REASON, node.args, {}, [torch_type(kind)]).result
 
 
 def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value, made: torch.Tensor) -> None:
@@ -80,11 +69,10 @@ def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value,
     sizes: Sequence = made.size()
     for dim, size in enumerate(sizes):
         if importer.open.is_new(size):
-            loc = importer._cc.get_node_location(node) or ir.Location.unknown(importer._c)
-            operands = [value, importer._import_argument(loc, dim)]
-            results = [torch_type("int", importer._c)]
-            op = importer.call(loc, node, "aten.sym_size.int", _SIZE_REASON, operands, results)
-            importer.open.define(size, op.results[0])
+            with importer.location(node):
+                operands = [value, importer.argument(dim)]
+                op = importer.call(node, "aten.sym_size.int", _SIZE_REASON, operands, [torch_type("int")])
+            importer.open.define(size, op.result)
 
 
 _COMPARISONS = {getattr(operator, name): name for name in COMPARISONS}
@@ -120,7 +108,7 @@ def computed(number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) 
         return pow_(*map(float_of, operands)).power
     if target not in _OF_FLOATS:
         raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
-    return _number(_OF_FLOATS[target], *map(float_of, operands))
+    return torch_op(_OF_FLOATS[target], "float", *map(float_of, operands))
 
 
 def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
@@ -148,17 +136,9 @@ def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
 
 
 def _truth(name: str, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[torch_type("bool")], operands=list(operands)).result
-
-
-def _int_of(truth: ir.Value) -> ir.Value:
-    return ir.Operation.create("torch.aten.Int.bool", results=[torch_type("int")], operands=[truth]).result
-
-
-def _number(name: str, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[torch_type("float")], operands=list(operands)).result
+    return torch_op(name, "bool", *operands)
 
 
 def float_of(number: ir.Value) -> ir.Value:
     """A number as one of floating point."""
-    return number if number.type == torch_type("float") else _number("torch.aten.Float.Scalar", number)
+    return number if number.type == torch_type("float") else torch_op("torch.aten.Float.Scalar", "float", number)

@@ -120,10 +120,6 @@ class OpenNumbers:
         if any(self._symbols.get(each) not in given for number in numbers for each in number.node.expr.free_symbols):
             raise UnsupportedError(f"{what} by a number that only data tells is not supported yet")
 
-    def is_known(self, number) -> bool:
-        """Whether an open number is one of the symbols, or was defined."""
-        return number.node.expr in self._symbols or number.node.expr in self._floats
-
     def is_affine(self, number) -> bool:
         """Whether an expression of the symbols says a number."""
         try:
@@ -147,10 +143,11 @@ class OpenNumbers:
         value.owner.attributes[RANGE] = allowed
 
     def is_new(self, number) -> bool:
-        """Whether an open number is a symbol that nothing has defined yet."""
-        if not is_open(number) or not isinstance(number, torch.SymInt):
-            return False
-        return isinstance(number.node.expr, sympy.Symbol) and number.node.expr not in self._symbols
+        """Whether a number is open, and a symbol or one of floating point that nothing has defined yet."""
+        if isinstance(number, torch.SymFloat):
+            return number.node.expr not in self._floats
+        expression = number.node.expr if is_open(number) else None
+        return isinstance(expression, sympy.Symbol) and expression not in self._symbols
 
     def values(self, numbers: Iterable) -> list:
         """Like `value`, of each."""

@@ -7,13 +7,14 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.operand_strides import Stated, is_opaque, strides_attribute
+from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.operand_layouts import strides_of
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers
 
 
 def state_strides(
     op: ir.Operation,
-    schema: torch.FunctionSchema,
+    target: torch._ops.OpOverload,
     args: Sequence,
     kwargs: Mapping,
     seen: Sequence[Stated] | None,
@@ -25,9 +26,8 @@ def state_strides(
     """
     if not is_opaque(op):
         return
-    given = {argument.name: value for argument, value in zip(schema.arguments, args, strict=False)} | dict(kwargs)
-    traced = [strides_of(given.get(each.name)) for each in schema.arguments]
+    given = bound(target, args, kwargs)
+    traced = [strides_of(given.get(each.name)) for each in schema(target)]
     eager = traced if seen is None else seen
     stated = [None if fake is None else each for each, fake in zip(eager, traced, strict=True)]
-    with op.context:
-        op.attributes[STRIDES] = strides_attribute([open_.strides(each) for each in stated])
+    op.attributes[STRIDES] = strides_attribute([open_.strides(each) for each in stated])

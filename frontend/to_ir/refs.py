@@ -10,11 +10,11 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.view import view
 from dovetail.dialects.dovetail.types import OPEN
-from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
 from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.records import ViewStep
+from dovetail.frontend.to_ir.building import listed, torch_op
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.open_numbers import OpenTypes
 
@@ -44,11 +44,9 @@ def of_size(nodes: NodeImporter, node: torch.fx.Node, tensor: torch.Tensor) -> i
     wanted = nodes.types.get_vtensor_type(tensor.size(), node.meta["val"].dtype)
     if value.type == wanted:
         return value
-    numbers = [nodes._import_argument(ir.Location.unknown(), size) for size in tensor.size()]
-    sizes = ir.Operation.create("torch.prim.ListConstruct", results=[torch_type("list<int>")], operands=numbers).result
-    op = ir.Operation.create("torch.aten.view", results=[wanted], operands=[value, sizes])
-    nodes.open.state(op, tensor)
-    return op.result
+    made = torch_op("torch.aten.view", wanted, value, listed("int", list(map(nodes.argument, tensor.size()))))
+    nodes.open.state(made.owner, tensor)
+    return made
 
 
 def stated_strides(strides: Iterable) -> list[int | None]:

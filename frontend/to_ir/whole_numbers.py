@@ -9,7 +9,8 @@ import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.types import torch_type
+from dovetail.dialects.size_expressions import materialise
+from dovetail.frontend.to_ir.building import torch_op
 
 _ROUNDINGS = (math.trunc, math.floor, math.ceil)
 
@@ -39,20 +40,14 @@ def _expression(number: Any) -> sympy.Expr:
 def computed_whole(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
     """The value that Python's `target` makes of a number."""
     if target is operator.abs:
-        return _int("torch.prim.max.int", operands[0], _negative(operands[0]))
+        return torch_op("torch.prim.max.int", "int", operands[0], _negative(operands[0]))
     if target is math.trunc:
-        return _int("torch.aten.Int.float", *operands)
+        return torch_op("torch.aten.Int.float", "int", *operands)
     if target is math.ceil:
-        return _int("torch.aten.ceil.float", *operands)
-    turned = ir.Operation.create("torch.aten.neg.float", results=[torch_type("float")], operands=list(operands)).result
-    return _negative(_int("torch.aten.ceil.float", turned))
+        return torch_op("torch.aten.ceil.float", "int", *operands)
+    turned = torch_op("torch.aten.neg.float", "float", *operands)
+    return _negative(torch_op("torch.aten.ceil.float", "int", turned))
 
 
 def _negative(number: ir.Value) -> ir.Value:
-    less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), -1)
-    one = ir.Operation.create("torch.constant.int", results=[torch_type("int")], attributes={"value": less}).result
-    return _int("torch.aten.mul.int", number, one)
-
-
-def _int(name: str, *operands: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, results=[torch_type("int")], operands=list(operands)).result
+    return materialise(ir.AffineExpr.get_symbol(0) * -1, {0: number})

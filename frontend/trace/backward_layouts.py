@@ -14,6 +14,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_true
 from dovetail.dialects.operand_strides import Followed, Stated
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
+from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.observe.operand_layouts import called_op, strides_of
 from dovetail.frontend.records import BackwardLayouts
 
@@ -53,13 +54,11 @@ class _Telling:
 
     def stated(self, node: torch.fx.Node) -> tuple[Stated, ...]:
         """How the operands of a call lie, in the order of its op's schema."""
-        op, given = called_op(node), dict(node.kwargs)
-        assert op is not None
-        names = [each.name for each in op._schema.arguments]
+        op = called_op(node)
         # Before the operands of a higher-order operator's node stand a token and the op, or the op alone.
         first = node.args.index(op) + 1 if op in node.args else 0
-        given |= zip(names, node.args[first:], strict=False)
-        return tuple(self._lies(given.get(name)) for name in names)
+        given = bound(op, node.args[first:], node.kwargs)
+        return tuple(self._lies(given.get(each.name)) for each in schema(op))
 
     def _lies(self, argument: object) -> Stated:
         if isinstance(argument, list | tuple):
