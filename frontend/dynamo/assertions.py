@@ -2,20 +2,21 @@
 
 import torch
 
+from dovetail.frontend.dynamo.graph import graphs_in
+
+_OVERLOADS = (torch.ops.aten._assert_async, torch.ops.aten._assert_async.default)
 # What eager raises for that overload.
 _MESSAGE = "Expected Tensor with single nonzero value, but got zero"
 
 
 def keep_assertions(gm: torch.fx.GraphModule) -> None:
     """Gives every such assertion in `gm`, and in the graphs inside of it, eager's message; in place."""
-    for module in gm.modules():
-        if not isinstance(module, torch.fx.GraphModule):
-            continue
+    for module in graphs_in(gm):
         for node in module.graph.nodes:
-            if node.target is torch._assert_async and len(node.args) + len(node.kwargs) == 1:
-                node.kwargs = {**node.kwargs, "assert_msg": _MESSAGE}
-            elif node.target in (torch.ops.aten._assert_async, torch.ops.aten._assert_async.default):
+            if node.target in _OVERLOADS:
                 node.target = torch.ops.aten._assert_async.msg
-                if len(node.args) + len(node.kwargs) == 1:
-                    node.kwargs = {**node.kwargs, "assert_msg": _MESSAGE}
+            elif node.target is not torch._assert_async:
+                continue
+            if len(node.args) + len(node.kwargs) == 1:
+                node.update_kwarg("assert_msg", _MESSAGE)
         module.recompile()

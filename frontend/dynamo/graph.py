@@ -2,10 +2,19 @@
 
 import copy
 import functools
+from collections.abc import Callable
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+OPEN_KINDS: dict[type, Callable] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+"""What Python's number is of each kind of number that Dynamo leaves open."""
+
+
+def graphs_in(gm: torch.nn.Module) -> list[torch.fx.GraphModule]:
+    """`gm` and the graphs inside of it."""
+    return [each for each in gm.modules() if isinstance(each, torch.fx.GraphModule)]
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
@@ -51,11 +60,8 @@ def input_names(gm: torch.fx.GraphModule) -> list[str]:
     """The user's own names ("L['self'].weight") for the placeholders, in order."""
     names = []
     for node in gm.graph.find_nodes(op="placeholder"):
-        argument = node.meta.get("grapharg")
-        if "dovetail_name" in node.meta:
-            names.append(node.meta["dovetail_name"])
-            continue
-        names.append(argument.source.name if argument is not None and argument.source is not None else node.name)
+        source = getattr(node.meta.get("grapharg"), "source", None)
+        names.append(node.meta.get("dovetail_name") or (node.name if source is None else source.name))
     return [name() if callable(name) else name for name in names]
 
 
@@ -83,23 +89,13 @@ def _fix_item(gm: torch.fx.GraphModule, node: torch.fx.Node, value: torch.Tensor
 
 def fixed(value):
     """A number of now in place of one that Dynamo left open."""
-    match value:
-        case torch.SymInt():
-            return int(value)
-        case torch.SymFloat():
-            return float(value)
-        case torch.SymBool():
-            return bool(value)
-    return value
+    return OPEN_KINDS[type(value)](value) if type(value) in OPEN_KINDS else value
 
 
 def static_inputs(gm: torch.fx.GraphModule) -> set[int]:
     """Parameters and buffers: what Dynamo marks as static, by position."""
-    return {
-        index
-        for index, node in enumerate(gm.graph.find_nodes(op="placeholder"))
-        if is_static(node) or "dovetail_name" in node.meta
-    }
+    placeholders = enumerate(gm.graph.find_nodes(op="placeholder"))
+    return {index for index, node in placeholders if is_static(node) or "dovetail_name" in node.meta}
 
 
 def is_static(node: torch.fx.Node) -> bool:

@@ -3,6 +3,7 @@
 import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.frontend.dynamo.graph import graphs_in
 
 _DROPOUTS = (torch.nn.functional.dropout, torch.dropout, torch.ops.aten.dropout, torch.ops.aten.dropout.default)
 
@@ -12,9 +13,7 @@ def replace_idle_dropout(gm: torch.fx.GraphModule) -> None:
 
     It is off, drops with probability 0, or has no elements to drop; or drops with probability 1.
     """
-    for module in gm.modules():
-        if not isinstance(module, torch.fx.GraphModule):
-            continue
+    for module in graphs_in(gm):
         for node in list(module.graph.nodes):
             if node.target in _DROPOUTS:
                 _replace(node, *node.args, **node.kwargs)

@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, check_reentrant, place_in, region_of
+from dovetail.frontend.dynamo.graph import graphs_in
 
 _NESTED, _CHECKPOINTED = torch.ops.higher_order.invoke_subgraph, torch.ops.higher_order.tag_activation_checkpoint
 INLINED = (_NESTED, _CHECKPOINTED)
@@ -22,9 +23,7 @@ INLINED = (_NESTED, _CHECKPOINTED)
 def inline_subgraphs(gm: torch.fx.GraphModule) -> None:
     """Replaces every call in `gm` and in the graphs inside of it, in place; raises as `check_reentrant` does."""
     numbers = count()
-    for module in list(gm.modules()):
-        if not isinstance(module, torch.fx.GraphModule):
-            continue
+    for module in graphs_in(gm):
         while calls := [node for each in INLINED for node in module.graph.find_nodes(op="call_function", target=each)]:
             for call in calls:
                 _inline(module, call, numbers)

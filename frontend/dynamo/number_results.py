@@ -5,10 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from dovetail.frontend.dynamo.graph import copied
+from dovetail.frontend.dynamo.graph import OPEN_KINDS, copied
 from dovetail.frontend.dynamo.open_sizes import is_open
-
-_KINDS = {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}
 
 
 def numbers_in_tensors(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, Mapping[str, str]]:
@@ -21,7 +19,7 @@ def numbers_in_tensors(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, 
     made = copied(gm)
     output, kinds = made.graph.output_node(), {}
     for node in filter(_is_told, output.all_input_nodes):
-        kind = _KINDS[type(node.meta["example_value"])]
+        kind = OPEN_KINDS[type(node.meta["example_value"])].__name__
         with made.graph.inserting_before(output):
             number = made.graph.call_function(torch.sym_ite, (node, 1, 0)) if kind == "bool" else node
             dtype = torch.float64 if kind == "float" else torch.int64

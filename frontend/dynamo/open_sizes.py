@@ -24,10 +24,14 @@ def shape_env(gm: torch.fx.GraphModule) -> ShapeEnv | None:
 
     None where all are known; and where Dynamo does not wait for guards, as its compilation has ended.
     """
+    _, env = _dynamo()
+    return env if has_open_sizes(gm) else None
+
+
+def _dynamo() -> tuple[TracingContext | None, ShapeEnv | None]:
+    """What Dynamo knows of the graph that it compiles now, and its environment; None while it compiles none."""
     context = TracingContext.try_get()
-    if context is None or context.fake_mode is None:
-        return None
-    return context.fake_mode.shape_env if has_open_sizes(gm) else None
+    return (None, None) if context is None or context.fake_mode is None else (context, context.fake_mode.shape_env)
 
 
 def has_open_sizes(gm: torch.fx.GraphModule) -> bool:
@@ -59,17 +63,15 @@ def rebind(env: ShapeEnv | None, node: torch.fx.Node, result: Any) -> None:
 
     By these, Dynamo knows in `env` what holds of them, and two runs of a graph tell one another of their numbers.
     """
-    context = TracingContext.try_get()
-    if context is not None and context.fake_mode is not None and context.fake_mode.shape_env is env:
+    context, of_dynamo = _dynamo()
+    if context is not None and of_dynamo is env:
         rebind_unbacked(env, node, result)
 
 
 def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
     """Whether Dynamo says in `env` which sizes of an argument are open."""
-    context = TracingContext.try_get()
-    if context is None or context.fake_mode is None:
-        return False
-    return context.fake_mode.shape_env is env and tensor in context.tensor_to_context
+    context, of_dynamo = _dynamo()
+    return context is not None and of_dynamo is env and tensor in context.tensor_to_context
 
 
 def check_floats(gm: torch.fx.GraphModule) -> None:
@@ -89,16 +91,16 @@ def restore_sources(gm: torch.fx.GraphModule, inputs: Sequence) -> None:
     Once another argument is a view of it, Dynamo knows it as that one's base, by source or by symbols: its sizes would
     get further symbols, which stand for nothing that guards can read.
     """
-    context = TracingContext.try_get()
-    if context is None or context.fake_mode is None:
+    context, env = _dynamo()
+    if context is None:
         return
-    contexts, env = context.tensor_to_context, id(context.fake_mode.shape_env)
+    contexts = context.tensor_to_context
     for node, value in zip(gm.graph.find_nodes(op="placeholder"), inputs, strict=True):
         argument = node.meta.get("grapharg")
         if argument is None or not isinstance(value, torch.Tensor) or value not in contexts:
             continue
         contexts[value] = replace(contexts[value], tensor_source=argument.source)
-        cached = contexts[value].shape_env_to_source_to_symbol_cache.setdefault(env, {})
+        cached = contexts[value].shape_env_to_source_to_symbol_cache.setdefault(id(env), {})
         fake = node.meta["example_value"]
         for kind, numbers in ((TensorProperty.SIZE, fake.size()), (TensorProperty.STRIDE, fake.stride())):
             for dim, number in enumerate(numbers):

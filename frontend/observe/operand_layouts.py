@@ -13,6 +13,7 @@ from torch._prims_common import make_contiguous_strides_for
 
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
+from dovetail.frontend.dynamo.graph import graphs_in
 from dovetail.frontend.dynamo.open_sizes import known
 
 
@@ -80,9 +81,8 @@ def _may_lie_so(node: torch.fx.Node, call: tuple[Stated, ...]) -> bool:
 def _calls(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
     """The calls in `graph` and in those that its control flow runs."""
     assert graph.owning_module is not None
-    for module in graph.owning_module.modules():
-        if isinstance(module, torch.fx.GraphModule):
-            yield from (each for each in module.graph.nodes if each.op == "call_function")
+    for module in graphs_in(graph.owning_module):
+        yield from (each for each in module.graph.nodes if each.op == "call_function")
 
 
 def called_op(node: torch.fx.Node) -> torch._ops.OpOverload | None:

@@ -1,6 +1,8 @@
 """The arguments of a call as text: all of a tensor that a tensor without memory is made by, and none of its numbers."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import count
 
 import torch
 
@@ -10,25 +12,17 @@ from dovetail.frontend.program_key.unkeyed import NUMBERS, Unkeyed, number_text
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
-class _Numbering(dict):
-    """Equal numbers for equal keys, in the order in which they come."""
-
-    def __missing__(self, key: object) -> int:
-        self[key] = len(self)
-        return self[key]
-
-
 def arguments_text(values: Sequence) -> str:
     """What is known of `values`, one a line: equal numbers stand for one object and for one storage.
 
     Raises:
         Unkeyed: for what is no number and no plain tensor on the CPU.
     """
-    objects, storages = _Numbering(), _Numbering()
+    objects, storages = (defaultdict[int, int](count().__next__) for _ in range(2))
     return "\n".join(_text(value, objects, storages) for value in values)
 
 
-def _text(value: object, objects: _Numbering, storages: _Numbering) -> str:
+def _text(value: object, objects: Mapping[int, int], storages: Mapping[int, int]) -> str:
     if type(value) in NUMBERS:
         return number_text(value)
     if type(value) not in _TENSORS:
