@@ -14,24 +14,16 @@ from dovetail.frontend.dynamo.open_sizes import is_open
 aten = torch.ops.aten
 
 
-def _extremum(wins: Callable) -> Callable:
-    """Of two numbers that for which `wins` holds beside the other one; NaN, if one is."""
+def _extremum(wins: Callable, unless_nan: Callable | None = None) -> Callable:
+    """Of two numbers that for which `wins` holds beside the other one; NaN, if one is.
+
+    `unless_nan` is that of integers where the result is NaN only if both are: torch-mlir has no broadcast of it.
+    """
 
     def extremum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         if not torch.result_type(left, right).is_floating_point:
-            return NotImplemented
-        return torch.where(wins(left, right) | left.isnan(), left, right)
-
-    return extremum
-
-
-def _number_of(wins: Callable, of_whole: Callable) -> Callable:
-    """The like, but NaN only if both are. torch-mlir has no broadcast of it."""
-
-    def extremum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        if not torch.result_type(left, right).is_floating_point:
-            return of_whole(left, right)
-        return torch.where(wins(left, right) | right.isnan(), left, right)
+            return NotImplemented if unless_nan is None else unless_nan(left, right)
+        return torch.where(wins(left, right) | (left if unless_nan is None else right).isnan(), left, right)
 
     return extremum
 
@@ -100,8 +92,8 @@ def _with_position(extreme: Callable, position: Callable) -> Callable:
 EXTREMA: dict[torch._ops.OpOverload, Callable] = {
     aten.maximum.default: _extremum(torch.gt),
     aten.minimum.default: _extremum(torch.lt),
-    aten.fmax.default: _number_of(torch.ge, torch.maximum),
-    aten.fmin.default: _number_of(torch.le, torch.minimum),
+    aten.fmax.default: _extremum(torch.ge, torch.maximum),
+    aten.fmin.default: _extremum(torch.le, torch.minimum),
     aten.clamp.default: _clamp,
     aten.clamp.Tensor: _clamp_tensor,
     aten.argmax.default: _position_of(torch.amax),

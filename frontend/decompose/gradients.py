@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import torch
 
-from dovetail.frontend.decompose.counts import divisor
 from dovetail.frontend.decompose.precision import in_any_precision, in_full_precision
+from dovetail.frontend.decompose.sums import divisor
 
 aten = torch.ops.aten
 

@@ -10,6 +10,19 @@ from dovetail.frontend.decompose.precision import HALVES
 aten = torch.ops.aten
 
 
+def counted(value: torch.Tensor, dims: list[int]):
+    """How many elements `value` has along `dims`; a number that Dynamo leaves open stays so."""
+    count = 1
+    for dim in dims:
+        count = count * value.size(dim)  # `math.prod` would ask what an open size is now
+    return count
+
+
+def divisor(count):
+    """A count as what a tensor is divided by: a number of Python's that is known is a float."""
+    return float(count) if isinstance(count, int) else count
+
+
 def _wide(reduction: torch._ops.OpOverload) -> Callable:
     """IREE adds up in the element type, eager in float32: 20000 bfloat16 numbers came out 80 % too small."""
 

@@ -10,8 +10,7 @@ from dovetail.dialects.torch_facts.row import Traced
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.frontend.decompose.arithmetic import unfused_multiply_add
 from dovetail.frontend.decompose.foreach import foreach_decompositions
-from dovetail.frontend.decompose.group_norm import group_norm
-from dovetail.frontend.decompose.layer_norm import layer_norm, layer_norm_backward
+from dovetail.frontend.decompose.norms import group_norm, layer_norm, layer_norm_backward
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 
 aten = torch.ops.aten

@@ -7,7 +7,7 @@ import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.decompose.counts import counted, divisor
+from dovetail.frontend.decompose.sums import counted, divisor
 
 aten = torch.ops.aten
 

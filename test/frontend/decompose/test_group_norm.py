@@ -5,7 +5,7 @@ import torch
 from differential import assert_same
 from torch.nn import functional
 
-from dovetail.frontend.decompose.group_norm import group_norm
+from dovetail.frontend.decompose.norms import group_norm
 
 
 @pytest.mark.usefixtures("op_by_op")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import dovetail
-from dovetail.frontend.decompose.layer_norm import layer_norm
+from dovetail.frontend.decompose.norms import layer_norm
 
 SPECIAL = [0.0, -0.0, 1.0, 3.0, 1e-30, 1e18, 1e19, math.inf, -math.inf, math.nan]
 

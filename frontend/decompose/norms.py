@@ -1,0 +1,94 @@
+"""Layer and group normalization from simpler ops, in the form that compiles to the fastest code."""
+
+import torch
+from torch._decomp import get_decompositions
+
+from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.frontend.decompose.precision import HALVES
+from dovetail.frontend.decompose.sums import counted
+
+_native_layer_norm = torch.ops.aten.native_layer_norm.default
+_native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+_by_pytorch = get_decompositions([_native_layer_norm, _native_layer_norm_backward])
+
+
+def _is_left(value: torch.Tensor, *parameters: torch.Tensor | None) -> bool:
+    """Whether there is nothing in `value`, or one of them is not of float32."""
+    return is_empty(value) or any(each is not None and each.dtype is not torch.float32 for each in (value, *parameters))
+
+
+def _standardized(value: torch.Tensor, dims: list[int], eps: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The difference from the mean over `dims`, by the deviation; the mean, and the reciprocal deviation.
+
+    The variance is the mean of the squared differences, as in eager: torch-mlir computes `var_mean` in float64, which
+    takes a third longer (docs/placement.md).
+    """
+    # The sum of some of the largest numbers is none of float32, and some of the smallest have no smaller parts.
+    mean = (value.sum(dims, True, dtype=torch.float64) / counted(value, dims)).to(torch.float32)
+    centred = value - mean
+    reciprocal = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
+    return centred * reciprocal, mean, reciprocal
+
+
+def _weighted(normal: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
+    if weight is not None:
+        normal = normal * weight
+    return normal if bias is None else normal + bias
+
+
+def layer_norm(
+    value: torch.Tensor, normalized_shape: list[int], weight: torch.Tensor | None, bias: torch.Tensor | None, eps: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns what `aten.native_layer_norm` does: the normalized value, the mean, the reciprocal standard deviation.
+
+    Of values around an infinite mean eager returns NaN as the mean, this one the mean; where a square overflows,
+    docs/limits.md says what both return. What is not all of float32 is PyTorch's own decomposition.
+    """
+    if _is_left(value, weight, bias):
+        return _by_pytorch[_native_layer_norm](value, normalized_shape, weight, bias, eps)
+    normal, mean, reciprocal = _standardized(value, list(range(-len(normalized_shape), 0)), eps)
+    # As eager's kernel lays it out: random numbers that are drawn over it follow the order of memory.
+    return _weighted(normal, weight, bias).contiguous(), mean, reciprocal
+
+
+def layer_norm_backward(
+    gradient: torch.Tensor,
+    value: torch.Tensor,
+    normalized_shape: list[int],
+    mean: torch.Tensor,
+    reciprocal: torch.Tensor,
+    *given,
+) -> tuple[torch.Tensor | None, ...]:
+    """Returns what `aten.native_layer_norm_backward` does: the gradients of the value, the weight and the bias.
+
+    PyTorch's decomposition divides the reciprocal deviation by the count in the type that it is saved in. Neither the
+    quotient nor the count need be numbers of half precision; of float32 they are.
+    """
+    if reciprocal.dtype in HALVES:
+        mean, reciprocal = mean.to(torch.float32), reciprocal.to(torch.float32)
+    return _by_pytorch[_native_layer_norm_backward](gradient, value, normalized_shape, mean, reciprocal, *given)
+
+
+def group_norm(
+    value: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    batch: int,
+    channels: int,
+    pixels: int,
+    groups: int,
+    eps: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns what `aten.native_group_norm` does: the normalized value, and each group's mean and reciprocal deviation.
+
+    torch-mlir's own form adds up a group one number after the other; sums of float32 numbers are then split like all
+    others (`split-reductions`). What is laid out otherwise than in rows stays whole, since the kernel's results lie as
+    its operand does.
+    """
+    if _is_left(value, weight, bias) or not value.is_contiguous():
+        return NotImplemented
+    grouped = value.reshape(batch, groups, channels // groups * pixels)
+    normal, mean, reciprocal = _standardized(grouped, [2], eps)
+    weight, bias = (None if each is None else each.reshape(channels, 1) for each in (weight, bias))
+    normal = _weighted(normal.reshape(batch, channels, pixels), weight, bias)
+    return normal.reshape(value.shape), mean.reshape(batch, groups), reciprocal.reshape(batch, groups)
