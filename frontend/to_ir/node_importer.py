@@ -23,9 +23,12 @@ from dovetail.frontend.dynamo.open_sizes import is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.bound_arguments import bound, schema
 from dovetail.frontend.to_ir.checkpoint_tags import recompute_policy
-from dovetail.frontend.to_ir.hop_auto_functionalized import import_auto_functionalized, import_auto_functionalized_v2
 from dovetail.frontend.to_ir.hop_control_flow import import_cond, import_while_loop
-from dovetail.frontend.to_ir.hop_with_effects import import_with_effects
+from dovetail.frontend.to_ir.hop_effects import (
+    import_auto_functionalized,
+    import_auto_functionalized_v2,
+    import_with_effects,
+)
 from dovetail.frontend.to_ir.memory_ops import import_as_strided, import_slice_scatter
 from dovetail.frontend.to_ir.number_nodes import bind_number, define_sizes
 from dovetail.frontend.to_ir.open_numbers import OpenNumbers, OpenTypes
