@@ -50,15 +50,10 @@ class Variants:
                 arguments, "an argument has a derivative of forward-mode automatic differentiation"
             )
         try:
-            return self._current(list(arguments))
-        except HooksMismatch as error:
-            return self._run_eagerly(arguments, str(error))
-        except AliasMismatch:
-            return self._with_another(arguments)
-
-    def _with_another(self, arguments: tuple):
-        try:
-            return self._another(arguments)
+            try:
+                return self._current(list(arguments))
+            except AliasMismatch:
+                return self._another(arguments)
         except HooksMismatch as error:
             return self._run_eagerly(arguments, str(error))
 
