@@ -91,7 +91,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     check_tracked(run, names, inputs)
     with _refusing("autograd can't tell the history of its results", RuntimeError):
         seen = observe(run, names, groups)
-    check_rereads(seen.backward.reread_arguments, names, inputs)
+    check_rereads(seen.backward.arguments, names, inputs)
     static = arguments.positions(static_inputs(gm))
     check_histories(seen, static, groups, names)
     if env is not None:

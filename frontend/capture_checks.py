@@ -15,19 +15,26 @@ from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, roo
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.wrapped_arguments import Arguments
+from dovetail.frontend.records import Needed
 
 
 def check_inputs(names: list[str], inputs: list) -> None:
     """Raises UnsupportedError for an argument that is no strided tensor of a known type, and no number."""
     for name, value in zip(names, inputs, strict=True):
-        if isinstance(value, torch.Tensor) and value.layout != torch.strided:
-            raise UnsupportedError(f"argument {name}: layout {value.layout} is not supported, expected torch.strided")
-        if isinstance(value, torch.Tensor) and value.device.type not in TYPES:
-            raise UnsupportedError(f"argument {name}: lies on {value.device}, expected {' or '.join(TYPES)}")
-        if isinstance(value, torch.Tensor) and str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
-            raise UnsupportedError(f"argument {name}: element type {value.dtype} is not supported")
-        if not isinstance(value, torch.Tensor | int | float | bool | torch.SymInt):
+        if isinstance(value, torch.Tensor):
+            _check_tensor(f"argument {name}", value)
+        elif not isinstance(value, int | float | torch.SymInt):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} is not supported, expected a tensor")
+
+
+def _check_tensor(what: str, value: torch.Tensor) -> None:
+    """Raises for a tensor that the IR can't say: its types know no layout, and few devices."""
+    if value.layout != torch.strided:
+        raise UnsupportedError(f"{what}: layout {value.layout} is not supported, expected torch.strided")
+    if value.device.type not in TYPES:
+        raise UnsupportedError(f"{what}: a tensor on {value.device} is not supported, expected {' or '.join(TYPES)}")
+    if str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
+        raise UnsupportedError(f"{what}: element type {value.dtype} is not supported")
 
 
 def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
@@ -47,10 +54,10 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
             raise UnsupportedError(f"argument {names[index]} is written and retains its gradient")
 
 
-def check_rereads(rereads: Sequence[tuple[int, ...]], names: list[str], inputs: list) -> None:
-    """Checks what checkpointed regions read again, `rereads` by argument: it can't be saved where it has no version."""
-    for name, value, positions in zip(names, inputs, rereads, strict=True):
-        if positions and value.is_inference():
+def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> None:
+    """Checks which arguments checkpointed regions read again: what has no version can't be saved."""
+    for name, value, each in zip(names, inputs, needed, strict=True):
+        if each.reread and value.is_inference():
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
@@ -77,7 +84,7 @@ def check_metadata(metadata, names: list[str]) -> None:
 
 
 def check_nodes(graph: torch.fx.Graph, is_open: bool) -> None:
-    """Raises for a tensor inside of the graph that the IR can't say: its types know no layout, and few devices.
+    """Raises for a tensor inside of the graph that the IR can't say.
 
     Where no number `is_open`, Dynamo shall break the graph at one that only data tells.
     """
@@ -87,19 +94,8 @@ def check_nodes(graph: torch.fx.Graph, is_open: bool) -> None:
         if is_number and not is_open and free_unbacked_symbols(number):
             raise DataDependentOutputException(node.target)
         for value in tree_flatten(node.meta.get("val"))[0]:
-            if not isinstance(value, torch.Tensor):
-                continue
-            if value.device.type not in TYPES:
-                expected = " or ".join(TYPES)
-                raise UnsupportedError(
-                    f"{source_line(node)}: a tensor on {value.device} is not supported, expected {expected}"
-                )
-            if value.layout != torch.strided:
-                raise UnsupportedError(
-                    f"{source_line(node)}: layout {value.layout} is not supported, expected torch.strided"
-                )
-            if str(value.dtype).removeprefix("torch.") not in DTYPE_NAMES:
-                raise UnsupportedError(f"{source_line(node)}: element type {value.dtype} is not supported")
+            if isinstance(value, torch.Tensor):
+                _check_tensor(source_line(node), value)
 
 
 def check_histories(
@@ -115,7 +111,7 @@ def check_histories(
             frees what that does not.
     """
     reached, frees = seen.backward.reached, seen.backward.frees
-    tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.mode == "tracked"]
+    tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.is_tracked]
     sources = {
         position: {index for index, positions in enumerate(reached) if positions is not None and position in positions}
         for position in range(len(seen.leaving))

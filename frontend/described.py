@@ -81,8 +81,7 @@ def describe(
             each.layout,
             each.requires_grad,
             ends.tangents.get(index),
-            seen.backward.watched_owned[index],
-            seen.backward.reread_owned[index],
+            seen.backward.owned[index],
             each.base,
         )
         for index, each in enumerate(seen.owned)
@@ -129,7 +128,6 @@ def _input(index: int, name: str, value, is_static: bool, seen: Observations, en
         gradient=ends.gradients.get(index),
         number=None if is_tensor or is_open(value) else known(value),
         symbol=value if is_open(value) else None,
-        watched=seen.backward.watched_arguments[index],
-        reread=seen.backward.reread_arguments[index],
+        needed=seen.backward.arguments[index],
         reached=seen.backward.reached[index],
     )

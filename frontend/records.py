@@ -1,7 +1,8 @@
 """What a capture says: the joint graph of one Dynamo graph, and everything about it that the user may observe."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 
@@ -54,6 +55,11 @@ class Mutation:
     mode: str
     versions: int
 
+    @property
+    def is_tracked(self) -> bool:
+        """Whether autograd follows it."""
+        return self.mode == "tracked"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -73,6 +79,17 @@ class Result:
     number: str | None = None
 
 
+class Needed(NamedTuple):
+    """For which of the tensors that leave the call eager's backward needs memory, by number.
+
+    For the gradients of those `watched`, it must be unchanged; for those `reread`, a checkpointed region is recomputed
+    from it.
+    """
+
+    watched: tuple[int, ...]
+    reread: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Input:
     """One argument of the captured graph.
@@ -85,9 +102,7 @@ class Input:
         touches: by how much its version counter moves besides.
         number: set where it is no tensor: the graph holds for that one only.
         symbol: set where it is a number that Dynamo leaves open.
-        watched: for the gradients of which of the tensors that leave the call eager needs it unchanged, by number.
-        reread: for the gradients of which of them eager recomputes a checkpointed region from it.
-        reached: from which of them a gradient flows to it, None where it is not known.
+        reached: from which of the tensors that leave a gradient flows to it, by number, None where it is not known.
     """
 
     name: str
@@ -100,12 +115,11 @@ class Input:
     tangent: torch.fx.Node | None
     layout: Layout | None
     gradient: torch.fx.Node | None
-    touches: int = 0
-    number: int | float | bool | None = None
-    symbol: torch.SymInt | None = None
-    watched: tuple[int, ...] = ()
-    reread: tuple[int, ...] = ()
-    reached: tuple[int, ...] | None = None
+    touches: int
+    number: int | float | bool | None
+    symbol: torch.SymInt | None
+    needed: Needed
+    reached: tuple[int, ...] | None
 
     @property
     def is_tensor(self) -> bool:
@@ -116,17 +130,16 @@ class Input:
 class Owned:
     """Memory that the call makes and hands out, by itself or through views.
 
-    `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `watched` and
-    `reread` are as an argument's; `base` are the sizes of what a custom autograd function has made it a view of.
+    `tangent` is the placeholder of its gradient, None where no argument's gradient depends on it; `base` are the sizes
+    of what a custom autograd function has made it a view of.
     """
 
     node: torch.fx.Node
     layout: Layout
     requires_grad: bool
     tangent: torch.fx.Node | None
-    watched: tuple[int, ...] = ()
-    reread: tuple[int, ...] = ()
-    base: tuple[int, ...] | None = None
+    needed: Needed
+    base: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -172,8 +185,8 @@ class Capture:
     once: str | None
     written_last: str | None
     convention: Convention
-    frees: tuple[tuple[int, ...], ...] = ()
-    neighbours: tuple[tuple[int, ...], ...] = ()
-    operand_strides: Mapping[torch.fx.Node, tuple[Stated, ...]] = field(default_factory=dict)
-    layouts: BackwardLayouts | None = None
+    frees: tuple[tuple[int, ...], ...]
+    neighbours: tuple[tuple[int, ...], ...]
+    operand_strides: Mapping[torch.fx.Node, tuple[Stated, ...]]
+    layouts: BackwardLayouts | None
     traced_anew: tuple[str, ...] = ()

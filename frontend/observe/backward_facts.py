@@ -9,7 +9,7 @@ from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
 from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
 from dovetail.frontend.observe.run_facts import EagerRun
-from dovetail.frontend.records import Result
+from dovetail.frontend.records import Needed, Result
 
 Node = torch.autograd.graph.Node
 
@@ -19,18 +19,14 @@ class BackwardFacts:
     """What is said of the tensors that leave the call, by their numbers.
 
     Attributes:
-        watched_arguments, watched_owned: on the way of which of them autograd saved each argument's memory, and that of
-            each tensor that the call makes.
-        reread_arguments, reread_owned: on the way of which of them a checkpointed region is recomputed that reads it.
+        arguments, owned: on the way of which of them each argument is needed, and each tensor that the call makes.
         reached: from which of them a gradient flows to each argument, None where it is not known.
         frees: the groups of saved values that a backward from each frees, by number; equal numbers are freed together.
         written_last: the source line that writes an argument after autograd saved the last value, None where none does.
     """
 
-    watched_arguments: tuple[tuple[int, ...], ...]
-    watched_owned: tuple[tuple[int, ...], ...]
-    reread_arguments: tuple[tuple[int, ...], ...]
-    reread_owned: tuple[tuple[int, ...], ...]
+    arguments: tuple[Needed, ...]
+    owned: tuple[Needed, ...]
     reached: tuple[tuple[int, ...] | None, ...]
     frees: tuple[tuple[int, ...], ...]
     written_last: str | None
@@ -61,14 +57,11 @@ def backward_facts(
     reached = _reached(run, tensors, nodes, groups)
     # Asked last, since it moves version counters.
     saved = {position: saved_by(each, run.slices) for position, each in nodes.items()}
-    owned = [each.tensor for each in leaving if isinstance(each, OwnedTensor)]
-    positions = sharing([*arguments, *owned], saved)
-    reread = _reread(run, nodes, [*arguments, *owned])
+    counted = [*arguments, *(each.tensor for each in leaving if isinstance(each, OwnedTensor))]
+    needed = tuple(map(Needed, sharing(counted, saved), _reread(run, nodes, counted)))
     return BackwardFacts(
-        tuple(positions[: len(arguments)]),
-        tuple(positions[len(arguments) :]),
-        tuple(reread[: len(arguments)]),
-        tuple(reread[len(arguments) :]),
+        needed[: len(arguments)],
+        needed[len(arguments) :],
         tuple(reached),
         tuple(freed.get(position, ()) for position in range(len(leaving))),
         written_last,

@@ -38,6 +38,13 @@ class Observations:
         """What the call makes: the first of those that leave."""
         return tuple(each for each in self.leaving if isinstance(each, OwnedTensor))
 
+    def requires_grad(self, leaving: Leaving) -> bool:
+        """Whether a tensor that leaves does so with a history of the call's."""
+        if isinstance(leaving, OwnedTensor):
+            return leaving.requires_grad
+        mutation = self.mutations[leaving.argument]
+        return mutation is not None and mutation.is_tracked
+
     @cached_property
     def written(self) -> dict[int, int]:
         """The number among those that leave of what the call writes, by argument."""

@@ -26,15 +26,8 @@ class Results:
         self.owned: list[OwnedTensor] = []
         self.sorted: list[Result] = []
         for index, value in enumerate(run.results):
-            self.sorted.append(self._sort(index, value))
-
-    def _sort(self, index: int, value) -> Result:
-        found = _first(BY_IDENTITY, self, index, value)
-        if found is None:
-            _check_history(index, value)
-            found = _first(BY_MEMORY, self, index, value)
-        assert found is not None  # the last kind takes what is left
-        return found
+            answers = (kind(self, index, value) for kind in KINDS)
+            self.sorted.append(next(each for each in answers if each is not None))
 
     def own(self, tensor: torch.Tensor, base: tuple[int, ...] | None = None) -> int:
         """The number of `tensor` among the memory that the call makes."""
@@ -42,15 +35,17 @@ class Results:
             if each.tensor is tensor:
                 return number
         layout = Layout(tuple(tensor.size()), tuple(tensor.stride()))
-        shown = [each for each in self.run.results if isinstance(each, torch.Tensor) and memory(each) == memory(tensor)]
-        requires_grad = tensor.requires_grad and any(each.requires_grad for each in shown)
+        requires_grad = tensor.requires_grad and any(each.requires_grad for each in self.showing(tensor))
         self.owned.append(OwnedTensor(tensor, self.run.origins[id(tensor)], layout, requires_grad, base))
         return len(self.owned) - 1
 
+    def showing(self, tensor: torch.Tensor) -> list[torch.Tensor]:
+        """The results that lie in the memory of `tensor`."""
+        return [each for each in self.run.results if isinstance(each, torch.Tensor) and memory(each) == memory(tensor)]
+
     def is_alone(self, value: torch.Tensor) -> bool:
         """Whether no other result lies in the same memory."""
-        tensors = (each for each in self.run.results if isinstance(each, torch.Tensor))
-        return not any(each is not value and memory(each) == memory(value) for each in tensors)
+        return all(each is value for each in self.showing(value))
 
     def passes_barrier(self, value: torch.Tensor) -> bool:
         """Whether a custom autograd function made `value`, or what it is a view of."""
@@ -62,10 +57,6 @@ class Results:
 
 
 Kind = Callable[[Results, int, torch.Tensor], Result | None]
-
-
-def _first(kinds: Sequence[Kind], results: Results, index: int, value) -> Result | None:
-    return next((found for kind in kinds if (found := kind(results, index, value)) is not None), None)
 
 
 def no_tensor(results: Results, index: int, value) -> Result | None:
@@ -84,6 +75,14 @@ def argument(results: Results, index: int, value: torch.Tensor) -> Result | None
     """Row O2: an argument."""
     number = results.run.numbers.get(id(value))
     return None if number is None else Result(argument=number)
+
+
+def refused(results: Results, index: int, value: torch.Tensor) -> None:
+    """A part of a tensor that was then written: autograd does not follow views that were made together."""
+    try:
+        value.grad_fn  # noqa: B018 (asking raises)
+    except RuntimeError as error:
+        raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
 
 
 def view_of_result(results: Results, index: int, value: torch.Tensor) -> Result | None:
@@ -137,18 +136,6 @@ def view_of_owned(results: Results, index: int, value: torch.Tensor) -> Result |
     return Result(owned=number, chain=checked_chain(results.run, index, value, seen, chain))
 
 
-BY_IDENTITY: tuple[Kind, ...] = (no_tensor, same_object, argument)
-BY_MEMORY: tuple[Kind, ...] = (view_of_result, view_of_argument, fresh, of_custom_function, view_of_owned)
-
-
-def _check_history(index: int, value: torch.Tensor) -> None:
-    """Raises for a part of a tensor that was then written: autograd does not follow views that were made together."""
-    try:
-        value.grad_fn  # noqa: B018 (asking raises)
-    except RuntimeError as error:
-        raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
-
-
 def _is_whole(value: torch.Tensor) -> bool:
     """Whether `value` shows all of its memory, each element once."""
     return value.untyped_storage().nbytes() == value.numel() * value.itemsize
@@ -157,3 +144,17 @@ def _is_whole(value: torch.Tensor) -> bool:
 def _is_row_by_row(value: torch.Tensor, root: torch.Tensor) -> bool:
     """Whether `value` and what it is a view of both show all of its memory in order."""
     return all(_is_whole(each) and each.is_contiguous() for each in (value, root))
+
+
+KINDS: tuple[Kind, ...] = (
+    no_tensor,
+    same_object,
+    argument,
+    refused,
+    view_of_result,
+    view_of_argument,
+    fresh,
+    of_custom_function,
+    view_of_owned,
+)
+"""The last one takes what is left."""

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import DEVICE, NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
 from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import producer
-from dovetail.frontend.records import Input, Owned
+from dovetail.frontend.records import Input, Needed
 
 
 def stated(argument: Input) -> dict[str, ir.Attribute]:
@@ -24,11 +24,11 @@ def stated(argument: Input) -> dict[str, ir.Attribute]:
     return attributes
 
 
-def watched(each: Input | Owned, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    """The owned results, by place in `numbers`, for which eager needs its memory unchanged, or reads it again."""
+def watched(needed: Needed, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
+    """The owned results, by place in `numbers`, for which eager needs memory unchanged, or reads it again."""
     found = {
         name: sorted(numbers[index] for index in indices if index in numbers)
-        for name, indices in ((WATCHED, each.watched), (REREAD, each.reread))
+        for name, indices in ((WATCHED, needed.watched), (REREAD, needed.reread))
     }
     return {name: ir.DenseI64ArrayAttr.get(indices) for name, indices in found.items() if indices}
 

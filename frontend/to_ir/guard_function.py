@@ -18,7 +18,7 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
     tensors = [each for each in zip(capture.inputs, arguments, strict=True) if each[0].is_tensor]
     mutated = [each for each in tensors if each[0].mutation is not None]
     checked = mutated + [each for each in tensors if each[0].mutation is None]
-    is_tracked = any(each.mutation and each.mutation.mode == "tracked" for each, _ in mutated)
+    is_tracked = any(each.mutation and each.mutation.is_tracked for each, _ in mutated)
     if not (capture.fixes_offsets or is_tracked) and (not mutated or len(checked) < 2):
         return
     refs = [ref for _, ref in checked]
@@ -39,7 +39,7 @@ def _facts(argument: Input, capture: Capture) -> dict[str, ir.Attribute]:
             member = group.members.index(position)
             facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
             attributes |= {name: i64(numbers[member]) for name, numbers in facts.items()}
-    if argument.mutation is not None and argument.mutation.mode == "tracked":
+    if argument.mutation is not None and argument.mutation.is_tracked:
         attributes[TRACKED] = ir.UnitAttr.get()
     if _counts_versions(argument, capture):
         near = (number for number, members in enumerate(capture.neighbours) if position in members)
@@ -51,6 +51,5 @@ def _facts(argument: Input, capture: Capture) -> dict[str, ir.Attribute]:
 
 def _counts_versions(argument: Input, capture: Capture) -> bool:
     """Whether it may share a version counter only with those of now: autograd needs some, and some are written."""
-    is_concerned = bool(argument.watched or argument.reread) or argument.mutation is not None
-    is_watched = any(each.watched or each.reread for each in capture.inputs)
-    return is_concerned and is_watched and not is_empty(argument.node.meta["val"])
+    is_concerned = any(argument.needed) or argument.mutation is not None
+    return is_concerned and any(any(each.needed) for each in capture.inputs) and not is_empty(argument.node.meta["val"])

@@ -118,7 +118,7 @@ class _Joint:
         differentiated = self.leaving.differentiated()
         facts = []
         for index, argument in enumerate(self.capture.inputs):
-            known = stated(argument) | watched(argument, numbers) | reached(argument, differentiated, numbers)
+            known = stated(argument) | watched(argument.needed, numbers) | reached(argument, differentiated, numbers)
             known |= self.open.facts(index, argument) | self.open.lying(argument.node.meta.get("val"))
             facts.append(known)
         state_arguments(self.func, facts)

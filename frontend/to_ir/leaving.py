@@ -91,7 +91,7 @@ class Leaving:
             if self._capture.frees[position] != (0,):
                 self.owns[position].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[position])
         for position, owned in enumerate(self._capture.owned):
-            for name, attribute in watched(owned, numbers).items():
+            for name, attribute in watched(owned.needed, numbers).items():
                 self.owns[position].attributes[name] = attribute
             if owned.base is not None:
                 self.owns[position].attributes[BASE] = _base(owned.base)

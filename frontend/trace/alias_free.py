@@ -77,10 +77,8 @@ class AliasFree(torch.nn.Module):
 
     def _leaving(self, leaving: Leaving, values: dict[str, object], arguments: Sequence) -> torch.Tensor:
         """A copy of a tensor that leaves the call."""
-        if isinstance(leaving, OwnedTensor):
-            return independent(at_origin(leaving.origin, values), leaving.requires_grad)
-        mutation = self.seen.mutations[leaving.argument]
-        return independent(arguments[leaving.argument], mutation is not None and mutation.mode == "tracked")
+        tensor = at_origin(leaving.origin, values) if isinstance(leaving, OwnedTensor) else arguments[leaving.argument]
+        return independent(tensor, self.seen.requires_grad(leaving))
 
     def _arguments(self, primals: Sequence) -> list:
         found = list(primals)

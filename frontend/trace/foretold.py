@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.functional_tensor import FunctionalTensor
 
 from dovetail.frontend.devices import TYPES
-from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
+from dovetail.frontend.observe.leaving import Leaving
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.copies_at_views import independent
@@ -66,11 +66,7 @@ def restoring_modes() -> Iterator[None]:
 def _look_alike(leaving: Leaving, function: AliasFree) -> torch.Tensor:
     """A copy like that which `function` returns of a tensor that leaves the call."""
     like = leaving.tensor
-    if isinstance(leaving, OwnedTensor):
-        requires_grad = leaving.requires_grad
-    else:
-        mutation = function.seen.mutations[leaving.argument]
-        requires_grad = mutation is not None and mutation.mode == "tracked"
+    requires_grad = function.seen.requires_grad(leaving)
     made = torch.empty_strided(like.size(), like.stride(), dtype=like.dtype, device=like.device)
     return independent(made.requires_grad_(requires_grad), requires_grad)
 
