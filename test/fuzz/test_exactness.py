@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from dovetail.tools.fuzz import exactness
 from dovetail.tools.fuzz.exactness import is_exact
 
 aten = torch.ops.aten
@@ -69,3 +70,13 @@ def test_other_ops():
     assert not exact(aten.tanh.default, x).any()
     assert exact(aten.relu.default, x).all()
     assert exact(aten.sqrt.default, EIGHTHS.flatten().square()).all()
+
+
+def test_selected_numbers():
+    """Catches numbers of an operand not found among many results, NaN found, and other operands' numbers missed."""
+    x = ROWS.flatten()
+    picked = torch.stack([-x[5], x[7], x[5] * 1.1, torch.tensor(torch.nan, dtype=torch.float64)])
+    assert exactness._is_size_of_one(picked, (x, 2)).tolist() == [True, True, False, False]
+    assert exactness._is_size_of_one(picked, (x[:5], [x[7:8].float()])).tolist() == [False, True, False, False]
+    assert exactness._is_size_of_one(picked[:1].reshape(()), (x,)).item()
+    assert exactness._is_size_of_one(picked, (2,)).all()

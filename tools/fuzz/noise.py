@@ -53,6 +53,8 @@ def _half_of_subnormal(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor |
     """
     precision = torch.finfo(dtype)
     sizes = wide.abs()
+    if not sizes.numel() or sizes.amin() >= precision.smallest_normal:
+        return None
     if not ((sizes > 0) & (sizes < precision.smallest_normal)).any():
         return None
     step = precision.smallest_normal * precision.eps
@@ -68,7 +70,9 @@ def _pool() -> torch.Tensor:
 def _hashed(wide: torch.Tensor, salt: int) -> torch.Tensor:
     """Numbers from -1 to 1, equal where those of `wide` are (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
     bits = wide.contiguous().view(torch.int64) ^ salt
+    shifted = torch.empty_like(bits)
     for shift, factor in ((30, -0x40A7B892E31B1A47), (27, -0x6B2FB644ECCEEE15)):
-        bits ^= (bits >> shift).bitwise_and_((1 << 64 - shift) - 1)
+        torch.bitwise_right_shift(bits, shift, out=shifted)
+        bits ^= shifted.bitwise_and_((1 << 64 - shift) - 1)
         bits *= factor
     return bits.double().mul_(2.0**-63)

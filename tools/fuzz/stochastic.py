@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_map, tree_map_only
 
 from dovetail.tools.fuzz import exactness
 from dovetail.tools.fuzz.additions import IN_A_ROW, MEANS, SUMS, additions, terms
@@ -92,25 +92,26 @@ class RandomRounding(TorchDispatchMode):
         if not any(_is_double(each) for each in results):
             # Numbers in the program's text are rounded too: 0.3 is none of float32.
             args = tree_map_only(float, _in_single_precision, args)
-        wide = self._widened(args, kwargs, noise=False)
+        wide = self._widened(args, kwargs)
         exact = _results(func, *wide)
         off, errors = None, None
         for index, (rounded, right) in enumerate(zip(results, exact, strict=True)):
             if not self._rounds(rounded) or right.dtype != torch.float64:
                 continue
             nearest = right.to(rounded.dtype)
-            is_exact = ~nearest.isfinite() | exactness.is_exact(func, *wide, index, right, nearest)
+            is_infinite = nearest - nearest != 0  # or NaN; `isfinite` takes twice as long
+            is_exact = is_infinite | exactness.is_exact(func, *wide, index, right, nearest)
             if not is_exact.all():
-                off = off or _results(func, *self._widened(args, kwargs, noise=True))
+                off = off or _results(func, *self._with_noise(args, kwargs, wide))
                 noisy = self.noise.added_to(off[index], rounded.dtype)
                 if self.noise.is_extreme:
-                    errors = errors or self._kernel_errors(func, args, kwargs)
+                    errors = errors or self._kernel_errors(func, args, kwargs, wide)
                     noisy += errors[index]
                 if self.in_steps and func in SUMS:
                     noisy += self._addition_errors(func, wide[0], rounded.dtype).view(rounded.shape)
                 nearest = torch.where(is_exact, nearest, noisy.to(rounded.dtype))
             if self.in_steps and exactness.is_sum(func):
-                nearest = nearest + self._overflown(func, args, kwargs, index, rounded.dtype)
+                nearest = nearest + self._overflown(func, wide, index, rounded.dtype)
             rounded.copy_(nearest)
         if self.noise.is_extreme and func in BY_PLACE:
             *_, value = (each for each in args if isinstance(each, torch.Tensor))
@@ -146,10 +147,10 @@ class RandomRounding(TorchDispatchMode):
             errors += (self.noise.drawn(added.ldexp(partial.frexp().exponent)) * partial).sum(-1)
         return errors * (epsilon / 2) / (count if func in MEANS else 1)
 
-    def _overflown(self, func: torch._ops.OpOverload, args, kwargs, index: int, dtype: torch.dtype):
+    def _overflown(self, func: torch._ops.OpOverload, wide: tuple[Sequence, dict], index: int, dtype: torch.dtype):
         """Infinities to add, at random, where the positive or negative addends of a sum are too large for its type."""
         limit = torch.finfo(torch.promote_types(dtype, torch.float32)).max
-        positive, negative = exactness.parts_by_sign(func, *self._widened(args, kwargs, noise=False), index)
+        positive, negative = exactness.parts_by_sign(func, *wide, index)
         too_large, too_small = positive > limit, negative < -limit
         if not (too_large.any() or too_small.any()):
             return 0.0
@@ -167,29 +168,30 @@ class RandomRounding(TorchDispatchMode):
         has_numbers = isinstance(value, torch.Tensor) and not (value._is_zerotensor() or value.is_meta)
         return has_numbers and value.dtype in self.rounded
 
-    def _widened(self, args, kwargs, noise: bool) -> tuple[Sequence, dict]:
-        """An op's arguments in double precision, what is rounded with `noise` if asked for."""
-
-        def widen(tensor: torch.Tensor) -> torch.Tensor:
-            if not self._rounds(tensor):
-                return tensor
-            return self.noise.added_to(tensor.double(), tensor.dtype) if noise else tensor.double()
-
-        wide = tree_map_only(torch.Tensor, widen, (args, kwargs))
+    def _widened(self, args, kwargs) -> tuple[Sequence, dict]:
+        """An op's arguments in double precision."""
+        wide = tree_map_only(torch.Tensor, lambda each: each.double() if self._rounds(each) else each, (args, kwargs))
         return tree_map_only(torch.dtype, lambda each: torch.float64 if each in EPSILONS else each, wide)
 
-    def _kernel_errors(self, func: Callable, args, kwargs) -> list[torch.Tensor]:
+    def _with_noise(self, args, kwargs, wide: tuple[Sequence, dict]) -> tuple[Sequence, dict]:
+        """The arguments in double precision, `wide`, with noise in what is rounded."""
+
+        def noisy(each, wide):
+            return self.noise.added_to(wide, each.dtype) if self._rounds(each) else wide
+
+        return tree_map(noisy, (args, kwargs), wide)
+
+    def _kernel_errors(self, func: Callable, args, kwargs, wide: tuple[Sequence, dict]) -> list[torch.Tensor]:
         """How far ATen's results are from those in double precision, at operands that are up to a unit off."""
 
-        def near(tensor: torch.Tensor) -> torch.Tensor:
-            if not self._rounds(tensor):
-                return tensor
-            wide = tensor.double()
-            return self.noise.unit(wide).mul(EPSILONS[tensor.dtype]).add_(1).mul_(wide).to(tensor.dtype)
+        def near(each, wide):
+            if not self._rounds(each):
+                return each
+            return self.noise.unit(wide).mul(EPSILONS[each.dtype]).add_(1).mul_(wide).to(each.dtype)
 
-        args, kwargs = tree_map_only(torch.Tensor, near, (args, kwargs))
+        args, kwargs = tree_map(near, (args, kwargs), wide)
         results = _results(func, args, kwargs)
-        exact = _results(func, *self._widened(args, kwargs, noise=False))
+        exact = _results(func, *self._widened(args, kwargs))
         return [
             (each.double() - right).nan_to_num(0.0, 0.0, 0.0) if self._rounds(each) else each
             for each, right in zip(results, exact, strict=True)
