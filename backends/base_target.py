@@ -11,7 +11,21 @@ from typing import Any, ClassVar, Self
 
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled
-from dovetail.backends.flags import COMPILER_PACKAGE
+
+COMPILER_PACKAGE = "iree-base-compiler"
+
+COMMON_FLAGS = (
+    "--iree-input-type=torch",
+    # Otherwise float64 regions would silently compute in float32.
+    "--iree-input-demote-f64-to-f32=false",
+    # Computed by a program of their own when a module is loaded, which no plan could say.
+    "--iree-opt-const-expr-hoisting=false",
+    # A concatenation on an inner dimension else costs a transposition of every operand.
+    "--iree-opt-outer-dim-concat=false",
+    # One process per region fills the cores; threads inside each only add switches.
+    "--mlir-disable-threading",
+)
+"""Of IREE's compiler, that every target's code is made with."""
 
 PHASES = ("global-optimization", "flow", "executable-configurations", "executable-targets")
 """Of IREE's, in order: those at which text may be edited."""

@@ -26,7 +26,7 @@ class IreeWorker:
         self._worker: _Worker | None = None
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
-        """The answer to what is `asked` about `text` (`worker/answers.py`): facts, and bytes.
+        """The answer to what is `asked` about `text` (`worker/main.py`): facts, and bytes.
 
         Raises:
             OSError: if the worker can't be started, or ends before it answers; it ends after `timeout` seconds.

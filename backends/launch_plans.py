@@ -7,9 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 from dovetail.backends import iree_worker
-from dovetail.backends.base_target import PHASES, Target
+from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
-from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 
 log = logging.getLogger(__name__)

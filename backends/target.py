@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dovetail.backends.base_target import Target, sources_digest
+from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.cuda.target import ARCHITECTURES, CudaTarget
-from dovetail.backends.flags import COMMON
 from dovetail.backends.host_cpu import has_wide_vectors, host_cpu
 from dovetail.errors import OptionError
 
@@ -60,7 +59,7 @@ class CpuTarget(Target):
 
     def compile_flags(self) -> tuple[str, ...]:
         return (
-            *COMMON,
+            *COMMON_FLAGS,
             "--iree-hal-target-device=local",
             f"--iree-hal-local-target-device-backends={self.name}",
             f"--iree-llvmcpu-target-cpu={self.cpu}",

@@ -17,8 +17,8 @@ import torch
 from torch_mlir import ir
 
 from dovetail import backends, dialects, frontend, passes, runtime
+from dovetail.backends.base_target import COMPILER_PACKAGE
 from dovetail.backends.cache import RegionCache
-from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.target import CpuTarget
 from dovetail.dialects.plans import plans
 from dovetail.dialects.reading import Module

@@ -12,8 +12,7 @@ from typing import Any
 
 from torch_mlir import ir
 
-from dovetail.backends.base_target import Target
-from dovetail.backends.flags import COMPILER_PACKAGE
+from dovetail.backends.base_target import COMPILER_PACKAGE, Target
 from dovetail.backends.host_cpu import host_cpu
 from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import target_for_device

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.backends.base_target import Target, sources_digest
+from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
-from dovetail.backends.flags import COMMON
 
 _DEVICE = re.compile(r'torch\.constant\.device "cuda:\d+"')
 
@@ -53,7 +52,7 @@ class CudaTarget(Target):
 
     def compile_flags(self) -> tuple[str, ...]:
         """Flags of `iree-compile`; the GPU is not among them, whose table of names ends before sm_90."""
-        return (*COMMON, "--iree-opt-level=O2", "--iree-opt-data-tiling=false")
+        return (*COMMON_FLAGS, "--iree-opt-level=O2", "--iree-opt-data-tiling=false")
 
     def prepared(self, text: str) -> str:
         """The text of regions, a module of torch's dialect, that says what it is compiled for."""

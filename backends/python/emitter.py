@@ -18,7 +18,6 @@ from torch_mlir.dialects import func
 from dovetail.backends.python import aten
 from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
 from dovetail.backends.python.names import made_name
-from dovetail.backends.python.numbers import quotient
 from dovetail.backends.python.operator_calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.parts import emit_part
 from dovetail.backends.python.refs import REFS
@@ -47,6 +46,11 @@ _OURS: dict[type[ir.OpView], Emit] = {
     func.CallOp: emit_call,
     func.ReturnOp: emit_return,
 }
+
+
+def quotient(dividend: float, divisor: float) -> float:
+    """Of Python's numbers, by IEEE 754's rules, section 7.3: by a zero it is infinite, and NaN of a zero or a NaN."""
+    return dividend / divisor if divisor else dividend * math.copysign(math.inf, divisor)
 
 
 @dataclass

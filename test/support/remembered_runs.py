@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from dovetail.backends.base_target import COMPILER_PACKAGE
 from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import CompilerRuns, Run
-from dovetail.backends.flags import COMPILER_PACKAGE
 from dovetail.backends.host_cpu import host_cpu
 
 
