@@ -95,40 +95,36 @@ def _shares_rows(loops: Loops) -> bool:
     return len(loops.extents) >= 2 and loops.extents[-2] != OPEN
 
 
-def _short_rows(loops: Loops, lanes: int, vector: int) -> Distribution | None:
-    """Several rows a subgroup: one row would leave most of its lanes idle."""
-    outer, extent, subgroups = len(loops.extents) - 1, loops.extents[-1], 8
-    while subgroups and loops.extents[-2] % (subgroups * (LANES // lanes)):
-        subgroups //= 2
-    if not subgroups:
-        return None
+def _rows_together(loops: Loops, subgroups: int, lanes: int, vector: int, tile: int) -> Distribution:
+    """As many rows a workgroup as so many `lanes` of its `subgroups` can have one each."""
+    others, beside = len(loops.extents) - 2, LANES // lanes
     return Distribution(
         reduced=loops.reduced,
-        lanes=(1,) * (outer - 1) + (LANES // lanes, lanes),
-        subgroups=(1,) * (outer - 1) + (subgroups, 1),
-        thread=(0,) * (outer - 1) + (1, vector),
-        tile=(0,) * outer + (extent,),
-        workgroup=(1,) * (outer - 1) + (subgroups * (LANES // lanes), 0),
+        lanes=(1,) * others + (beside, lanes),
+        subgroups=(1,) * others + (subgroups, 1),
+        thread=(0,) * others + (1, vector),
+        tile=(0,) * others + (0, tile),
+        workgroup=(1,) * others + (subgroups * beside, 0),
     )
+
+
+def _short_rows(loops: Loops, lanes: int, vector: int) -> Distribution | None:
+    """Several rows a subgroup: one row would leave most of its lanes idle."""
+    subgroups = divisor(loops.extents[-2] // (LANES // lanes), 8)
+    is_divided = loops.extents[-2] % (LANES // lanes) == 0
+    return _rows_together(loops, subgroups, lanes, vector, loops.extents[-1]) if is_divided else None
 
 
 def _odd_rows(loops: Loops) -> Distribution | None:
     """Rows of a length that threads don't divide: one element at a time, the last step masked."""
-    outer, extent, threads = len(loops.extents) - 1, loops.extents[-1], LANES
+    extent, threads = loops.extents[-1], LANES
     while threads < MOST_THREADS and extent > threads * 12:
         threads *= 2
     tile = -(-extent // threads) * threads
     if tile > MOST_ELEMENTS * threads:
         return None
     if threads == LANES and _shares_rows(loops) and loops.extents[-2] % 8 == 0:
-        return Distribution(
-            reduced=loops.reduced,
-            lanes=(1,) * outer + (LANES,),
-            subgroups=(1,) * (outer - 1) + (8, 1),
-            thread=(0,) * (outer - 1) + (1, 1),
-            tile=(0,) * outer + (tile,),
-            workgroup=(1,) * (outer - 1) + (8, 0),
-        )
+        return _rows_together(loops, 8, LANES, 1, tile)
     return _row(loops, threads // LANES, 1, tile)
 
 

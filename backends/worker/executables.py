@@ -62,10 +62,10 @@ def _cuda(data: bytes) -> Executable | None:
     for export in buffer.tables(root, 0):
         name = buffer.string(export, 1).decode()
         launches[name] = {
-            "workgroup_size": buffer.numbers(export, 2, 3) or [1, 1, 1],
-            "shared_memory": (buffer.numbers(export, 3, 1) or [0])[0],
+            "workgroup_size": buffer.numbers(export, 2, [1, 1, 1]),
+            "shared_memory": buffer.numbers(export, 3, [0])[0],
         }
-        parameters[name] = (buffer.length(export, 5), (buffer.numbers(export, 4, 1) or [0])[0])
+        parameters[name] = (buffer.vector(export, 5)[1], buffer.numbers(export, 4, [0])[0])
     return Executable(modules[0].rstrip(b"\0"), launches, parameters)
 
 
@@ -92,29 +92,23 @@ class _Flatbuffer:
         offset = struct.unpack_from("<H", self.data, vtable + slot)[0] if slot < size else 0
         return table + offset if offset else None
 
-    def numbers(self, table: int, number: int, count: int) -> list[int]:
-        """`count` numbers that lie in the table itself; none if the field is not there."""
+    def numbers(self, table: int, number: int, otherwise: list[int]) -> list[int]:
+        """Numbers that lie in the table itself; `otherwise`, as many, if the field is not there."""
         at = self.field(table, number)
-        return [] if at is None else list(struct.unpack_from(f"<{count}I", self.data, at))
+        return otherwise if at is None else list(struct.unpack_from(f"<{len(otherwise)}I", self.data, at))
 
-    def length(self, table: int, number: int) -> int:
-        """How many elements a vector has."""
+    def vector(self, table: int, number: int) -> tuple[int, int]:
+        """Where the elements of a vector start, and how many there are; none if the field is not there."""
         at = self.field(table, number)
-        return 0 if at is None else self._u32(self.pointed(at))
+        return (0, 0) if at is None else (self.pointed(at) + 4, self._u32(self.pointed(at)))
 
     def tables(self, table: int, number: int) -> list[int]:
-        at = self.field(table, number)
-        if at is None:
-            return []
-        vector = self.pointed(at)
-        return [self.pointed(vector + 4 + 4 * index) for index in range(self._u32(vector))]
+        start, count = self.vector(table, number)
+        return [self.pointed(start + 4 * index) for index in range(count)]
 
     def string(self, table: int, number: int) -> bytes:
-        at = self.field(table, number)
-        if at is None:
-            return b""
-        start = self.pointed(at)
-        return self.data[start + 4 : start + 4 + self._u32(start)]
+        start, count = self.vector(table, number)
+        return self.data[start : start + count]
 
     def _u32(self, at: int) -> int:
         return struct.unpack_from("<I", self.data, at)[0]
