@@ -1,6 +1,7 @@
 """How ops of the torch dialect are said in Python: constants, arguments, and ops that are none of ATen's."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch_mlir import ir
@@ -98,43 +99,29 @@ def _numbered(real_type: str, operand: str) -> str:
     return f"torch.{choices[int(operand)]}"
 
 
-def _literal(emitter, op: ir.Operation):
+def _literal(emitter, op: ir.Operation) -> None:
     device = stated(op, DEVICE, ir.StringAttr) if DEVICE in op.attributes else emitter.home
-    name = emitter.bind("literal", literal(op).to(device))
-    emitter.names[op.results[0]] = name
-    return [], None
+    emitter.names[op.results[0]] = emitter.bind("literal", literal(op).to(device))
 
 
-def _list_construct(emitter, op: ir.Operation):
-    return op.results, f"[{', '.join(emitter.name(value) for value in op.operands)}]"
-
-
-def _list_unpack(emitter, op: ir.Operation):
+def _list_unpack(emitter, op: ir.Operation) -> str:
     parts = emitter.name(op.operands[0])
-    return op.results, f"{parts}[0]" if len(op.results) == 1 else parts
+    return f"{parts}[0]" if len(op.results) == 1 else parts
 
 
-def _number_to_tensor(emitter, op: ir.Operation):
+def _number_to_tensor(emitter, op: ir.Operation) -> str:
     emitter.namespace.setdefault("torch", torch)
     dtype = require_tensor_info(op.results[0].type).dtype
-    return op.results, f"torch.tensor({emitter.name(op.operands[0])}, dtype=torch.{dtype}, device='cpu')"
+    return f"torch.tensor({emitter.name(op.operands[0])}, dtype=torch.{dtype}, device='cpu')"
 
 
-def _to_vtensor(emitter, op: ir.Operation):
-    """A destination is written once, before it is read: the value is the memory, under the memory's name."""
-    return [], None
-
-
-def _overwrite(emitter, op: ir.Operation):
-    value, ref = (emitter.name(operand) for operand in op.operands)
-    return [], f"{ref}.copy_({value})"
-
-
-SPECIAL: dict[str, Callable] = {
+SPECIAL: dict[str, Callable[[Any, ir.Operation], str | None]] = {
     names.LITERAL: _literal,
-    names.LIST: _list_construct,
+    names.LIST: lambda emitter, op: f"[{', '.join(map(emitter.name, op.operands))}]",
     names.UNPACK: _list_unpack,
     "torch.prim.NumToTensor.Scalar": _number_to_tensor,
-    names.LOAD: _to_vtensor,
-    names.STORE: _overwrite,
+    # A destination is written once, before it is read: the value is the memory, under the memory's name.
+    names.LOAD: lambda *_: None,
+    names.STORE: lambda emitter, op: "{1}.copy_({0})".format(*map(emitter.name, op.operands)),
 }
+"""Ops that are none of ATen's: the expression that gives what they do, None where nothing runs."""

@@ -16,7 +16,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python import aten
-from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_free, emit_reuse, spoil_results
+from dovetail.backends.python.memory import emit_alloc, emit_destination, emit_reuse, forget, spoil_results
 from dovetail.backends.python.names import made_name
 from dovetail.backends.python.operator_calls import as_tuple, emit_call, emit_return, emit_torch
 from dovetail.backends.python.parts import emit_part
@@ -41,7 +41,7 @@ _OURS: dict[type[ir.OpView], Emit] = {
     AllocOp: emit_alloc,
     PartOp: emit_part,
     ReuseOp: emit_reuse,
-    FreeOp: emit_free,
+    FreeOp: lambda emitter, op: forget(emitter, op.memory),
     DestinationOp: emit_destination,
     func.CallOp: emit_call,
     func.ReturnOp: emit_return,
@@ -104,12 +104,12 @@ class Emitter:
         check_body(self.function)
         name = made_name(symbol(self.function))
         block = self.function.body.blocks[0]
-        written = {memory_root(op.opview.ref) for op in self._operations() if isinstance(op.opview, WriteOp)}
+        written = {memory_root(op.opview.ref) for op in self._ops if isinstance(op.opview, WriteOp)}
         self.written = with_aliases(self.function, written)
         self.arguments = list(block.arguments)
         self.aliases = self._aliases()
         parameters = [self.name(argument) for argument in block.arguments]
-        self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._operations())
+        self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._ops)
         more = f"{', tangents' if self.has_tangents else ''}{', layouts' if self.has_layouts else ''}"
         self.lines.append(f"def {name}(arguments{more}):")
         if parameters:
@@ -119,7 +119,7 @@ class Emitter:
             self.line(f"gradients = [None] * {len(parameters)}")
         if role(self.function) is Role.REGION:
             spoil_results(self)
-        for _, run in groupby(self._operations(), _question):
+        for _, run in groupby(self._ops, _question):
             self.run = list(run)
             for op in self.run:
                 self.starts.append(len(self.lines))
@@ -162,11 +162,8 @@ class Emitter:
 
     def role_of(self, callee: str) -> Role | None:
         """What the function `callee` is for, in the module that the emitted one stands in."""
-        return (
-            None
-            if self._module is None or callee not in self._module.functions
-            else role(self._module.functions[callee])
-        )
+        found = None if self._module is None else self._module.functions.get(callee)
+        return None if found is None else role(found)
 
     def assign(self, results: Iterable[ir.Value], expression: str) -> None:
         """Names what `expression` gives: one result alone, several in a tuple."""
@@ -198,13 +195,14 @@ class Emitter:
         """Which values lie in the same memory."""
         return host_buffers(self.function)
 
-    def _operations(self) -> Iterable[ir.Operation]:
+    @cached_property
+    def _ops(self) -> list[ir.Operation]:
         return body(self.function)
 
     def _aliases(self) -> dict[ir.Value, ir.Value]:
         """Values that are their memory: reads of what this function does not write, and destinations read back."""
         found: dict[ir.Value, ir.Value] = {}
-        for op in self._operations():
+        for op in self._ops:
             is_read = isinstance(op.opview, ReadOp) and memory_root(op.opview.ref) not in self.written
             if is_read or op.name == LOAD:
                 found[op.results[0]] = found.get(op.operands[0], op.operands[0])

@@ -12,8 +12,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.devices import CPU
-from dovetail.dialects.dovetail import AllocOp, DestinationOp, FreeOp, ReuseOp
-from dovetail.dialects.products import Product, row_major_products
+from dovetail.dialects.dovetail import AllocOp, DestinationOp, ReuseOp
+from dovetail.dialects.products import row_major_products
 from dovetail.dialects.reading import made_by, users
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
@@ -101,12 +101,9 @@ def _emit_open_alloc(emitter: Emitter, op: AllocOp, dtype: str) -> None:
     if strides is None:
         emitter.line(f"{memory} = {emitter.bind('allocate_rows', allocate_rows)}([{', '.join(shape)}], {dtype})")
         return
-    layout = [f"({each}{',' * (len(stated) == 1)})" for each in map(", ".join, (shape, _texts(emitter, strides)))]
+    texts = [product.text(emitter.name) for product in strides]
+    layout = [f"({each}{',' * (len(stated) == 1)})" for each in map(", ".join, (shape, texts))]
     emitter.line(f"{memory} = {emitter.bind('allocate', allocate)}({', '.join(layout)}, {dtype})")
-
-
-def _texts(emitter: Emitter, numbers: Iterable[Product]) -> list[str]:
-    return [each.text(emitter.name) for each in numbers]
 
 
 def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
@@ -119,14 +116,10 @@ def emit_reuse(emitter: Emitter, op: ReuseOp) -> None:
         dtype = emitter.bind(info.dtype, getattr(torch, info.dtype))
         layout = f"{info.shape}, {info.contiguous_strides}, {dtype}"
         emitter.line(f"{memory} = {emitter.bind('reused', reused)}({dead}, {layout})")
-    _forget(emitter, op.dead)
+    forget(emitter, op.dead)
 
 
-def emit_free(emitter: Emitter, op: FreeOp) -> None:
-    _forget(emitter, op.memory)
-
-
-def _forget(emitter: Emitter, memory: ir.Value) -> None:
+def forget(emitter: Emitter, memory: ir.Value) -> None:
     """Deletes the names of `memory` and of its views."""
     names = dict.fromkeys(emitter.name(value) for value in emitter.buffers.by_value[memory].values)
     deleted = ", ".join(names)

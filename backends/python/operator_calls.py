@@ -57,9 +57,8 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
     """
     special = aten.SPECIAL.get(op.name)
     if special is not None:
-        results, expression = special(emitter, op)
-        if expression:
-            emitter.assign(results, expression)
+        if (expression := special(emitter, op)) is not None:
+            emitter.assign(op.results, expression)
     elif control_flow_name(op):
         _control_flow(emitter, op)
     elif (name := aten_name(op)) is not None:
@@ -82,7 +81,7 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
     rows = {position for position, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
     operands = [
-        _in_rows(emitter, value) if position in rows else _laid_out(emitter, value, strides)
+        _in_rows(emitter, value) if position in rows else _laid_out(emitter, emitter.name(value), strides)
         for position, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
     ]
     if emitter.home != CPU and not any(map(holds_tensors, (value.type for value in op.operands))):
@@ -99,27 +98,25 @@ def _placed(emitter: Emitter, argument: torch.Argument, operand: str) -> str:
     return f"torch.device({emitter.home!r})" if is_unsaid else operand
 
 
-def _laid_out(emitter: Emitter, value: ir.Value, strides: ir.Attribute | None) -> str:
-    """An operand with the strides, if the op states any; a list with those of each tensor in it."""
-    if strides is None or isinstance(strides, ir.UnitAttr):
-        return emitter.name(value)
-    if isinstance(strides, ir.ArrayAttr):
-        return f"[{', '.join(_laid_out_part(emitter, value, *each) for each in enumerate(strides))}]"
-    return _as_stated(emitter, emitter.name(value), strides)
+def _laid_out(emitter: Emitter, operand: str, strides: ir.Attribute | None) -> str:
+    """An operand with the strides, if the op states any.
 
-
-def _laid_out_part(emitter: Emitter, value: ir.Value, index: int, strides: ir.Attribute) -> str:
-    """One of a list's tensors. The list holds them: their own names may have ended with their lives."""
-    part = f"{emitter.name(value)}[{index}]"
-    return part if isinstance(strides, ir.UnitAttr) else _as_stated(emitter, part, strides)
-
-
-def _as_stated(emitter: Emitter, tensor: str, strides: ir.Attribute) -> str:
-    if isinstance(strides, ir.AffineMapAttr):
-        numbers = [said(each, emitter.symbols) for each in strides.value.results]
-        return f"{emitter.bound('laid_out', tensors.laid_out)}({tensor}, ({as_tuple(numbers)}))"
-    wanted = f"layouts[{strides.value}]" if isinstance(strides, ir.IntegerAttr) else tuple(strides)
-    return f"{emitter.bound('laid_out', tensors.laid_out)}({tensor}, {wanted})"
+    Of a list, with those of each tensor in it: it holds them, their own names may have ended with their lives.
+    """
+    wanted: object
+    match strides:
+        case None | ir.UnitAttr():
+            return operand
+        case ir.ArrayAttr():
+            parts = (_laid_out(emitter, f"{operand}[{index}]", each) for index, each in enumerate(strides))
+            return f"[{', '.join(parts)}]"
+        case ir.AffineMapAttr():
+            wanted = f"({as_tuple([said(each, emitter.symbols) for each in strides.value.results])})"
+        case ir.IntegerAttr():
+            wanted = f"layouts[{strides.value}]"
+        case _:
+            wanted = tuple(strides)
+    return f"{emitter.bound('laid_out', tensors.laid_out)}({operand}, {wanted})"
 
 
 def _in_rows(emitter: Emitter, value: ir.Value) -> str:
