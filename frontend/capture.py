@@ -54,6 +54,7 @@ from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
 from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.foretold import Foretold, restoring_modes
+from dovetail.frontend.trace.open_tangents import open_tangents
 from dovetail.frontend.trace.python_kernels import without_python_kernels
 from dovetail.frontend.trace.shared_memory import shared_memory
 
@@ -152,7 +153,7 @@ def _exported(
             inductor_config.patch(fallback_random=True),
             functorch_config.patch(guess_tangent_strides_as_outputs=True),
         )
-        for context in (*switches, tracing(TracingContext(mode)), branch_gradients()):
+        for context in (*switches, tracing(TracingContext(mode)), branch_gradients(), open_tangents()):
             stack.enter_context(context)
         # The extrema's are kernels in Python, too: they are put in place when the others are gone.
         with _refusing("PyTorch can't trace it"), without_python_kernels(decided()), extremum_gradients():

@@ -16,6 +16,7 @@ HOMES = {
     "torch._functorch": (
         "frontend/capture.py",
         "frontend/described.py",
+        "frontend/trace/open_tangents.py",
         "frontend/program_key/process.py",
         "runtime/autograd/batched.py",
     ),
