@@ -9,19 +9,15 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.read_loops import read_loops, width_of
+from dovetail.backends.worker.tiles import tiles
 from dovetail.backends.worker.walk import walk
+from dovetail.backends.worker.whole_rows import Rows, whole_rows
 
 _THREADS = (64, 256)
 """Rows and columns that a thread is given at once: few pages of memory are in use at a time."""
 
 _LONG, _FEW_ROWS = 16, 8
 """Operations on an element from which blocks have few rows: a longer loop lacks the registers for more."""
-
-
-_PIPELINE = (
-    "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
-    "{enable_loop_peeling}>"
-)
 
 
 @dataclass(frozen=True)
@@ -35,11 +31,7 @@ class Columns:
     def attribute(self) -> str:
         """IREE's attribute of the op."""
         blocks = [0 if each else self.columns if loop == self.along else 1 for loop, each in enumerate(self.reduced)]
-        return (
-            "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
-            f"distribution = {blocks}, vector_common_parallel = {blocks}, "
-            f"vector_reduction = {[int(each) for each in self.reduced]}>, {_PIPELINE}>"
-        )
+        return tiles(blocks, blocks, [int(each) for each in self.reduced])
 
 
 def columns(loops: Loops, vector_bits: int) -> Columns | None:
@@ -62,12 +54,7 @@ class Blocks:
 
     def attribute(self) -> str:
         """IREE's attribute of the op."""
-        threads, vectors = self._by_loop(*_THREADS), self._by_loop(self.rows, self.columns)
-        return (
-            "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
-            f"distribution = {threads}, vector_common_parallel = {vectors}>, "
-            f"{_PIPELINE}>"
-        )
+        return tiles(self._by_loop(*_THREADS), self._by_loop(self.rows, self.columns))
 
     def _by_loop(self, across: int, last: int) -> list[int]:
         return [{self.across: across, self.loops - 1: last}.get(loop, 1) for loop in range(self.loops)]
@@ -85,7 +72,7 @@ def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
 
 
 def cut_into_blocks(text: bytes) -> bytes:
-    """`text`, where the only loop of a kernel goes by blocks if it computes something, or adds up columns."""
+    """`text`, where the only loop of a kernel goes by blocks or rows if it computes something, or adds up columns."""
     vector_bits = 512 if b"+avx512f" in text else 256
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -96,9 +83,9 @@ def cut_into_blocks(text: bytes) -> bytes:
         return str(module).encode()
 
 
-def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Operation, Blocks | Columns]]:
+def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Operation, Blocks | Columns | Rows]]:
     """What the ops of a kernel that have a form are asked to be tiled by."""
-    if len(computing) == 1 and (form := _blocks(computing[0], vector_bits)) is not None:
+    if len(computing) == 1 and (form := _of_elements(computing[0], vector_bits)) is not None:
         return [(computing[0], form)]
     found = [(op, loops) for op in computing if (loops := read_loops(op, takes_open=True)) is not None]
     sums = [(op, loops) for op, loops in found if loops.reduces]
@@ -110,10 +97,11 @@ def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Ope
     return [] if blocked is None else [(op, blocked)]
 
 
-def _blocks(op: ir.Operation, vector_bits: int) -> Blocks | None:
+def _of_elements(op: ir.Operation, vector_bits: int) -> Blocks | Rows | None:
     *operations, _ = (each.operation for each in op.regions[0].blocks[0].operations)
     loops = read_loops(op, takes_open=True)
     if loops is None or not operations:
         return None
     widest = max(loops.bits, *(width_of(result.type) for each in operations for result in each.results))
-    return blocks(replace(loops, bits=widest), len(operations), vector_bits)
+    loops = replace(loops, bits=widest)
+    return blocks(loops, len(operations), vector_bits) or whole_rows(loops, vector_bits)

@@ -1,4 +1,4 @@
-"""Pass `cut-into-blocks`: regions whose loops reach tensors across their rows."""
+"""Pass `cut-into-blocks`: regions whose loops reach tensors across their rows, or that IREE would make so."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
-from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.sums import SUM, reduced_dims
 
@@ -28,7 +28,8 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
-    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed.
+    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, and
+    loops over rows that take fewer elements of some tensor, which IREE can't make one loop over all elements.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -45,7 +46,27 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
 def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
     groups = [_group(op) for op in ops if is_transposition(op)]
     merged = [group for group in groups if len(group) > 1]
-    return all(map(_has_blocks, merged)) and (bool(merged) or (not groups and any(map(_adds_columns, ops))))
+    return all(map(_has_blocks, merged)) and (bool(merged) or (not groups and _has_rows(ops)))
+
+
+def _has_rows(ops: Sequence[ir.Operation]) -> bool:
+    """Whether `ops` add up columns, or repeat what they take, other than what a sum of each row gives."""
+    return any(map(_adds_columns, ops)) or (
+        any(map(_repeats, ops)) and not any(kind(op) is Kind.REDUCTION for op in ops)
+    )
+
+
+def _repeats(op: ir.Operation) -> bool:
+    """Whether `op` computes long rows of what may be a large tensor, of an operand that it repeats."""
+    if kind(op) is not Kind.POINTWISE:
+        return False
+    known, shape = tensor_info(op.results[0].type), require_shaped_info(op.results[0].type).shape
+    if known is not None and known.numel < _LARGE:
+        return False
+    if len(shape) < 2 or (shape[-1] is not None and shape[-1] < _LONG):
+        return False
+    taken = [info.shape for value in op.operands if (info := shaped_info(value.type)) is not None]
+    return any(each != shape and any(size != 1 for size in each) for each in taken)
 
 
 def _adds_columns(op: ir.Operation) -> bool:

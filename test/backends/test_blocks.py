@@ -14,7 +14,8 @@ from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
 from dovetail.backends.worker.blocks import Blocks, Columns, blocks, columns
-from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.loops import OPEN, Loops
+from dovetail.backends.worker.whole_rows import Rows, whole_rows
 
 ORDERS = {
     (257, 331): (1, 0),
@@ -53,6 +54,23 @@ def test_forms_of_columns():
     assert form({0}, (False, True, True), vector=256) == Columns((False, True, True), along=0, columns=32)
     assert form({1}, length=128) == form({1}, length=300) == found
     assert not any((form({2}), form({0, 1}), form(set()), form({1}, (False,) * 3), form({1}, length=100)))
+
+
+def test_forms_of_rows():
+    """Catches rows that are cut where they need not be, that fill no vectors, or along which a tensor doesn't lie."""
+
+    def form(length: int, inner: int = 2, *, bits: int = 32, vector: int = 512, reduces: bool = False):
+        loops = Loops((8, 300, length), (False, False, reduces), frozenset({inner}), bits, bits)
+        return whole_rows(loops, vector)
+
+    found = form(1000)
+    assert found == Rows(3, rows=16, columns=1000, wide=64)
+    assert "distribution = [1, 16, 1000], vector_common_parallel = [1, 1, 64]>" in found.attribute()
+    assert form(64) == Rows(3, rows=256, columns=64, wide=64)
+    assert form(30000, bits=64, vector=256) == Rows(3, rows=4, columns=4096, wide=16)
+    assert form(OPEN) == Rows(3, rows=16, columns=1024, wide=64)
+    assert not any((form(100), form(10), form(1000, 1), form(1000, reduces=True)))
+    assert whole_rows(Loops((1 << 20,), (False,), frozenset({0}), 32, 32), 512) is None
 
 
 REGION = """
@@ -109,6 +127,31 @@ def test_columns_of_known_sizes(dtype: torch.dtype):
     for result, eager, right in zip(compiled, summed(*tensors), exact, strict=True):
         error, allowed = (abs(each.double() - right).max() for each in (result, eager))
         assert error <= 3 * allowed + max(torch.finfo(dtype).eps, 1e-14) * abs(right).max()
+
+
+def repeated(x: torch.Tensor, row: torch.Tensor, column: torch.Tensor) -> list[torch.Tensor]:
+    """What repeats a row, a number of each row, both, and a plane; of one result and of two."""
+    planes = x.view(3, -1, x.shape[1]) * x.view(3, -1, x.shape[1])[:1]
+    return [(x + row).sigmoid() * x, x.exp() * column, (x - row).gt(column), planes, planes.sigmoid()]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_goes_by_rows_is_eagers(dtype: torch.dtype, dynamic: bool):
+    """Catches the end of a row, or the last rows of a matrix, that are left out where they fill no vector or piece."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    compiled = torch.compile(repeated, backend="dovetail", options={"strict": True}, dynamic=dynamic)
+    for rows, length in ((516, 1024), (1983, 331), (111, 5003)):
+        given = [torch.randn(shape).to(dtype) for shape in ((rows, length), (length,), (rows, 1))]
+        for result, eager, right in zip(
+            compiled(*given), repeated(*given), repeated(*(each.double() for each in given)), strict=True
+        ):
+            if eager.dtype is torch.bool:
+                assert torch.equal(result, eager)
+                continue
+            error, allowed = (abs(each.double() - right).max() for each in (result, eager))
+            assert error <= 3 * allowed + max(torch.finfo(dtype).eps, 1e-14) * abs(right).max()
 
 
 def turned(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -1,7 +1,8 @@
 // RUN: dovetail-opt %s --pass-pipeline='cut-into-blocks,choose-drivers,verify-level{level=regions}' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline=cut-into-blocks --run-check -o %t
 //
-// Catches loops that read single elements, since IREE merges a transposition with what goes by no blocks.
+// Catches loops that read single elements, since IREE merges a transposition with what goes by no blocks; and long rows in
+// blocks of 64 columns, since something in them is repeated; what sums them, or repeats little, needs no variant.
 
 !x = !torch.vtensor<[256,512],f32>
 !y = !torch.vtensor<[512,256],f32>
@@ -11,6 +12,8 @@
 !ym = !torch.tensor<[512,256],f32>
 !sm = !torch.tensor<[512],f32>
 !wm = !torch.tensor<[2,512,256],f32>
+!l = !torch.vtensor<[512,1024],f32>
+!lm = !torch.tensor<[512,1024],f32>
 !xr = !dovetail.ref<!x, strided<[512, 1]>>
 !yr = !dovetail.ref<!y, strided<[256, 1]>>
 !sr = !dovetail.ref<!s, strided<[1]>>
@@ -96,6 +99,35 @@ module attributes {dovetail.level = "regions"} {
     %order = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
     %0 = torch.aten.permute %x, %order : !x, !torch.list<int> -> !y
     torch.overwrite.tensor.contents %0 overwrites %a : !y, !ym
+    return
+  }
+  // CHECK: func.func private @with_a_row({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @with_a_row(%x: !l, %y: !torch.vtensor<[1024],f32>, %a: !lm) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.mul.Tensor %x, %y : !l, !torch.vtensor<[1024],f32> -> !l
+    torch.overwrite.tensor.contents %0 overwrites %a : !l, !lm
+    return
+  }
+  // CHECK: func.func private @with_a_number({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
+  func.func private @with_a_number(%x: !l, %y: !torch.vtensor<[1,1],f32>, %a: !lm) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.mul.Tensor %x, %y : !l, !torch.vtensor<[1,1],f32> -> !l
+    torch.overwrite.tensor.contents %0 overwrites %a : !l, !lm
+    return
+  }
+  // CHECK: func.func private @small_with_a_row({{.*}} attributes {dovetail.driver = "local-sync", dovetail.role = "region"}
+  func.func private @small_with_a_row(%x: !x, %y: !s, %a: !xm) attributes {dovetail.role = "region"} {
+    %0 = torch.aten.mul.Tensor %x, %y : !x, !s -> !x
+    torch.overwrite.tensor.contents %0 overwrites %a : !x, !xm
+    return
+  }
+  // CHECK: func.func private @with_its_sums({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
+  func.func private @with_its_sums(%x: !l, %a: !lm) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !l, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[512,1],f32>
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !l, !torch.vtensor<[512,1],f32>, !torch.int -> !l
+    torch.overwrite.tensor.contents %1 overwrites %a : !l, !lm
     return
   }
 }
