@@ -7,12 +7,20 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.types import is_open, require_shaped_info, require_tensor_info, with_dtype
+from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.types import (
+    is_open,
+    require_shaped_info,
+    require_tensor_info,
+    with_dtype,
+    with_shape,
+)
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
-from dovetail.passes.rewriting.constants import cast, constant, dtype_number, is_none
+from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
 from dovetail.passes.rewriting.sums import SUM, quotient, reduced_dims, sum_over, with_sizes, zero_less
@@ -70,11 +78,31 @@ def _open_sum(op: ir.Operation) -> ir.Value | None:
     """A sum or a mean in float64 of float32 with open sizes: any of them may be large."""
     if require_shaped_info(op.operands[0].type).dtype != "float32" or not is_none(op.operands[-1]):
         return None
-    wide = with_dtype(op.results[0].type, "float64")
-    total = create(op.name, [*list(op.operands)[:-1], dtype_number("float64")], wide)
+    wide, value = with_dtype(op.results[0].type, "float64"), op.operands[0]
+    taken = _of_rows(op, value) if _has_long_rows(op, value) else value
+    total = create(op.name, [taken, *list(op.operands)[1:-1], dtype_number("float64")], wide)
     if SIZES in op.attributes:
         total.owner.attributes[SIZES] = op.attributes[SIZES]
     return cast(total, "float32")
+
+
+def _has_long_rows(op: ir.Operation, value: ir.Value) -> bool:
+    """Whether all of `value` is added up, of long rows: several threads share them, where IREE gives one all of it."""
+    dims, expected = reduced_dims(op), expected_info(value)
+    if dims is None or expected is None or sizes_of(value) is None:
+        return False
+    return 1 < len(dims) == len(expected.shape) and expected.shape[-1] >= IN_A_ROW
+
+
+def _of_rows(op: ir.Operation, value: ir.Value) -> ir.Value:
+    """The sum, or the mean, of each row of `value`, as a last dimension of one element."""
+    *rows, _ = require_shaped_info(value.type).shape
+    type_ = with_dtype(with_shape(value.type, [*rows, 1]), "float64")
+    name = SUM if op.name == "torch.aten.sum" else _MEAN if op.name == "torch.aten.mean" else op.name
+    made = create(name, [value, integer_list([len(rows)]), constant(True), dtype_number("float64")], type_)
+    *sizes, _ = sizes_of(value) or ()
+    made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([*sizes, ir.AffineExpr.get_constant(1)])])
+    return made
 
 
 def _long(op: ir.Operation) -> list[int] | None:
