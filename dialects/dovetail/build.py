@@ -1,24 +1,10 @@
-"""Building ops whose attributes may be falsy.
+"""Numbers as attributes."""
 
-The generated constructors take `false`, 0 and `[]` for a missing attribute, so such ops are made from their parts.
-"""
-
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.types import OPEN
-
-
-def create(
-    op: type[ir.OpView], operands: Sequence, attributes: Mapping[str, ir.Attribute], results: Sequence[ir.Type]
-) -> Any:
-    """Creates an `op` (a class of the dialect) at the current insertion point and location."""
-    made = ir.Operation.create(
-        op.OPERATION_NAME, results=list(results), operands=list(operands), attributes=dict(attributes)
-    )
-    return made.opview
 
 
 def i64(value: int) -> ir.IntegerAttr:

@@ -30,6 +30,11 @@ _MANY: tuple[Any, ...] = (Sequence,)
 _DEVICE = '"cpu" or a device with its number, such as "cuda:0"'
 
 
+def value_of(name: str, otherwise: Any = None) -> Any:
+    """For the body of an op's class: the word, the number or the truth that the attribute `name` is, if it is there."""
+    return property(lambda op: op.attributes[name].value if name in op.attributes else otherwise)
+
+
 class VerifiedOp(Dovetail.Operation):
     """Of each op it is verified that its refs are sound and no attribute is misspelt, which IRDL would let pass."""
 
@@ -49,6 +54,14 @@ class VerifiedOp(Dovetail.Operation):
         for index, name in enumerate(names[:-1]):
             setattr(cls, name, property(partial(_operand, index)))
         setattr(cls, names[-1], property(partial(_operands_from, len(names) - 1)))
+
+    @classmethod
+    def build(cls, operands: Sequence = (), results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> Any:
+        """Creates the op from its parts: generated constructors take `false`, 0 and `[]` for a missing attribute."""
+        made = ir.Operation.create(
+            cls.OPERATION_NAME, results=list(results), operands=list(operands), attributes=attributes
+        )
+        return made.opview
 
     def problem(self) -> str:
         """What is wrong with an op of which all is there that is declared; "" if nothing is."""
@@ -173,9 +186,10 @@ def no_memory(type_: ir.Type) -> str:
     return f"expects a result of type '!torch.tensor', ranked, got '{type_}'"
 
 
-def no_float(number: ir.Value) -> str:
-    """Each number is a `!torch.float`."""
-    return "" if is_torch_type(number.type, "float") else f"expects a '!torch.float', got '{number.type}'"
+def no_floats(op: ir.OpView) -> str:
+    """All that an op takes and returns is a `!torch.float`."""
+    types = (each.type for each in (*op.operands, *op.results) if not is_torch_type(each.type, "float"))
+    return next((f"expects a '!torch.float', got '{type_}'" for type_ in types), "")
 
 
 def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:

@@ -7,8 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 from dovetail.dialects.torch_facts.types import require_shaped_info
 
 
@@ -23,6 +22,7 @@ class AllocOp(VerifiedOp, name="alloc"):
     numbers: Sequence[Operand[Any]]
     memory: Result[Any]
     optional = ("device",)
+    device_name = value_of("device", "")  # "" on the module's target
 
     def problem(self) -> str:
         return (
@@ -31,12 +31,7 @@ class AllocOp(VerifiedOp, name="alloc"):
             or verify.no_device(self, "device")
         )
 
-    @property
-    def device_name(self) -> str:
-        """Where the memory lies; "" on the module's target."""
-        return ir.StringAttr(self.attributes["device"]).value if "device" in self.attributes else ""
-
 
 def alloc(type_: ir.Type, numbers: Sequence[ir.Value] = ()) -> AllocOp:
     """Builds an allocation of the `!torch.tensor` type `type_`, whose open sizes are `numbers`."""
-    return create(AllocOp, numbers, {}, [type_])
+    return AllocOp.build(numbers, [type_])

@@ -1,6 +1,5 @@
 """`dovetail.barrier`: launches wait for one another."""
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
@@ -13,4 +12,4 @@ class BarrierOp(VerifiedOp, name="barrier"):
 
 def barrier() -> BarrierOp:
     """Builds a barrier."""
-    return create(BarrierOp, [], {}, [])
+    return BarrierOp.build()

@@ -3,7 +3,6 @@
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
@@ -19,4 +18,4 @@ class CheckEqualOp(VerifiedOp, name="check_equal"):
 
 def check_equal(number: ir.Value, expected: ir.Value) -> CheckEqualOp:
     """Builds the check that `number` is `expected`."""
-    return create(CheckEqualOp, [number, expected], {}, [])
+    return CheckEqualOp.build([number, expected])

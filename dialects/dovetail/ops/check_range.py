@@ -3,7 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail.build import create, i64
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
@@ -29,4 +29,4 @@ class CheckRangeOp(VerifiedOp, name="check_range"):
 
 def check_range(number: ir.Value, least: int, most: int) -> CheckRangeOp:
     """Builds the check that `number` is from `least` to `most`."""
-    return create(CheckRangeOp, [number], {"least": i64(least), "most": i64(most)}, [])
+    return CheckRangeOp.build([number], least=i64(least), most=i64(most))

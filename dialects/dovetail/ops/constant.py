@@ -5,7 +5,6 @@ import re
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Result
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import BufferType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
@@ -37,4 +36,4 @@ class ConstantOp(VerifiedOp, name="constant"):
 
 def constant(contents: bytes) -> ConstantOp:
     """Builds memory that holds `contents`."""
-    return create(ConstantOp, [], {"data": ir.StringAttr.get(contents.hex())}, [BufferType.get()])
+    return ConstantOp.build([], [BufferType.get()], data=ir.StringAttr.get(contents.hex()))

@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import is_value_type
 
@@ -30,4 +29,4 @@ class CopyOp(VerifiedOp, name="copy"):
 
 def copy(value: ir.Value) -> CopyOp:
     """Builds a copy of `value` at the current insertion point and location."""
-    return create(CopyOp, [value], {}, [value.type])
+    return CopyOp.build([value], [value.type])

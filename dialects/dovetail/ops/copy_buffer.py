@@ -3,7 +3,6 @@
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import BufferType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
@@ -20,4 +19,4 @@ class CopyBufferOp(VerifiedOp, name="copy_buffer"):
 
 def copy_buffer(source: ir.Value, target: ir.Value) -> CopyBufferOp:
     """Builds a copy from `source` to `target`."""
-    return create(CopyBufferOp, [source, target], {}, [])
+    return CopyBufferOp.build([source, target])

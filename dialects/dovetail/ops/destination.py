@@ -6,9 +6,8 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 from dovetail.dialects.torch_facts.types import memory_type
 
 PROOFS = ("pointwise", "not read", "none")
@@ -31,11 +30,9 @@ class DestinationOp(VerifiedOp, name="destination"):
         expected = memory_type(self.ref.type.tensor_type)
         return verify.another_type(self.memory, expected, "a result of type") or verify.none_of(self, "proof", PROOFS)
 
-    @property
-    def proof_name(self) -> str:
-        return ir.StringAttr(self.proof).value
+    proof_name = value_of("proof")
 
 
 def destination(ref: ir.Value, proof: str) -> DestinationOp:
     """Builds the memory of `ref` for a region to update; `proof` is one of `PROOFS`."""
-    return create(DestinationOp, [ref], {"proof": ir.StringAttr.get(proof)}, [memory_type(ref.type.tensor_type)])
+    return DestinationOp.build([ref], [memory_type(ref.type.tensor_type)], proof=ir.StringAttr.get(proof))

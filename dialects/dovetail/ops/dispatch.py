@@ -6,10 +6,10 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64, i64_array, open_numbers
+from dovetail.dialects.dovetail.build import i64, i64_array, open_numbers
 from dovetail.dialects.dovetail.numbers import Number, filled
 from dovetail.dialects.dovetail.types import OPEN, BufferType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 
 class DispatchOp(VerifiedOp, name="dispatch"):
@@ -30,6 +30,8 @@ class DispatchOp(VerifiedOp, name="dispatch"):
     workgroups: ir.ArrayAttr
     constants: ir.ArrayAttr
     optional = ("workgroup_size", "shared_memory")
+    entry_name = value_of("entry")
+    shared_bytes = value_of("shared_memory", 0)  # besides those that the code declares
 
     def problem(self) -> str:
         if len(ir.ArrayAttr(self.workgroups)) != 3:
@@ -54,10 +56,6 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         return verify.no_integers(self, "workgroup_size")
 
     @property
-    def entry_name(self) -> str:
-        return ir.StringAttr(self.entry).value
-
-    @property
     def counts(self) -> tuple[Number, ...]:
         """Workgroups in x, y and z."""
         return tuple(filled(self._stated, self.numbers)[:3])
@@ -76,11 +74,6 @@ class DispatchOp(VerifiedOp, name="dispatch"):
         """Threads of a workgroup in x, y and z; () where that is for the code to know."""
         return _numbers(self.attributes["workgroup_size"]) if "workgroup_size" in self.attributes else ()
 
-    @property
-    def shared_bytes(self) -> int:
-        """Bytes that the threads of a workgroup share, besides those that the code declares."""
-        return ir.IntegerAttr(self.attributes["shared_memory"]).value if "shared_memory" in self.attributes else 0
-
 
 def dispatch(
     entry: str,
@@ -97,7 +90,7 @@ def dispatch(
     attributes |= {"workgroups": i64_array(stated[:3]), "constants": i64_array(stated[3:])}
     if workgroup_size:
         attributes |= {"workgroup_size": i64_array(workgroup_size), "shared_memory": i64(shared_memory)}
-    return create(DispatchOp, [*bindings, *numbers], attributes, [])
+    return DispatchOp.build([*bindings, *numbers], **attributes)
 
 
 def _numbers(array: ir.Attribute) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import BufferType
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
@@ -38,6 +37,4 @@ class FillBufferOp(VerifiedOp, name="fill_buffer"):
 def fill_buffer(target: ir.Value, pattern: int, bits: int) -> FillBufferOp:
     """Builds a fill of `target` with `pattern`, a number of `bits` bits."""
     signed = pattern - (1 << bits) if pattern >> (bits - 1) else pattern
-    return create(
-        FillBufferOp, [target], {"pattern": ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), signed)}, []
-    )
+    return FillBufferOp.build([target], pattern=ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), signed))

@@ -5,7 +5,6 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
@@ -21,4 +20,4 @@ class FreeOp(VerifiedOp, name="free"):
 
 def free(memory: ir.Value) -> FreeOp:
     """Builds the end of the life of `memory`."""
-    return create(FreeOp, [memory], {}, [])
+    return FreeOp.build([memory])

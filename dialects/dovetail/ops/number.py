@@ -5,7 +5,6 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.effects import Reads
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -38,4 +37,4 @@ class NumberOp(VerifiedOp, name="number", traits=[Reads]):
 
 def number(ref: ir.Value, kind: str) -> NumberOp:
     """Builds the read of an "int", a "bool" or a "float"."""
-    return create(NumberOp, [ref], {}, [torch_type(kind)])
+    return NumberOp.build([ref], [torch_type(kind)])

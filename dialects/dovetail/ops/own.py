@@ -9,9 +9,8 @@ from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.attributes import BASE
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 from dovetail.dialects.torch_facts.sizes import static
 
 
@@ -27,6 +26,7 @@ class OwnOp(VerifiedOp, name="own"):
     numbers: Sequence[Operand[Any]]
     requires_grad: Any  # a bool; the bindings have no constraint for it
     ref: Result[RefType]
+    is_differentiable = value_of("requires_grad")
 
     def problem(self) -> str:
         return (
@@ -45,11 +45,7 @@ class OwnOp(VerifiedOp, name="own"):
                 return ""
         return f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
 
-    @property
-    def is_differentiable(self) -> bool:
-        return ir.BoolAttr(self.requires_grad).value
-
 
 def own(value, ref_type: RefType, requires_grad: bool, numbers: Sequence[ir.Value] = ()) -> OwnOp:
     """Builds the hand-over of `value` in memory of type `ref_type`, whose open strides are `numbers`."""
-    return create(OwnOp, [value, *numbers], {"requires_grad": ir.BoolAttr.get(requires_grad)}, [ref_type])
+    return OwnOp.build([value, *numbers], [ref_type], requires_grad=ir.BoolAttr.get(requires_grad))

@@ -7,9 +7,9 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.types import OPEN
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 from dovetail.dialects.torch_facts.types import is_memory, memory_type, shaped_info, with_shape
 
 
@@ -26,6 +26,7 @@ class PartOp(VerifiedOp, name="part"):
     dim: ir.IntegerAttr
     start: ir.IntegerAttr
     part: Result[Any]
+    dimension = value_of("dim")
 
     def problem(self) -> str:
         whole, part = shaped_info(self.memory.type), shaped_info(self.part.type)
@@ -46,11 +47,6 @@ class PartOp(VerifiedOp, name="part"):
         return "" if end <= full else f"expects an end within {full}, got {end}"
 
     @property
-    def dimension(self) -> int:
-        """The dimension, counted from 0."""
-        return ir.IntegerAttr(self.dim).value
-
-    @property
     def first(self) -> int | None:
         """Where the part begins along that dimension, in elements; None where that is open."""
         start = ir.IntegerAttr(self.start).value
@@ -59,5 +55,5 @@ class PartOp(VerifiedOp, name="part"):
 
 def part(memory: ir.Value, dim: int, start: int | None, type_: ir.Type, numbers: Sequence[ir.Value] = ()) -> PartOp:
     """Builds the part of `memory` that holds a value of `type_`, from `start` along `dim` on, by `numbers` if open."""
-    stated = {"dim": i64(dim), "start": i64(OPEN if start is None else start)}
-    return create(PartOp, [memory, *numbers], stated, [memory_type(type_)])
+    first = i64(OPEN if start is None else start)
+    return PartOp.build([memory, *numbers], [memory_type(type_)], dim=i64(dim), start=first)

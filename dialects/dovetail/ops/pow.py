@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import torch_type
 
@@ -22,9 +21,9 @@ class PowOp(VerifiedOp, name="pow"):
     power: Result[Any]
 
     def problem(self) -> str:
-        return verify.no_float(self.base) or verify.no_float(self.exponent) or verify.no_float(self.power)
+        return verify.no_floats(self)
 
 
 def pow_(base: ir.Value, exponent: ir.Value) -> PowOp:
     """Builds `base` to the power of `exponent`."""
-    return create(PowOp, [base, exponent], {}, [torch_type("float")])
+    return PowOp.build([base, exponent], [torch_type("float")])

@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import torch_type
 
@@ -22,9 +21,9 @@ class QuotientOp(VerifiedOp, name="quotient"):
     quotient: Result[Any]
 
     def problem(self) -> str:
-        return verify.no_float(self.dividend) or verify.no_float(self.divisor) or verify.no_float(self.quotient)
+        return verify.no_floats(self)
 
 
 def quotient(dividend: ir.Value, divisor: ir.Value) -> QuotientOp:
     """Builds `dividend` divided by `divisor`."""
-    return create(QuotientOp, [dividend, divisor], {}, [torch_type("float")])
+    return QuotientOp.build([dividend, divisor], [torch_type("float")])

@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import tensor_info
 
@@ -29,4 +28,4 @@ class ReuseOp(VerifiedOp, name="reuse"):
 
 def reuse(dead: ir.Value, type_: ir.Type) -> ReuseOp:
     """Builds memory of the `!torch.tensor` type `type_` where `dead` was."""
-    return create(ReuseOp, [dead], {}, [type_])
+    return ReuseOp.build([dead], [type_])

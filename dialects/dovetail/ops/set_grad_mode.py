@@ -5,8 +5,7 @@ from typing import Any
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 
 class SetGradModeOp(VerifiedOp, name="set_grad_mode"):
@@ -16,15 +15,12 @@ class SetGradModeOp(VerifiedOp, name="set_grad_mode"):
     """
 
     enabled: Any  # a bool; the bindings have no constraint for it
+    is_enabled = value_of("enabled")
 
     def problem(self) -> str:
         return verify.no_bool(self, "enabled")
 
-    @property
-    def is_enabled(self) -> bool:
-        return ir.BoolAttr(self.attributes["enabled"]).value
-
 
 def set_grad_mode(enabled: bool) -> SetGradModeOp:
     """Builds the change of autograd's mode."""
-    return create(SetGradModeOp, [], {"enabled": ir.BoolAttr.get(enabled)}, [])
+    return SetGradModeOp.build(enabled=ir.BoolAttr.get(enabled))

@@ -7,10 +7,10 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64, i64_array, open_numbers
+from dovetail.dialects.dovetail.build import i64, i64_array, open_numbers
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import OPEN, RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 
 class SetMetadataOp(VerifiedOp, name="set_metadata", traits=[Writes]):
@@ -28,6 +28,7 @@ class SetMetadataOp(VerifiedOp, name="set_metadata", traits=[Writes]):
     stride: ir.ArrayAttr
     offset: ir.IntegerAttr
     optional = ("versions",)
+    version_count = value_of("versions", 1)
 
     def problem(self) -> str:
         sizes, strides = len(ir.ArrayAttr(self.size)), len(ir.ArrayAttr(self.stride))
@@ -46,11 +47,6 @@ class SetMetadataOp(VerifiedOp, name="set_metadata", traits=[Writes]):
         each = (*ir.ArrayAttr(self.size), *ir.ArrayAttr(self.stride), self.offset)
         return [ir.IntegerAttr(number).value for number in each]
 
-    @property
-    def version_count(self) -> int:
-        """By how much the version counter moves."""
-        return ir.IntegerAttr(self.attributes["versions"]).value if "versions" in self.attributes else 1
-
 
 def set_metadata(ref, size: Sequence, stride: Sequence, offset, versions: int = 1) -> SetMetadataOp:
     """Builds the change of `ref`'s sizes and strides; `offset` is relative to its present storage offset.
@@ -62,4 +58,4 @@ def set_metadata(ref, size: Sequence, stride: Sequence, offset, versions: int = 
     attributes = {"offset": i64(stated[-1]), "size": i64_array(sizes), "stride": i64_array(strides)}
     if versions > 1:
         attributes["versions"] = i64(versions)
-    return create(SetMetadataOp, [ref, *numbers], attributes, [])
+    return SetMetadataOp.build([ref, *numbers], **attributes)

@@ -5,9 +5,9 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
-from dovetail.dialects.dovetail.build import create, i64
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.effects import Reads
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 from dovetail.dialects.torch_facts.types import is_torch_type, shaped_info
 
 
@@ -20,6 +20,7 @@ class SizeOp(VerifiedOp, name="size", traits=[Reads]):
     argument: Operand[Any]
     number: Result[ir.IndexType]
     optional = ("dim",)
+    dimension = value_of("dim", -1)
 
     def problem(self) -> str:
         if is_torch_type(self.argument.type, "int"):
@@ -30,12 +31,7 @@ class SizeOp(VerifiedOp, name="size", traits=[Reads]):
         is_inside = isinstance(self.attributes["dim"], ir.IntegerAttr) and 0 <= self.dimension < len(info.shape)
         return "" if is_inside else f"expects 'dim' to be one of {len(info.shape)}, got {self.attributes['dim']}"
 
-    @property
-    def dimension(self) -> int:
-        """The dimension; -1 of a number."""
-        return ir.IntegerAttr(self.attributes["dim"]).value if "dim" in self.attributes else -1
-
 
 def size(argument: ir.Value, dim: int = -1) -> SizeOp:
     """Builds the size of `argument` in `dim`, or the number that it is."""
-    return create(SizeOp, [argument], {"dim": i64(dim)} if dim >= 0 else {}, [ir.IndexType.get()])
+    return SizeOp.build([argument], [ir.IndexType.get()], **({"dim": i64(dim)} if dim >= 0 else {}))

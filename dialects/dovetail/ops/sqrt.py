@@ -6,7 +6,6 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create
 from dovetail.dialects.dovetail.verify import VerifiedOp
 from dovetail.dialects.torch_facts.types import torch_type
 
@@ -21,9 +20,9 @@ class SqrtOp(VerifiedOp, name="sqrt"):
     root: Result[Any]
 
     def problem(self) -> str:
-        return verify.no_float(self.number) or verify.no_float(self.root)
+        return verify.no_floats(self)
 
 
 def sqrt(number: ir.Value) -> SqrtOp:
     """Builds the root of `number`."""
-    return create(SqrtOp, [number], {}, [torch_type("float")])
+    return SqrtOp.build([number], [torch_type("float")])

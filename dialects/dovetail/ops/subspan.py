@@ -7,7 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64, open_numbers
+from dovetail.dialects.dovetail.build import i64, open_numbers
 from dovetail.dialects.dovetail.numbers import Number, filled
 from dovetail.dialects.dovetail.ops.constant import ConstantOp
 from dovetail.dialects.dovetail.ops.transient import TransientOp
@@ -80,4 +80,4 @@ def _is_memory(value: ir.Value) -> bool:
 def subspan(memory: ir.Value, offset: Number, length: Number) -> SubspanOp:
     """Builds the range of `length` bytes of `memory` from `offset` on."""
     (start, size), numbers = open_numbers([offset, length])
-    return create(SubspanOp, [memory, *numbers], {"offset": i64(start), "length": i64(size)}, [BufferType.get()])
+    return SubspanOp.build([memory, *numbers], [BufferType.get()], offset=i64(start), length=i64(size))

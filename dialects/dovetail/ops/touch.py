@@ -7,7 +7,7 @@ from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 
 class TouchOp(VerifiedOp, name="touch", traits=[Writes]):
@@ -18,14 +18,10 @@ class TouchOp(VerifiedOp, name="touch", traits=[Writes]):
 
     ref: Operand[RefType]
     versions: ir.IntegerAttr
+    version_count = value_of("versions")
 
     def problem(self) -> str:
         return verify.no_count(self, "versions", 1)
-
-    @property
-    def version_count(self) -> int:
-        """By how much the version counter moves."""
-        return ir.IntegerAttr(self.versions).value
 
 
 def touch(ref, versions: int) -> TouchOp:

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64, open_numbers
+from dovetail.dialects.dovetail.build import i64, open_numbers
 from dovetail.dialects.dovetail.numbers import Number, filled
 from dovetail.dialects.dovetail.types import OPEN, BufferType
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -35,4 +35,4 @@ class TransientOp(VerifiedOp, name="transient"):
 def transient(size: Number) -> TransientOp:
     """Builds memory of `size` bytes."""
     (stated,), numbers = open_numbers([size])
-    return create(TransientOp, numbers, {"bytes": i64(stated)}, [BufferType.get()])
+    return TransientOp.build(numbers, [BufferType.get()], bytes=i64(stated))

@@ -7,9 +7,9 @@ from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
-from dovetail.dialects.dovetail.build import create, i64
+from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.types import OPEN, RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 # View functions that show memory as elements of another type.
 REINTERPRETATIONS = ("aten.view.dtype", "aten.view_as_complex.default", "aten.view_as_real.default")
@@ -33,6 +33,9 @@ class ViewOp(VerifiedOp, name="view"):
     index: ir.IntegerAttr
     view: Result[RefType]
     optional = ("grad_mode",)
+    callee_name = value_of("callee")
+    sets_grad_mode = value_of("grad_mode")  # None for the call's own
+    output_index = value_of("index")
 
     def problem(self) -> str:
         if self.ref.type.shaped.dtype != self.view.type.shaped.dtype and self.callee_name not in REINTERPRETATIONS:
@@ -40,19 +43,6 @@ class ViewOp(VerifiedOp, name="view"):
         unknown = sum(isinstance(each, ir.IntegerAttr) and each.value == OPEN for each in flat(self.args))
         missing = verify.missing_numbers(self.numbers, unknown, "arguments")
         return missing or verify.another_device(self.ref, self.view) or verify.no_bool(self, "grad_mode")
-
-    @property
-    def callee_name(self) -> str:
-        return ir.StringAttr(self.callee).value
-
-    @property
-    def sets_grad_mode(self) -> bool | None:
-        """Autograd's mode in which the view is made, None for the call's own."""
-        return ir.BoolAttr(self.attributes["grad_mode"]).value if "grad_mode" in self.attributes else None
-
-    @property
-    def output_index(self) -> int:
-        return ir.IntegerAttr(self.index).value
 
 
 def flat(args: ir.Attribute) -> Iterator[ir.Attribute]:
@@ -77,4 +67,4 @@ def view(
     attributes = {"args": ir.ArrayAttr.get(list(args)), "callee": ir.StringAttr.get(callee), "index": i64(index)}
     if grad_mode is not None:
         attributes["grad_mode"] = ir.BoolAttr.get(grad_mode)
-    return create(ViewOp, [ref, *numbers], attributes, [view_type])
+    return ViewOp.build([ref, *numbers], [view_type], **attributes)

@@ -9,7 +9,7 @@ from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.effects import Writes
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.dovetail.verify import VerifiedOp
+from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
 MODES = ("tracked", "no_grad", "hidden")
 
@@ -27,6 +27,8 @@ class WriteOp(VerifiedOp, name="write", traits=[Writes]):
     ref: Operand[RefType]
     mode: ir.StringAttr
     optional = ("versions",)
+    mode_name = value_of("mode")
+    _versions = value_of("versions", 1)
 
     def problem(self) -> str:
         if self.mode_name == "hidden" and "versions" in self.attributes:
@@ -38,15 +40,9 @@ class WriteOp(VerifiedOp, name="write", traits=[Writes]):
         )
 
     @property
-    def mode_name(self) -> str:
-        return ir.StringAttr(self.mode).value
-
-    @property
     def version_count(self) -> int:
         """By how much the version counter moves."""
-        if self.mode_name == "hidden":
-            return 0
-        return ir.IntegerAttr(self.attributes["versions"]).value if "versions" in self.attributes else 1
+        return 0 if self.mode_name == "hidden" else self._versions
 
 
 def write(value, ref, mode: str, versions: int = 1) -> WriteOp:
