@@ -3,6 +3,7 @@
 Passes ask `dialects.torch_facts.ops`; only rows are made here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -216,3 +217,8 @@ movement = partial(_copied, kind=Kind.MOVEMENT)
 creation = partial(_copied, kind=Kind.CREATION)
 opaque = Op
 """Of an op of which nothing is claimed but what its row says."""
+
+
+def alike(make: Callable[[str], Op], names: str) -> list[Op]:
+    """A row for each of `names`, of which all say the same."""
+    return [make(name) for name in names.split()]

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from dovetail.dialects.torch_facts.row import FLOATS, Kind, Recompute, Refused, creation
+from dovetail.dialects.torch_facts.row import FLOATS, Kind, Recompute, Refused, alike, creation
 
 UNWRITTEN = "memory that nothing has written"
 """What the rows of ops whose results hold no values say of their kernels."""
@@ -13,24 +13,12 @@ _NO_BYTES = Refused("does not compile", ("uint8",))
 
 CREATION = (
     creation("arange", refused=(Refused("does not compile", (*FLOATS, "uint8", "int8")),)),
-    _unwritten("empty"),
-    _unwritten("empty_like"),
-    _unwritten("empty_permuted"),
-    _unwritten("empty_strided"),
-    creation("eye"),
+    *alike(_unwritten, "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"),
+    *alike(creation, "eye iota linspace"),
     creation("fill", fills_at=1),
-    creation("full", fills_at=1, refused=(_NO_BYTES,)),
-    creation("full_like", fills_at=1, refused=(_NO_BYTES,)),
-    creation("iota"),
-    creation("linspace"),
-    _unwritten("new_empty"),
-    _unwritten("new_empty_strided"),
+    *alike(partial(creation, fills_at=1, refused=(_NO_BYTES,)), "full full_like"),
     creation("new_full", fills_at=2),
-    creation("new_ones", fills_with=1),
-    creation("new_zeros", fills_with=0),
-    creation("ones", fills_with=1),
-    creation("ones_like", fills_with=1),
+    *alike(partial(creation, fills_with=1), "new_ones ones ones_like"),
+    *alike(partial(creation, fills_with=0), "new_zeros zeros zeros_like"),
     creation("scalar_tensor", fills_at=0, refused=(_NO_BYTES,)),
-    creation("zeros", fills_with=0),
-    creation("zeros_like", fills_with=0),
 )

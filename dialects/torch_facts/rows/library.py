@@ -3,32 +3,30 @@
 from functools import partial
 
 from dovetail.dialects.torch_facts import flops
-from dovetail.dialects.torch_facts.row import Recompute, ResultMemory, Rounding, Traced, library
+from dovetail.dialects.torch_facts.row import Recompute, ResultMemory, Rounding, Traced, alike, library
 
 _contraction = partial(library, kernel="contraction", keeps_equality=False)
+_matrix = partial(_contraction, memory=ResultMemory.EXACT, is_row_major=True)
 _convolution = partial(library, kernel="convolution", keeps_equality=False)
 _attention = partial(library, kernel="attention", keeps_equality=False)
 _indexing = partial(library, kernel="gather or scatter")
+_reading = partial(_indexing, rounding=Rounding.NEVER)
 _pooling = partial(library, kernel="pooling")
 _interpolation = partial(library, kernel="interpolation", traced=Traced.WHOLE)
+_blending = partial(_interpolation, keeps_equality=False)
 _nearest = partial(_interpolation, rounding=Rounding.NEVER, recompute=Recompute.FREE)
+_NEAREST = [f"{name}{rank}d" for name in ("upsample_nearest", "_upsample_nearest_exact") for rank in (1, 2, 3)]
 _margin_loss = partial(library, kernel="margin loss", traced=Traced.WHOLE, keeps_equality=False)
 _sorting = partial(library, kernel="sorting")
 _linear_algebra = partial(library, kernel="linear algebra", keeps_equality=False)
 
 LIBRARY = (
     _contraction("addbmm", flops=flops.added_product),
-    _contraction("addmm", flops=flops.added_product, memory=ResultMemory.EXACT, is_row_major=True),
     _contraction("addmv", flops=flops.added_product, memory=ResultMemory.EXACT),
-    _contraction("baddbmm", flops=flops.added_product, memory=ResultMemory.EXACT, is_row_major=True),
-    _contraction("bmm", flops=flops.product, memory=ResultMemory.EXACT, is_row_major=True),
-    _contraction("dot", flops=flops.product, memory=ResultMemory.EXACT),
-    _contraction("linear", flops=flops.product),
-    _contraction("matmul", flops=flops.product),
-    _contraction("mm", flops=flops.product, memory=ResultMemory.EXACT, is_row_major=True),
-    _contraction("mv", flops=flops.product, memory=ResultMemory.EXACT),
-    _contraction("_trilinear", flops=flops.product),
-    _contraction("vdot", flops=flops.product, memory=ResultMemory.EXACT),
+    *alike(partial(_matrix, flops=flops.added_product), "addmm baddbmm"),
+    *alike(partial(_matrix, flops=flops.product), "bmm mm"),
+    *alike(partial(_contraction, flops=flops.product, memory=ResultMemory.EXACT), "dot mv vdot"),
+    *alike(partial(_contraction, flops=flops.product), "linear matmul _trilinear"),
     _convolution("convolution", flops=flops.convolution(transposed_at=6), memory=ResultMemory.EXACT),
     _convolution("_convolution", flops=flops.convolution(transposed_at=6)),
     _convolution("convolution_backward", flops=flops.convolution_backward),
@@ -47,74 +45,39 @@ LIBRARY = (
         traced=Traced.WHOLE,
         in_rows=("attn_mask", "grad_out", "key", "out", "query", "value"),
     ),
-    _indexing("embedding", memory=ResultMemory.EXACT, rounding=Rounding.NEVER),
+    _reading("embedding", memory=ResultMemory.EXACT),
     _indexing("embedding_dense_backward", traced=Traced.WHOLE),
-    _indexing("gather", memory=ResultMemory.EXACT, rounding=Rounding.NEVER, recompute=Recompute.FREE),
-    _indexing("index", memory=ResultMemory.EXACT, rounding=Rounding.NEVER, recompute=Recompute.FREE),
-    _indexing("index_add"),
-    _indexing("index_copy"),
-    _indexing("index_fill"),
-    _indexing("index_put"),
-    _indexing("index_select", rounding=Rounding.NEVER, recompute=Recompute.FREE),
-    _indexing("masked_scatter"),
-    _indexing("masked_select", rounding=Rounding.NEVER),
-    _indexing("nonzero"),
-    _indexing("put"),
-    _indexing("scatter"),
-    _indexing("scatter_add"),
-    _indexing("scatter_reduce"),
-    _indexing("take", rounding=Rounding.NEVER),
-    _indexing("unique_dim"),
+    *alike(partial(_reading, memory=ResultMemory.EXACT, recompute=Recompute.FREE), "gather index"),
+    _reading("index_select", recompute=Recompute.FREE),
+    *alike(_reading, "masked_select take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
-    _indexing("_unsafe_index_put"),
-    _indexing("_unsafe_masked_index"),
-    _indexing("_unsafe_masked_index_put_accumulate"),
-    _pooling("_adaptive_avg_pool2d"),
-    _pooling("_adaptive_avg_pool2d_backward"),
-    _pooling("adaptive_max_pool2d"),
-    _pooling("avg_pool2d", traced=Traced.WHOLE),
-    _pooling("avg_pool2d_backward", traced=Traced.WHOLE),
-    _pooling("max_pool2d_with_indices", traced=Traced.WHOLE),
-    _pooling("max_pool2d_with_indices_backward", traced=Traced.WHOLE),
-    _interpolation("upsample_bicubic2d", keeps_equality=False),
-    _interpolation("upsample_bicubic2d_backward", keeps_equality=False),
-    _interpolation("upsample_bilinear2d", keeps_equality=False),
-    _interpolation("upsample_bilinear2d_backward", keeps_equality=False),
-    _interpolation("upsample_linear1d", keeps_equality=False),
-    _interpolation("upsample_linear1d_backward", keeps_equality=False),
-    _nearest("upsample_nearest1d"),
-    _interpolation("upsample_nearest1d_backward", keeps_equality=False),
-    _nearest("upsample_nearest2d"),
-    _interpolation("upsample_nearest2d_backward", keeps_equality=False),
-    _nearest("upsample_nearest3d"),
-    _interpolation("upsample_nearest3d_backward", keeps_equality=False),
-    _nearest("_upsample_nearest_exact1d"),
-    _interpolation("_upsample_nearest_exact1d_backward", keeps_equality=False),
-    _nearest("_upsample_nearest_exact2d"),
-    _interpolation("_upsample_nearest_exact2d_backward", keeps_equality=False),
-    _nearest("_upsample_nearest_exact3d"),
-    _interpolation("_upsample_nearest_exact3d_backward", keeps_equality=False),
-    _interpolation("upsample_trilinear3d", keeps_equality=False),
-    _interpolation("upsample_trilinear3d_backward", keeps_equality=False),
-    _margin_loss("multi_margin_loss"),
-    _margin_loss("multi_margin_loss_backward"),
-    _margin_loss("multilabel_margin_loss_backward"),
-    _margin_loss("multilabel_margin_loss_forward"),
-    _sorting("bucketize"),
-    _sorting("kthvalue", rounding=Rounding.NEVER),
-    _sorting("median", rounding=Rounding.NEVER),
-    _sorting("searchsorted"),
-    _sorting("sort", rounding=Rounding.NEVER),
-    _sorting("topk", rounding=Rounding.NEVER),
-    _linear_algebra("linalg_cholesky_ex"),
+    *alike(
+        _indexing,
+        "index_add index_copy index_fill index_put masked_scatter nonzero put scatter scatter_add scatter_reduce "
+        "unique_dim _unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
+    ),
+    *alike(_pooling, "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward adaptive_max_pool2d"),
+    *alike(
+        partial(_pooling, traced=Traced.WHOLE),
+        "avg_pool2d avg_pool2d_backward max_pool2d_with_indices max_pool2d_with_indices_backward",
+    ),
+    *alike(_nearest, " ".join(_NEAREST)),
+    *alike(_blending, " ".join(f"{name}_backward" for name in _NEAREST)),
+    *(
+        row
+        for name in ("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d")
+        for row in (_blending(name), _blending(f"{name}_backward"))
+    ),
+    *alike(
+        _margin_loss,
+        "multi_margin_loss multi_margin_loss_backward multilabel_margin_loss_backward multilabel_margin_loss_forward",
+    ),
+    *alike(_sorting, "bucketize searchsorted"),
+    *alike(partial(_sorting, rounding=Rounding.NEVER), "kthvalue median sort topk"),
     _linear_algebra("_linalg_det", sees_strides=True),
-    _linear_algebra("linalg_eigh"),
-    _linear_algebra("_linalg_eigh"),
-    _linear_algebra("linalg_inv_ex"),
-    _linear_algebra("linalg_lu_factor_ex"),
-    _linear_algebra("linalg_qr"),
-    _linear_algebra("_linalg_solve_ex"),
-    _linear_algebra("linalg_svd"),
-    _linear_algebra("_linalg_svd"),
-    _linear_algebra("triangular_solve"),
+    *alike(
+        _linear_algebra,
+        "linalg_cholesky_ex linalg_eigh _linalg_eigh linalg_inv_ex linalg_lu_factor_ex linalg_qr _linalg_solve_ex "
+        "linalg_svd _linalg_svd triangular_solve",
+    ),
 )

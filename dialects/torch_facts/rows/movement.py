@@ -1,21 +1,13 @@
 """Ops that copy elements to other places."""
 
-from dovetail.dialects.torch_facts.row import Layout, Refused, movement
+from dovetail.dialects.torch_facts.row import Layout, Refused, alike, movement
 
 MOVEMENT = (
-    movement("cat"),
-    movement("constant_pad_nd"),
     movement("diagonal_scatter", refused=(Refused("does not compile"),)),
-    movement("flip"),
-    movement("pixel_shuffle"),
-    movement("repeat"),
     movement("roll", layout=Layout.FORMAT, layout_on_cuda=Layout.ROWS),
-    movement("rot90"),
-    movement("select_backward"),
-    movement("select_scatter"),
-    movement("slice_backward"),
-    movement("slice_scatter"),
-    movement("stack"),
-    movement("tile"),
-    movement("unfold_backward"),
+    *alike(
+        movement,
+        "cat constant_pad_nd flip pixel_shuffle repeat rot90 select_backward select_scatter slice_backward "
+        "slice_scatter stack tile unfold_backward",
+    ),
 )

@@ -2,66 +2,54 @@
 
 from functools import partial
 
-from dovetail.dialects.torch_facts.row import Layout, ResultMemory, Rounding, Traced, opaque
+from dovetail.dialects.torch_facts.row import Layout, ResultMemory, Rounding, Traced, alike, opaque
 
 # They show memory as other elements. IREE has none of it, so ATen makes them.
 _reinterpretation = partial(opaque, memory=ResultMemory.OPERAND)
 
+_deciding = partial(opaque, decides_by=None)
+_whole = partial(opaque, traced=Traced.WHOLE)
+_in_rows_on_cuda = partial(opaque, layout_on_cuda=Layout.ROWS)
+_in_parts = partial(opaque, traced=Traced.IN_PARTS)
+
 OPAQUE = (
-    _reinterpretation("_conj", sees_strides=False),
-    _reinterpretation("_neg_view", sees_strides=False),
-    _reinterpretation("view.dtype"),
-    _reinterpretation("view_as_complex"),
-    _reinterpretation("view_as_real", sees_strides=False),
-    opaque("adaptive_max_pool3d", decides_by=None),
-    opaque("aminmax", rounding=Rounding.NEVER),
-    opaque("argsort", decides_by=None),
-    opaque("bernoulli", traced=Traced.WHOLE, decides_by=None, drawn_by="aten.bernoulli_.float"),
+    *alike(partial(_reinterpretation, sees_strides=False), "_conj _neg_view view_as_real"),
+    *alike(_reinterpretation, "view.dtype view_as_complex"),
+    *alike(partial(opaque, rounding=Rounding.NEVER), "aminmax msort"),
     opaque("binary_cross_entropy", layout=Layout.FIRST),
     opaque("binary_cross_entropy_backward", layout=Layout.SECOND),
-    opaque("bincount", decides_by=None),
-    opaque("channel_shuffle", layout=Layout.FORMAT, layout_on_cuda=Layout.ROWS),
     opaque("copy_", sees_strides=False),
-    opaque("cummax", decides_by=None, rounding=Rounding.NEVER),
-    opaque("cummin", decides_by=None, rounding=Rounding.NEVER),
-    opaque("exponential", traced=Traced.WHOLE),
     opaque("fix", decides_by=(0,), rounding=Rounding.NEVER),
-    opaque("fractional_max_pool2d", decides_by=None),
-    opaque("fractional_max_pool3d", decides_by=None),
-    opaque("histc", decides_by=None),
-    opaque("huber_loss_backward", layout=Layout.ROWS),
     opaque("isin", decides_by=None, layout=Layout.ROWS),
-    opaque("max_pool3d_with_indices", decides_by=None),
-    opaque("max_unpool2d", layout=Layout.FORMAT, layout_on_cuda=Layout.ROWS),
-    opaque("mode", decides_by=None, rounding=Rounding.NEVER),
-    opaque("mse_loss", traced=Traced.IN_PARTS),
-    opaque("mse_loss_backward", traced=Traced.IN_PARTS, layout=Layout.ROWS),
-    opaque("msort", rounding=Rounding.NEVER),
-    opaque("multinomial", decides_by=None),
-    opaque("nanmedian", decides_by=None, rounding=Rounding.NEVER),
-    opaque("native_batch_norm", traced=Traced.IN_PARTS, layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
-    opaque("native_batch_norm_backward", traced=Traced.IN_PARTS, layout=Layout.FORMAT_OF_SECOND),
-    opaque("_native_batch_norm_legit", traced=Traced.IN_PARTS),
-    opaque("_native_batch_norm_legit_functional", traced=Traced.IN_PARTS),
-    opaque("_native_batch_norm_legit_no_training", traced=Traced.IN_PARTS),
-    opaque("native_dropout", traced=Traced.WHOLE, drawn_by="aten.bernoulli_.float"),
-    opaque("native_group_norm_backward", traced=Traced.IN_PARTS),
-    opaque("nll_loss_backward", traced=Traced.IN_PARTS),
-    opaque("nll_loss_forward", traced=Traced.IN_PARTS),
-    opaque("normal", traced=Traced.WHOLE),
     opaque("normal_functional", drawn_by="aten.normal_.default"),
-    opaque("poisson", layout=Layout.ROWS),
-    opaque("reflection_pad2d_backward", layout=Layout.FORMAT_OF_SECOND, layout_on_cuda=Layout.ROWS),
-    opaque("replication_pad2d_backward", layout=Layout.FORMAT_OF_SECOND, layout_on_cuda=Layout.ROWS),
-    opaque("rrelu_with_noise", traced=Traced.WHOLE, layout=Layout.ROWS),
-    opaque("rrelu_with_noise_backward", layout=Layout.ROWS),
-    opaque("rrelu_with_noise_functional", traced=Traced.WHOLE),
-    opaque("smooth_l1_loss_backward", layout=Layout.ROWS),
     opaque("special_xlog1py", layout=Layout.TOGETHER),
     opaque("sym_size", decides_by=None, sees_strides=False),
-    opaque("uniform", traced=Traced.WHOLE),
-    opaque("_unique", decides_by=None),
-    opaque("_unique2", decides_by=None),
-    opaque("unique_consecutive", decides_by=None),
     opaque("where.default"),  # the places of what is true
+    *alike(
+        _deciding,
+        "adaptive_max_pool3d argsort bincount fractional_max_pool2d fractional_max_pool3d histc "
+        "max_pool3d_with_indices multinomial _unique _unique2 unique_consecutive",
+    ),
+    *alike(partial(_deciding, rounding=Rounding.NEVER), "cummax cummin mode nanmedian"),
+    _whole("bernoulli", decides_by=None, drawn_by="aten.bernoulli_.float"),
+    _whole("native_dropout", drawn_by="aten.bernoulli_.float"),
+    _whole("rrelu_with_noise", layout=Layout.ROWS),
+    *alike(_whole, "exponential normal rrelu_with_noise_functional uniform"),
+    *alike(
+        partial(opaque, layout=Layout.ROWS),
+        "huber_loss_backward poisson rrelu_with_noise_backward smooth_l1_loss_backward",
+    ),
+    *alike(partial(_in_rows_on_cuda, layout=Layout.FORMAT), "channel_shuffle max_unpool2d"),
+    *alike(
+        partial(_in_rows_on_cuda, layout=Layout.FORMAT_OF_SECOND),
+        "reflection_pad2d_backward replication_pad2d_backward",
+    ),
+    _in_parts("mse_loss_backward", layout=Layout.ROWS),
+    _in_parts("native_batch_norm", layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
+    _in_parts("native_batch_norm_backward", layout=Layout.FORMAT_OF_SECOND),
+    *alike(
+        _in_parts,
+        "mse_loss _native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training "
+        "native_group_norm_backward nll_loss_backward nll_loss_forward",
+    ),
 )

@@ -1,6 +1,18 @@
 """Reductions."""
 
-from dovetail.dialects.torch_facts.row import FLOATS, HALVES, Layout, Recompute, Refused, Rounding, Traced, reduction
+from functools import partial
+
+from dovetail.dialects.torch_facts.row import (
+    FLOATS,
+    HALVES,
+    Layout,
+    Recompute,
+    Refused,
+    Rounding,
+    Traced,
+    alike,
+    reduction,
+)
 
 _ADDS_IN_HALVES = Refused("adds up in half precision, eager in float32", HALVES)
 _NAN_LOSES = Refused("NaN does not win", FLOATS)
@@ -10,13 +22,14 @@ _NOT_ON_GPUS = Refused("not measured on GPUs", devices=("cuda",))
 _ONE_WORKGROUP = Refused("one workgroup computes all of it", devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
+_extremum = partial(reduction, rounding=Rounding.NEVER, keeps_equality=True)
+_deciding = partial(reduction, keeps_equality=True, tells_subnormals=True)
+
 REDUCTIONS = (
-    reduction("all", keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
-    reduction("amax", rounding=Rounding.NEVER, keeps_equality=True),
-    reduction("amin", rounding=Rounding.NEVER, keeps_equality=True),
-    reduction("any", keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
-    reduction("argmax", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES, _NOT_ON_GPUS)),
-    reduction("argmin", keeps_equality=True, tells_subnormals=True, refused=(_NAN_LOSES, _NOT_ON_GPUS)),
+    *alike(_extremum, "amax amin"),
+    *alike(partial(_extremum, refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS)), "max min"),
+    *alike(partial(_deciding, refused=(_NOT_ON_GPUS,)), "all any"),
+    *alike(partial(_deciding, refused=(_NAN_LOSES, _NOT_ON_GPUS)), "argmax argmin"),
     reduction("count_nonzero", reduces_at=None, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction(
         "cumsum",
@@ -24,35 +37,17 @@ REDUCTIONS = (
         recompute=Recompute.WORK,
         refused=(Refused("adds up in the element type, eager in a wider one", FLOATS), _ONE_WORKGROUP),
     ),
-    reduction(
-        "linalg_vector_norm",
-        reduces_at=2,
-        keeps_equality=True,
-        tells_subnormals=True,
-        refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS),
-    ),
+    _deciding("linalg_vector_norm", reduces_at=2, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("_log_softmax", traced=Traced.IN_PARTS),
     reduction("_log_softmax_backward_data", reduces_at=2, layout=Layout.ROWS, traced=Traced.IN_PARTS),
     reduction("logsumexp", refused=(_NOT_ON_GPUS,)),
-    reduction(
-        "max",
-        rounding=Rounding.NEVER,
-        keeps_equality=True,
-        refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS),
-    ),
     reduction("mean", refused=(_ADDS_IN_HALVES,)),
-    reduction(
-        "min",
-        rounding=Rounding.NEVER,
-        keeps_equality=True,
-        refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS),
-    ),
     reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("native_layer_norm", reduces_at=None, refused=(_NOT_ON_GPUS,)),
     reduction(
         "native_layer_norm_backward", reduces_at=None, layout=Layout.ROWS, sees_strides=True, traced=Traced.IN_PARTS
     ),
-    reduction("norm", reduces_at=2, keeps_equality=True, tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
+    _deciding("norm", reduces_at=2, refused=(_NOT_ON_GPUS,)),
     reduction("prod", refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("_softmax", traced=Traced.IN_PARTS),
     reduction("_softmax_backward_data", reduces_at=2, traced=Traced.IN_PARTS),
