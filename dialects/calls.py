@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED, FALLBACK, REASON, SAVED
-from dovetail.dialects.reading import argument_facts, result_facts
+from dovetail.dialects.reading import argument_facts, result_facts, returned
 from dovetail.dialects.torch_facts.types import is_memory
 
 
@@ -67,6 +67,12 @@ def is_fallback(op: ir.Operation) -> bool:
 def saved_kinds(forward: func.FuncOp) -> list[str]:
     """What `@forward` says of each saved value, "checked" or "private", in order: `@backward`'s first arguments."""
     return [ir.StringAttr(each[SAVED]).value for each in result_facts(forward) if SAVED in each]
+
+
+def returned_saved(forward: func.FuncOp) -> list[tuple[ir.Value, str]]:
+    """The saved values that `@forward` returns, each with what is said of it."""
+    kinds, values = saved_kinds(forward), returned(forward)
+    return list(zip(values[len(values) - len(kinds) :], kinds, strict=True))
 
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:

@@ -5,15 +5,16 @@ dispatcher decides: on the device of the first tensor that is no number on the C
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, repeat
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DEVICE, TARGET
+from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.control_flow import called_subgraphs
 from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
 from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role
-from dovetail.dialects.saved import saved_values
 from dovetail.dialects.stated import stated
 from dovetail.dialects.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
@@ -112,10 +113,8 @@ class Devices:
         given = arguments(function_op)
         if role(function_op) is Role.BACKWARD and Role.FORWARD in self._module:
             forward = self._module.forward
-            count = len(saved_values(forward, function_op))
-            saved = returned(forward)[len(forward.type.results) - count :]
-            known = [self.of(each) for each in saved]
-            return [self._stated(value, known[index] if index < count else "") for index, value in enumerate(given)]
+            saved = [self.of(value) for value, _ in returned_saved(forward)]
+            return [self._stated(value, known) for value, known in zip(given, chain(saved, repeat("")), strict=False)]
         if role(function_op) is Role.SUBGRAPH:
             operands = self._operands_of(function_op)
             if operands is not None:

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import STRIDES, SYMBOL
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.reading import argument_fact, attribute, made_by, producer
+from dovetail.dialects.reading import attribute, fact_of, made_by, producer
 from dovetail.dialects.symbols import Size, known_sizes
 
 _MUL = "torch.aten.mul.int"
@@ -55,7 +55,7 @@ def _of_argument(ref: ir.Value) -> list[Size] | None:
     known = RefType(ref.type).strides
     if producer(ref) is not None or None not in known:
         return None if None in known else [step for step in known if step is not None]
-    stated = argument_fact(ref.owner.owner.opview, ir.BlockArgument(ref).arg_number, STRIDES)
+    stated = fact_of(ref, STRIDES)
     return list(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
 
 
@@ -70,7 +70,7 @@ def _expression(number: ir.Value) -> Size | None:
     """What a number is by the symbols, None where it is no product of them."""
     owner = producer(number)
     if owner is None:
-        symbol = argument_fact(number.owner.owner.opview, ir.BlockArgument(number).arg_number, SYMBOL)
+        symbol = fact_of(number, SYMBOL)
     elif owner.name == "torch.constant.int":
         return ir.IntegerAttr(owner.attributes["value"]).value
     elif owner.name == _MUL:

@@ -8,7 +8,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RANGE
-from dovetail.dialects.reading import argument_fact, producer, role
+from dovetail.dialects.reading import fact_of, producer
 from dovetail.dialects.torch_facts.sizes import OpenSize
 
 _MUL = "torch.aten.mul.int"
@@ -46,18 +46,14 @@ def products(stated: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Pr
 def _open(value: ir.Value) -> Product | None:
     owner = producer(value)
     if owner is None:
-        return Product(1, frozenset({(value, 1)})) if _is_positive(value) else None
+        stated = fact_of(value, RANGE)
+        is_positive = isinstance(stated, ir.DenseI64ArrayAttr) and stated[0] > 0
+        return Product(1, frozenset({(value, 1)})) if is_positive else None
     if owner.name == "torch.constant.int":
         number = ir.IntegerAttr(owner.attributes["value"]).value
         return _known(number) if number > 0 else None
     parts = [_open(each) for each in owner.operands] if owner.name == _MUL else [None]
     return None if None in parts else _product(each for each in parts if each is not None)
-
-
-def _is_positive(argument: ir.Value) -> bool:
-    function_op, number = argument.owner.owner.opview, ir.BlockArgument(argument).arg_number
-    stated = argument_fact(function_op, number, RANGE) if role(function_op) is not None else None
-    return isinstance(stated, ir.DenseI64ArrayAttr) and next(iter(stated)) > 0
 
 
 def _known(number: int) -> Product:

@@ -257,6 +257,11 @@ def result_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute
     return _fact(function_op, "res_attrs", index, name)
 
 
+def fact_of(argument: ir.Value, name: str) -> ir.Attribute | None:
+    """The attribute `name` of `argument`, one of a function's, None without."""
+    return argument_fact(argument.owner.owner.opview, ir.BlockArgument(argument).arg_number, name)
+
+
 def numbers(attributes: Facts | ir.DictAttr, name: str) -> tuple[int, ...] | None:
     """The array of numbers `name` among `attributes`, None where it is not there."""
     return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None

@@ -10,7 +10,7 @@ from dovetail.dialects.bound_sizes import Range, bind_sizes, symbol_ranges
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import Module, attribute, body
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.errors import ModuleError
 
@@ -59,10 +59,7 @@ def region_texts(module: ir.Module) -> dict[str, str]:
 
 def region_bytes(module: ir.Module) -> dict[str, int]:
     """Bytes that one call of each region reads and writes, each argument once; where sizes are open, as expected."""
-    return {
-        name: sum(info.nbytes for each in region.arguments if (info := expected_info(each)) is not None)
-        for name, region in Module(module).regions.items()
-    }
+    return {name: expected_bytes(region.arguments) for name, region in Module(module).regions.items()}
 
 
 def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:

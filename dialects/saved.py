@@ -3,15 +3,17 @@
 `partition` says which are checked, `state-border` says the rest. What is not said is taken for the worst.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import Facts, argument_facts, numbers, result_facts
+from dovetail.dialects.reading import Facts, argument_facts, result_facts
+
+_ON_RESULT = (SAVED, RESULT, IN_RESULT, IN_ARGUMENT, CHECKED_FOR)
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,13 @@ class SavedValue:
     @property
     def on_result(self) -> dict[str, ir.Attribute | None]:
         """What stands on the result of `@forward`."""
-        return {
-            SAVED: ir.StringAttr.get(self.saved) if self.saved else None,
-            RESULT: _integer(self.result),
-            IN_RESULT: _integer(self.in_result),
-            IN_ARGUMENT: _integer(self.in_argument),
-            CHECKED_FOR: _array(self.checked_for),
-        }
+        said = (self.saved, self.result, self.in_result, self.in_argument, self.checked_for)
+        return dict(zip(_ON_RESULT, map(_attribute, said), strict=True))
 
     @property
     def on_argument(self) -> dict[str, ir.Attribute | None]:
         """What stands on the argument of `@backward`."""
-        return {USES: _array(self.uses)}
+        return {USES: _attribute(self.uses)}
 
 
 def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue]:
@@ -52,14 +49,7 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
     stated = [each for each in result_facts(forward) if SAVED in each]
     taken = argument_facts(backward)[: len(stated)]
     return [
-        SavedValue(
-            ir.StringAttr(facts[SAVED]).value,
-            _number(facts, RESULT),
-            _number(facts, IN_RESULT),
-            _number(facts, IN_ARGUMENT),
-            _numbers(facts, CHECKED_FOR),
-            _numbers(argument, USES),
-        )
+        SavedValue(*(_said(facts, name) for name in _ON_RESULT), _said(argument, USES))
         for facts, argument in zip(stated, taken, strict=True)
     ]
 
@@ -67,7 +57,7 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
 def checked_results(forward: func.FuncOp) -> dict[int, frozenset[int]]:
     """The owned results in whose memory a checked value lies, with the results for which they must be unchanged."""
     owned = [each for each in result_facts(forward) if SAVED not in each]
-    found = {number: _numbers(each, CHECKED_FOR) for number, each in enumerate(owned)}
+    found = {number: _said(each, CHECKED_FOR) for number, each in enumerate(owned)}
     return {number: results for number, results in found.items() if results is not None}
 
 
@@ -76,18 +66,18 @@ def tangent_results(backward: func.FuncOp) -> list[int]:
     return [ir.IntegerAttr(each[TANGENT_OF]).value for each in argument_facts(backward) if TANGENT_OF in each]
 
 
-def _number(facts: Facts, name: str) -> int | None:
-    return ir.IntegerAttr(facts[name]).value if name in facts else None
+def _said(facts: Facts, name: str) -> Any:
+    """The word, the number or the set of numbers that `name` has among `facts`, None without."""
+    stated: Any = facts.get(name)
+    return frozenset(stated) if isinstance(stated, ir.DenseI64ArrayAttr) else stated and stated.value
 
 
-def _numbers(facts: Facts, name: str) -> frozenset[int] | None:
-    stated = numbers(facts, name)
-    return None if stated is None else frozenset(stated)
-
-
-def _integer(number: int | None) -> ir.Attribute | None:
-    return None if number is None else i64(number)
-
-
-def _array(of: Iterable[int] | None) -> ir.Attribute | None:
-    return None if of is None else ir.DenseI64ArrayAttr.get(sorted(of))
+def _attribute(said: str | int | frozenset[int] | None) -> ir.Attribute | None:
+    match said:
+        case None | "":
+            return None
+        case str():
+            return ir.StringAttr.get(said)
+        case int():
+            return i64(said)
+    return ir.DenseI64ArrayAttr.get(sorted(said))

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from torch_mlir import ir
 
@@ -11,24 +11,20 @@ from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import ModuleError
 
-# What each class of expressions is: as an expression again, of numbers, and the op of the torch dialect.
-_EXPRESSIONS: dict[type, Callable] = {
-    ir.AffineAddExpr: operator.add,
-    ir.AffineMulExpr: operator.mul,
-    ir.AffineFloorDivExpr: ir.AffineExpr.get_floor_div,
-    ir.AffineModExpr: ir.AffineExpr.get_mod,
-}
-_NUMBERS: dict[type, Callable[[int, int], int]] = {
-    ir.AffineAddExpr: operator.add,
-    ir.AffineMulExpr: operator.mul,
-    ir.AffineFloorDivExpr: operator.floordiv,
-    ir.AffineModExpr: operator.mod,
-}
-_OPS = {
-    ir.AffineAddExpr: "torch.aten.add.int",
-    ir.AffineMulExpr: "torch.aten.mul.int",
-    ir.AffineFloorDivExpr: "torch.aten.floordiv.int",
-    ir.AffineModExpr: "torch.aten.remainder.int",
+
+class _Kind(NamedTuple):
+    """What a class of expressions computes: of expressions, of numbers, and as an op of the torch dialect."""
+
+    of_expressions: Callable[[Any, Any], ir.AffineExpr]
+    of_numbers: Callable[[int, int], int]
+    op: str
+
+
+_KINDS: dict[type, _Kind] = {
+    ir.AffineAddExpr: _Kind(operator.add, operator.add, "torch.aten.add.int"),
+    ir.AffineMulExpr: _Kind(operator.mul, operator.mul, "torch.aten.mul.int"),
+    ir.AffineFloorDivExpr: _Kind(ir.AffineExpr.get_floor_div, operator.floordiv, "torch.aten.floordiv.int"),
+    ir.AffineModExpr: _Kind(ir.AffineExpr.get_mod, operator.mod, "torch.aten.remainder.int"),
 }
 
 _DEEPEST = 200
@@ -52,7 +48,7 @@ def is_sound(size: ir.AffineExpr) -> bool:
         each, depth = pending.pop()
         if isinstance(each, ir.AffineConstantExpr | ir.AffineSymbolExpr):
             continue
-        if type(each) not in _EXPRESSIONS or depth > _DEEPEST:
+        if type(each) not in _KINDS or depth > _DEEPEST:
             return False
         divides = isinstance(each, ir.AffineFloorDivExpr | ir.AffineModExpr)
         if divides and isinstance(each.rhs, ir.AffineConstantExpr) and each.rhs.value <= 0:
@@ -72,7 +68,7 @@ def renumbered(size: ir.AffineExpr, indices: Mapping[int, int]) -> ir.AffineExpr
         size,
         ir.AffineExpr.get_constant,
         lambda number: ir.AffineExpr.get_symbol(indices[number]),
-        lambda kind, left, right: _EXPRESSIONS[kind](left, right),
+        lambda kind, left, right: _KINDS[kind].of_expressions(left, right),
     )
 
 
@@ -96,7 +92,7 @@ def function_of(size: ir.AffineExpr) -> Numbered:
         return lambda known: known[number]
 
     def combined(kind: type, left: Numbered, right: Numbered) -> Numbered:
-        return lambda known: _NUMBERS[kind](left(known), right(known))
+        return lambda known: _KINDS[kind].of_numbers(left(known), right(known))
 
     return folded(size, constant, symbol, combined)
 
@@ -111,7 +107,7 @@ def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> 
             return -_LARGEST, _LARGEST
         if kind is ir.AffineModExpr:
             return 0, right[1] - 1
-        corners = [_NUMBERS[kind](one, other) for one in left for other in right]
+        corners = [_KINDS[kind].of_numbers(one, other) for one in left for other in right]
         return min(corners), max(corners)
 
     if isinstance(size, int):
@@ -138,7 +134,7 @@ def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
             raise ModuleError(f"symbol s{symbol} is not known here, known are {known}")
         return names[symbol]
 
-    return folded(size, str, named, lambda kind, left, right: ARITHMETIC[_OPS[kind]].format(left, right))
+    return folded(size, str, named, lambda kind, left, right: ARITHMETIC[_KINDS[kind].op].format(left, right))
 
 
 def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
@@ -151,7 +147,7 @@ def materialise(size: ir.AffineExpr, known: Mapping[int, ir.Value]) -> ir.Value:
         size,
         lambda number: _int("torch.constant.int", [], {"value": i64(number)}),
         known.__getitem__,
-        lambda kind, left, right: _int(_OPS[kind], [left, right], {}),
+        lambda kind, left, right: _int(_KINDS[kind].op, [left, right], {}),
     )
 
 

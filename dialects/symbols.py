@@ -14,7 +14,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.types import RefType
-from dovetail.dialects.reading import argument_fact, argument_facts, arguments, attribute, body, producer, role
+from dovetail.dialects.reading import argument_facts, arguments, attribute, body, fact_of, producer
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
@@ -47,9 +47,7 @@ def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
     """What is known of the sizes of a tensor with open ones, None where nothing is."""
     owner = value.owner
     if isinstance(owner, ir.Block):
-        function_op = owner.owner.opview
-        number = ir.BlockArgument(value).arg_number
-        stated = argument_fact(function_op, number, SIZES) if role(function_op) is not None else None
+        stated = fact_of(value, SIZES)
     else:
         listed = attribute(owner, SIZES)
         stated = None if listed is None else ir.ArrayAttr(listed)[ir.OpResult(value).result_number]
@@ -99,8 +97,7 @@ def facts_of(value: ir.Value) -> dict[str, ir.Attribute]:
     """What stands on an argument of another function that takes `value`: which symbol it is, or its sizes."""
     owner = value.owner
     if isinstance(owner, ir.Block):
-        function_op, number = owner.owner.opview, ir.BlockArgument(value).arg_number
-        stated = {name: argument_fact(function_op, number, name) for name in _FACTS}
+        stated = {name: fact_of(value, name) for name in _FACTS}
         return {name: fact for name, fact in stated.items() if fact is not None}
     if SYMBOL in owner.attributes:
         return {name: owner.attributes[name] for name in (SYMBOL, RANGE)}

@@ -9,7 +9,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED
-from dovetail.dialects.calls import saved_kinds
+from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.dovetail import (
     AllocOp,
     CopyOp,
@@ -179,10 +179,9 @@ def host_buffers(function_op: func.FuncOp, of_forward: Buffers | None = None) ->
     forward = forward_of(function_op)
     if forward is None:
         return Buffers(function_op)
-    found, count = of_forward or Buffers(forward), len(saved_kinds(forward))
-    handed_out = list(found.ops[-1].operands)
-    saved = handed_out[len(handed_out) - count :]
-    known = zip(function_op.body.blocks[0].arguments, map(found.strides.get, saved), strict=False)
+    found = of_forward or Buffers(forward)
+    saved = [found.strides.get(value) for value, _ in returned_saved(forward)]
+    known = zip(arguments(function_op), saved, strict=False)
     return Buffers(function_op, {argument: strides for argument, strides in known if strides is not None})
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import saved_kinds
+from dovetail.dialects.calls import returned_saved, saved_kinds
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.memory.buffer import Buffer
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
-from dovetail.dialects.reading import Module, Role, arguments, forward_of, returned, role
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.reading import Module, Role, arguments, forward_of, role
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.types import tensor_info
 
 
@@ -109,8 +109,4 @@ def _use(buffers: Buffers, saved: int) -> MemoryUse:
 
 def saved_bytes(forward: func.FuncOp) -> int:
     """Bytes of the saved values that only the program holds; of open sizes, what they are expected to be."""
-    kinds = saved_kinds(forward)
-    values = returned(forward)
-    pairs = zip(values[len(values) - len(kinds) :], kinds, strict=True)
-    infos = [expected_info(value) for value, kind in pairs if kind == "private"]
-    return sum(info.nbytes for info in infos if info is not None)
+    return expected_bytes(value for value, kind in returned_saved(forward) if kind == "private")

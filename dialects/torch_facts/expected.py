@@ -3,6 +3,8 @@
 Nothing else may hang on it: sizes are expected to be those of the call that was traced.
 """
 
+from collections.abc import Iterable
+
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import HINTS
@@ -22,6 +24,16 @@ def expected_info(value: ir.Value) -> TensorInfo | None:
     expected = _expected(value)
     sizes = shaped.shape if expected is None else expected
     return TensorInfo(tuple(GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)
+
+
+def expected_infos(values: Iterable[ir.Value]) -> list[TensorInfo]:
+    """Of the tensors among `values`."""
+    return [info for value in values if (info := expected_info(value)) is not None]
+
+
+def expected_bytes(values: Iterable[ir.Value]) -> int:
+    """Of the elements of the tensors among `values`."""
+    return sum(info.nbytes for info in expected_infos(values))
 
 
 def _expected(value: ir.Value) -> list[int] | None:

@@ -8,7 +8,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_infos
 from dovetail.dialects.torch_facts.types import TensorInfo
 
 Flops = Callable[[ir.Operation], int]
@@ -24,55 +24,55 @@ def none(op: ir.Operation) -> int:
 
 def of_results(op: ir.Operation) -> int:
     """One for each element of the largest result, or of the last operand, where a call is given memory for it."""
-    return max((each.numel for each in _infos(list(op.results) or list(op.operands)[-1:])), default=0)
+    return max((each.numel for each in expected_infos(list(op.results) or list(op.operands)[-1:])), default=0)
 
 
 def of_all(op: ir.Operation) -> int:
     """One for each element of the largest result or operand, which is what a reduction reads."""
-    return max((each.numel for each in _infos([*op.results, *op.operands])), default=0)
+    return max((each.numel for each in expected_infos([*op.results, *op.operands])), default=0)
 
 
 def product(op: ir.Operation) -> int:
     """Of the product of the first two operands."""
-    return _products(op, _infos(op.operands)[0])
+    return _products(op, expected_infos(op.operands)[0])
 
 
 def added_product(op: ir.Operation) -> int:
     """Of the product of the second and third operands, which is added to the first."""
-    return _products(op, _infos(op.operands)[1])
+    return _products(op, expected_infos(op.operands)[1])
 
 
 def convolution(transposed_at: int | None) -> Flops:
     """Of a convolution whose operand `transposed_at` says whether it is a transposed one; None: it never is."""
 
     def flops(op: ir.Operation) -> int:
-        image, weight = _infos(op.operands)[:2]
-        return _moved(op, image, weight, _infos(op.results)[0], transposed_at)
+        image, weight = expected_infos(op.operands)[:2]
+        return _moved(op, image, weight, expected_infos(op.results)[0], transposed_at)
 
     return flops
 
 
 def convolution_backward(op: ir.Operation) -> int:
     """Of one convolution for each of the gradients of input and weight that is wanted."""
-    made, image, weight = _infos(op.operands)[:3]
+    made, image, weight = expected_infos(op.operands)[:3]
     wanted = sum(map(_is_true, list(op.operands[_OUTPUT_MASK].owner.operands)[:2]))
     return wanted * _moved(op, image, weight, made, transposed_at=7)
 
 
 def attention(op: ir.Operation) -> int:
     """Of the products of query and key, and of those with value."""
-    query, key, value = _infos(op.operands)[:3]
+    query, key, value = expected_infos(op.operands)[:3]
     return 2 * _scores(query, key) * (query.shape[-1] + value.shape[-1])
 
 
 def attention_backward(op: ir.Operation) -> int:
     """As PyTorch counts it (torch/utils/flop_counter.py), which has the scores computed again: five products."""
-    query, key, value = _infos(op.operands)[1:4]
+    query, key, value = expected_infos(op.operands)[1:4]
     return 2 * _scores(query, key) * (3 * query.shape[-1] + 2 * value.shape[-1])
 
 
 def _products(op: ir.Operation, left: TensorInfo) -> int:
-    return 2 * _infos(op.results)[0].numel * left.shape[-1]
+    return 2 * expected_infos(op.results)[0].numel * left.shape[-1]
 
 
 def _moved(op: ir.Operation, image: TensorInfo, weight: TensorInfo, made: TensorInfo, transposed_at: int | None) -> int:
@@ -83,10 +83,6 @@ def _moved(op: ir.Operation, image: TensorInfo, weight: TensorInfo, made: Tensor
 
 def _scores(query: TensorInfo, key: TensorInfo) -> int:
     return prod(query.shape[:-1]) * key.shape[-2]
-
-
-def _infos(values: ir.OpOperandList | list[ir.Value]) -> list[TensorInfo]:
-    return [info for value in values if (info := expected_info(value)) is not None]
 
 
 def _is_true(value: ir.Value) -> bool:

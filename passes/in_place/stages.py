@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dovetail.dialects.reachable import connected
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.passes.in_place.candidates import Update
 
 MOST_UPDATES = 128
@@ -62,8 +62,7 @@ def _packed(families: Iterable[Family], near: int) -> list[list[Update]]:
 
 
 def _nbytes(updates: Sequence[Update]) -> int:
-    infos = [expected_info(update.value) for update in updates]
-    return sum(info.nbytes for info in infos if info is not None)
+    return expected_bytes(update.value for update in updates)
 
 
 T = TypeVar("T", bound=Hashable)

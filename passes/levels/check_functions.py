@@ -103,10 +103,7 @@ def check_guard(guard: func.FuncOp) -> None:
     arguments = guard.type.inputs
     mutated = attribute(guard, MUTATED)
     if not isinstance(mutated, ir.IntegerAttr) or not 0 <= mutated.value <= len(arguments):
-        raise fail(
-            guard,
-            f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated or 'none'}",
-        )
+        raise fail(guard, f"expects '{MUTATED}' to be 0 to {len(arguments)} of its arguments, got {mutated or 'none'}")
     for index, type_ in enumerate(arguments):
         if not isinstance(type_, RefType) or argument_fact(guard, index, NAME) is None:
             raise fail(guard, f"expects argument {index} to be a ref with a '{NAME}', got '{type_}'")

@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
-from dovetail.dialects.calls import donated, saved_kinds
+from dovetail.dialects.calls import donated, returned_saved
 from dovetail.dialects.memory.buffer import Origin
 from dovetail.dialects.memory.buffers import Buffers
 from dovetail.passes.rewriting.cloning import state_facts
@@ -17,18 +17,16 @@ class Donors:
 
     def __init__(self, buffers: Buffers):
         self.buffers = buffers
-        self.kinds = saved_kinds(buffers.function)
-        self.returned = list(self.buffers.ops[-1].operands)
-        self.first = len(self.returned) - len(self.kinds)
+        self.saved = returned_saved(buffers.function)
         self.sharing = Counter(each for one in self.buffers.used(self.buffers.ops[-1]) for each in one.memory)
 
     def refusal(self, number: int) -> str:
         """Why saved value `number` can't be donated, empty if it can."""
-        if number >= len(self.kinds):
+        if number >= len(self.saved):
             return "it is no saved value"
-        if self.kinds[number] != "private":
+        value, kind = self.saved[number]
+        if kind != "private":
             return "the user can reach it"
-        value = self.returned[self.first + number]
         if value not in self.buffers.by_value:
             return "it is a number"
         buffer = self.buffers.by_value[value]
@@ -43,7 +41,7 @@ class Donors:
     @property
     def numbers(self) -> frozenset[int]:
         """The saved values that can be donated."""
-        return frozenset(number for number in range(len(self.kinds)) if not self.refusal(number))
+        return frozenset(number for number in range(len(self.saved)) if not self.refusal(number))
 
 
 def set_donated(function_op: func.FuncOp, indices: frozenset[int]) -> None:

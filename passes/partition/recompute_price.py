@@ -1,10 +1,9 @@
 """What it costs to run an op of the forward again in the backward."""
 
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.row import Recompute
-from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.partition.joint_graph import JointGraph, Node
 from dovetail.passes.partition.min_cut import Cost
 
@@ -27,16 +26,16 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
     prices: list[Cost] = []
     lengths: list[int] = []
     for index, node in enumerate(graph.nodes):
-        price: Cost = _price(graph, node, index in forward)
+        price: Cost = _price(node, index in forward)
         length = 1 + max((lengths[each] for each in graph.operand_nodes(index)), default=0) if price == 0 else 0
         if length > CHAIN and not (node.is_view or node.is_constant or node.is_recomputed):
-            price, length = _work(graph, node), 0
+            price, length = _work(node), 0
         prices.append(price)
         lengths.append(length)
     return prices
 
 
-def _price(graph: JointGraph, node: Node, in_forward: bool) -> Cost:
+def _price(node: Node, in_forward: bool) -> Cost:
     if isinstance(node.view, ReadOp) or node.is_extern or node.is_once or (node.is_saved and not node.is_view):
         return None
     if not in_forward or node.is_recomputed or node.is_view:
@@ -45,26 +44,17 @@ def _price(graph: JointGraph, node: Node, in_forward: bool) -> Cost:
         case Recompute.FREE:
             return 0
         case Recompute.FREE_IF_LARGE:
-            return 0 if _is_wide(graph, node) else _work(graph, node)
+            return 0 if _is_wide(node) else _work(node)
         case Recompute.WORK:
-            return _work(graph, node)
+            return _work(node)
         case Recompute.NEVER:
             return None
 
 
-def _is_wide(graph: JointGraph, node: Node) -> bool:
+def _is_wide(node: Node) -> bool:
     """Whether the results of a reduction are worth computing again: a softmax is, a sum of many rows is not."""
-    return _bytes(_infos(graph, node.results)) * SMALL > _bytes(_infos(graph, node.operands))
+    return expected_bytes(node.op.results) * SMALL > expected_bytes(node.op.operands)
 
 
-def _work(graph: JointGraph, node: Node) -> int:
-    operands, results = _infos(graph, node.operands), _infos(graph, node.results)
-    return 1 + _bytes(operands) + _bytes(results) + row(node.op).flops(node.op) // FLOPS_PER_BYTE
-
-
-def _infos(graph: JointGraph, values: tuple[int, ...]) -> list[TensorInfo]:
-    return [info for value in values if (info := expected_info(graph.values[value])) is not None]
-
-
-def _bytes(infos: list[TensorInfo]) -> int:
-    return sum(info.nbytes for info in infos)
+def _work(node: Node) -> int:
+    return 1 + expected_bytes([*node.op.operands, *node.op.results]) + row(node.op).flops(node.op) // FLOPS_PER_BYTE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 
 MOST_BINDINGS = 32
@@ -43,7 +43,7 @@ class CostModel:
     def as_region(self, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value]) -> float:
         """The cost of a region's call: what stays inside costs no memory traffic."""
         tensors = [*inputs, *outputs]
-        return self.launch + self.argument * max(len(tensors) - 2, 0) + self.byte * _bytes(tensors)
+        return self.launch + self.argument * max(len(tensors) - 2, 0) + self.byte * expected_bytes(tensors)
 
     def as_library_calls(self, ops: Iterable[ir.Operation]) -> float:
         """The cost of running `ops` through ATen: each a call that reads and writes memory."""
@@ -51,13 +51,9 @@ class CostModel:
         for op in ops:
             if is_constant(op):
                 continue
-            moved = 0 if kind(op) is Kind.VIEW else _bytes([*op.operands, *op.results])
+            moved = 0 if kind(op) is Kind.VIEW else expected_bytes([*op.operands, *op.results])
             cost += self.library_call + self.byte * moved
         return cost
-
-
-def _bytes(values: Iterable[ir.Value]) -> int:
-    return sum(info.nbytes for value in values if (info := expected_info(value)) is not None)
 
 
 # By type of device. "cpu": two cores of an AMD EPYC with IREE 3.13.0 and torch 2.13.0; "cuda": what the host of an H200
