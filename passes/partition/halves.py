@@ -48,10 +48,7 @@ class Halves:
         effects = [
             index for index, node in enumerate(self.graph.nodes) if node.is_extern and index not in self.backward
         ]
-        written = [self.graph.producers[value] for value in self.written]
-        return self.graph.ancestors(
-            [*self.graph.of(OwnOp), *effects, *(producer for producer in written if producer is not None)]
-        )
+        return self.graph.ancestors([*self.graph.of(OwnOp), *effects, *self.graph.nodes_of(self.written)])
 
     def _spread_recomputation(self) -> None:
         """What only the backward computes from a recomputed value is not saved in its place."""
@@ -87,8 +84,7 @@ class Halves:
 
     def computed(self, saved: Sequence[int]) -> set[int]:
         """The nodes of `@forward`: those that it computes anyway, and those that the `saved` values need."""
-        producers = (self.graph.producers[value] for value in saved)
-        return self.forward | self.graph.ancestors(producer for producer in producers if producer is not None)
+        return self.forward | self.graph.ancestors(self.graph.nodes_of(saved))
 
     def recomputed(self, saved: Sequence[int]) -> list[int]:
         """The nodes of `@backward`, in order: its own, and those that bridge from the `saved` values."""
@@ -96,8 +92,7 @@ class Halves:
 
         def needed(index: int) -> list[int]:
             values = () if isinstance(nodes[index].view, TangentOp) else nodes[index].operands
-            producers = (self.graph.producers[value] for value in values if value not in kept)
-            return [producer for producer in producers if producer is not None]
+            return self.graph.nodes_of(value for value in values if value not in kept)
 
         skipped = (GradientOp, TangentOp, OwnOp)
         return [

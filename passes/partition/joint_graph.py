@@ -12,18 +12,16 @@ from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
+from dovetail.passes.partition.min_cut import Graph, Node
 from dovetail.passes.rewriting.cloning import clone
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One op; `operands` and `results` are numbers of values. What `is_once` is never computed again."""
+class JointNode(Node):
+    """One op; what `is_once` is never computed again."""
 
-    op: ir.Operation
     view: ir.OpView
     kind: Kind
-    operands: tuple[int, ...]
-    results: tuple[int, ...]
     policy: str | None
     is_view: bool
     is_extern: bool
@@ -44,7 +42,7 @@ class Node:
         return self.policy in SAVED_POLICIES
 
 
-class JointGraph:
+class JointGraph(Graph[JointNode]):
     """The nodes of `@joint` in order, and its values: the arguments, then each node's results."""
 
     def __init__(self, joint: func.FuncOp):
@@ -56,7 +54,7 @@ class JointGraph:
         self.nodes = [self._node(index, view) for index, view in enumerate(joint.body.blocks[0].operations)]
         self.roots = self._roots()
 
-    def _node(self, index: int, view: ir.OpView) -> Node:
+    def _node(self, index: int, view: ir.OpView) -> JointNode:
         op = view.operation
         operands = tuple(self.numbers[value] for value in op.operands)
         first = len(self.values)
@@ -66,7 +64,7 @@ class JointGraph:
             self.producers.append(index)
         results = tuple(range(first, len(self.values)))
         policy, once = recompute_policy(op), is_pinned(op)
-        return Node(op, view, kind(op), operands, results, policy, is_view(op), is_extern(op), once)
+        return JointNode(op, operands, results, view, kind(op), policy, is_view(op), is_extern(op), once)
 
     def _roots(self) -> list[int]:
         """By value: whose memory it lies in. Views share their operand's, reads the argument's."""
@@ -80,11 +78,6 @@ class JointGraph:
     def of(self, *classes: type) -> list[int]:
         """The nodes whose ops are of one of `classes`, in order."""
         return [index for index, node in enumerate(self.nodes) if isinstance(node.view, classes)]
-
-    def operand_nodes(self, index: int) -> list[int]:
-        """The nodes that compute the operands of node `index`; arguments have none."""
-        producers = (self.producers[value] for value in self.nodes[index].operands)
-        return [producer for producer in producers if producer is not None]
 
     def ancestors(self, roots: Iterable[int]) -> set[int]:
         """The nodes `roots` and every node that they need."""

@@ -11,7 +11,8 @@ Problem"): OR-Tools'.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy
 from ortools.graph.python.max_flow import SimpleMaxFlow
@@ -26,25 +27,31 @@ Cost = int | None
 _SOURCE, _SINK = 0, 1
 
 
-class Node(Protocol):
-    """What the network asks of one: its operands and results, as numbers of values, and its op for what errors say."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op; `operands` and `results` are numbers of values."""
 
-    @property
-    def op(self) -> ir.Operation: ...
-    @property
-    def operands(self) -> Sequence[int]: ...
-    @property
-    def results(self) -> Sequence[int]: ...
+    op: ir.Operation
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
 
 
-class Graph(Protocol):
-    """What the network is made of: nodes, the node that computes a value, those that compute a node's operands."""
+N = TypeVar("N", bound=Node)
 
-    @property
-    def nodes(self) -> Sequence[Node]: ...
-    @property
-    def producers(self) -> Sequence[int | None]: ...
-    def operand_nodes(self, index: int) -> list[int]: ...
+
+class Graph(Generic[N]):
+    """`nodes` in order; `producers` are, by value, the nodes that compute it, None for what none does."""
+
+    nodes: list[N]
+    producers: list[int | None]
+
+    def nodes_of(self, values: Iterable[int]) -> list[int]:
+        """The nodes that compute `values`."""
+        return [node for value in values if (node := self.producers[value]) is not None]
+
+    def operand_nodes(self, index: int) -> list[int]:
+        """The nodes that compute the operands of node `index`."""
+        return self.nodes_of(self.nodes[index].operands)
 
 
 class RecomputeNetwork:
@@ -67,13 +74,10 @@ class RecomputeNetwork:
         self.tails, self.heads = numpy.array(edges, dtype=numpy.int32).reshape(-1, 2).T
 
     def _walk(self, recompute: Sequence[Cost]) -> list[int]:
-        producers = (self.graph.producers[value] for value in self.needed)
-        roots = [producer for producer in producers if producer is not None]
-
         def operands(index: int) -> Sequence[int]:
             return () if recompute[index] is None else self.graph.operand_nodes(index)
 
-        return sorted(reachable(roots, operands))
+        return sorted(reachable(self.graph.nodes_of(self.needed), operands))
 
     def _uses(
         self, positions: Mapping[int, int], vertices: Mapping[int, int], recompute: Sequence[Cost]

@@ -4,7 +4,7 @@ from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.row import Recompute
-from dovetail.passes.partition.joint_graph import JointGraph, Node
+from dovetail.passes.partition.joint_graph import JointGraph, JointNode
 from dovetail.passes.partition.min_cut import Cost
 
 # A reduction to less than this part of its operands' bytes is saved, for that is little to save.
@@ -35,7 +35,7 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
     return prices
 
 
-def _price(node: Node, in_forward: bool) -> Cost:
+def _price(node: JointNode, in_forward: bool) -> Cost:
     if isinstance(node.view, ReadOp) or node.is_extern or node.is_once or (node.is_saved and not node.is_view):
         return None
     if not in_forward or node.is_recomputed or node.is_view:
@@ -51,10 +51,10 @@ def _price(node: Node, in_forward: bool) -> Cost:
             return None
 
 
-def _is_wide(node: Node) -> bool:
+def _is_wide(node: JointNode) -> bool:
     """Whether the results of a reduction are worth computing again: a softmax is, a sum of many rows is not."""
     return expected_bytes(node.op.results) * SMALL > expected_bytes(node.op.operands)
 
 
-def _work(node: Node) -> int:
+def _work(node: JointNode) -> int:
     return 1 + expected_bytes([*node.op.operands, *node.op.results]) + row(node.op).flops(node.op) // FLOPS_PER_BYTE

@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.dovetail.ops.copy import copy
-from dovetail.dialects.reading import Module, Role, body, of_class, terminator
-from dovetail.dialects.torch_facts.types import is_value_type
+from dovetail.dialects.reading import Module
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.own_memory import shared_memory
+from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
 
 @dataclass(frozen=True)
@@ -25,24 +22,8 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = Module(module)
-        taken: set[ir.Value] = set()
-        for op in of_class(body(found.forward), OwnOp):
-            _separate(op, 0, taken)
-        if Role.BACKWARD in found:
-            self._separate_gradients(found.backward)
-
-    def _separate_gradients(self, backward: func.FuncOp) -> None:
-        """Autograd accumulates into a gradient in place when it holds the only reference."""
-        returned = terminator(backward)
-        taken = set(backward.body.blocks[0].arguments)
-        for index, value in enumerate(returned.operands):
-            if is_value_type(value.type):
-                _separate(returned, index, taken)
-
-
-def _separate(op: ir.Operation, index: int, taken: set[ir.Value]) -> None:
-    value = op.operands[index]
-    if shared_memory(value, taken):
-        with op.location, ir.InsertionPoint(op):
-            op.operands[index] = copy(value).copied
+        for each in handed_out(Module(module)):
+            value = each.op.operands[each.index]
+            if shared_memory(value, each.taken):
+                with each.op.location, ir.InsertionPoint(each.op):
+                    each.op.operands[each.index] = copy(value).copied

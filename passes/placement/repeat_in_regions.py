@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -11,11 +10,11 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, is_used
 from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.torch_facts.exactness import deciding_operands
-from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.passes.base import Pass
-from dovetail.passes.partition.min_cut import Cost, RecomputeNetwork
+from dovetail.passes.partition.min_cut import Cost, Graph, Node, RecomputeNetwork
 from dovetail.passes.placement.cost_model import FUNCTION_BYTES, CostModel, costs_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import Level, region_levels
@@ -46,20 +45,11 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
             _Repeater(function_op, costs_of(module)).run()
 
 
-class _Node(NamedTuple):
-    """One op, or an argument of the function; `operands` and `results` are numbers of values."""
-
-    op: ir.Operation
-    operands: tuple[int, ...]
-    results: tuple[int, ...]
-
-
-class _Repeater:
+class _Repeater(Graph[Node]):
     """Repeats ops of one function, and is the graph that the network asks.
 
     Attributes:
         nodes: the ops, numbered as in `graph`, then the arguments.
-        producers: by value, the node that it is a result of.
         prices: by node, what computing it once more costs; None where it can't be, or all its results lie in memory.
         stored: by value, whether it lies in memory whatever is repeated from here on.
         reads: by value, what reading it costs, and writing it for that; None of what is no memory.
@@ -71,10 +61,10 @@ class _Repeater:
         self.levels = region_levels(graph, is_backward=True)
         results = [*graph.results, *([each] for each in function_op.body.blocks[0].arguments)]
         values = [value for each in results for value in each]
-        self.producers = [index for index, each in enumerate(results) for _ in each]
+        self.producers = [index for index, made in enumerate(results) for _ in made]
         numbers = {value: number for number, value in enumerate(values)}
         self.nodes = [
-            _Node(
+            Node(
                 graph.ops[index] if index < len(graph) else function_op.operation,
                 tuple(numbers[each] for each in self._tensors(index)),
                 tuple(numbers[each] for each in made),
@@ -82,7 +72,7 @@ class _Repeater:
             for index, made in enumerate(results)
         ]
         self.prices = [self._price(index) for index in range(len(self.nodes))]
-        self.stored = [self._is_stored(*each) for each in zip(values, self.producers, strict=True)]
+        self.stored = [self._is_stored(value, *self.nodes_of([number])) for number, value in enumerate(values)]
         self.reads = [self._cost(number, value) for number, value in enumerate(values)]
         for index in range(len(self.graph)):
             self._stop_at(index)
@@ -95,10 +85,6 @@ class _Repeater:
             if row(op).kind in _REPEATED and not is_used(*op.results):
                 op.erase()
 
-    def operand_nodes(self, index: int) -> list[int]:
-        """The nodes that compute the operands of node `index`."""
-        return [self.producers[value] for value in self.nodes[index].operands]
-
     def _repeat(self, level: Level) -> None:
         needed = self._needed(set(level.region))
         if all(self.stored[value] for value in needed):
@@ -106,8 +92,10 @@ class _Repeater:
         read = RecomputeNetwork(self, needed, self.prices).cut(self.reads, self.prices)
         for value in read:
             if not self.stored[value]:
-                self.stored[value], self.reads[value] = True, _half(self.reads[value])
-                self._stop_at(self.producers[value])
+                # Writing it costs nothing more.
+                cost = self.reads[value]
+                self.stored[value], self.reads[value] = True, None if cost is None else cost // 2
+                self._stop_at(*self.nodes_of([value]))
         self._clone(self._between(set(read), needed), level.region)
 
     def _needed(self, computed: set[int]) -> list[int]:
@@ -117,14 +105,14 @@ class _Repeater:
             return self.operand_nodes(number) if self._is_inside_view(number) else []
 
         used = dict.fromkeys(value for number in sorted(computed) for value in self.nodes[number].operands)
-        own = {value for value in used if reachable([self.producers[value]], shown) & computed}
+        own = {value for value in used if reachable(self.nodes_of([value]), shown) & computed}
         return [value for value in used if value not in own]
 
     def _between(self, read: set[int], needed: Iterable[int]) -> list[int]:
         """The ops that compute what is `needed` from what is `read`, in order; none that only shows it."""
 
         def unread(values: Iterable[int]) -> list[int]:
-            return [self.producers[value] for value in values if value not in read]
+            return self.nodes_of(value for value in values if value not in read)
 
         def before(number: int) -> list[int]:
             return unread(self.nodes[number].operands)
@@ -163,10 +151,9 @@ class _Repeater:
         )
 
     def _cost(self, number: int, value: ir.Value) -> Cost:
-        if self._is_inside_view(self.producers[number]):
+        if any(map(self._is_inside_view, self.nodes_of([number]))):
             return None
-        info = expected_info(value)
-        nbytes = (0 if info is None else info.nbytes) + round(self.costs.argument / self.costs.byte)
+        nbytes = expected_bytes([value]) + round(self.costs.argument / self.costs.byte)
         return nbytes if self.stored[number] else 2 * nbytes
 
     def _stop_at(self, index: int) -> None:
@@ -192,10 +179,6 @@ class _Repeater:
             return None
         is_function = facts.rounding is Rounding.OFTEN and not op.name.startswith(_PRODUCT)
         return facts.flops(op) * (FUNCTION_BYTES if is_function else 1)
-
-
-def _half(cost: Cost) -> Cost:
-    return None if cost is None else cost // 2
 
 
 def _use(op: ir.Operation, made: Mapping[ir.Value, ir.Value]) -> None:

@@ -1,12 +1,39 @@
 """Whether what a host function hands out lies in memory of its own: a pass sees to it, a verifier checks it."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import RefType
+from dovetail.dialects.dovetail import OwnOp, RefType
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import made_by
+from dovetail.dialects.reading import Module, Role, arguments, made_by, of_class
 from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.names import LITERAL
+from dovetail.dialects.torch_facts.types import is_value_type
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """Operand `index` of `op`, which the user gets as `what`; `taken` are the roots of what is handed out beside it."""
+
+    op: ir.Operation
+    index: int
+    taken: set[ir.Value]
+    what: str
+
+
+def handed_out(module: Module) -> Iterator[HandedOut]:
+    """The owned results of `@forward`, and the gradients of `@backward`."""
+    owned = set[ir.Value]()
+    for forward in module.of(Role.FORWARD).values():
+        yield from (HandedOut(op, 0, owned, "what it owns") for op in of_class(module.ops(forward), OwnOp))
+    for backward in module.of(Role.BACKWARD).values():
+        # Autograd accumulates into a gradient in place when it holds the only reference.
+        taken, end = set(arguments(backward)), module.ops(backward)[-1]
+        for index, value in enumerate(end.operands):
+            if is_value_type(value.type):
+                yield HandedOut(end, index, taken, f"gradient {index}")
 
 
 def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
