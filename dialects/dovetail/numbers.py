@@ -1,6 +1,6 @@
 """Numbers of launches: written out, or values that follow from sizes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from torch_mlir import ir
@@ -21,8 +21,3 @@ def filled(stated: Iterable[int], values: Iterable[ir.Value]) -> list[Number]:
 def value(number: Number) -> ir.Value:
     """The operand that is `number`."""
     return arith.ConstantOp(ir.IndexType.get(), number).result if isinstance(number, int) else number
-
-
-def are_written_out(numbers: Sequence[Number]) -> bool:
-    """Whether none of `numbers` is a value."""
-    return all(isinstance(each, int) for each in numbers)

@@ -29,8 +29,7 @@ class EliminateDeadWritesPass(Pass, name="eliminate-dead-writes", runs_at="joint
 
     def run(self, module: ir.Module) -> None:
         for function_op in Module(module).functions.values():
-            if not function_op.is_external:
-                _eliminate(function_op)
+            _eliminate(function_op)
 
 
 def _eliminate(function_op: func.FuncOp) -> None:

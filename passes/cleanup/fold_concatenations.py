@@ -42,20 +42,15 @@ def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
 
 
 def _cat(op: ir.Operation) -> ir.Value | None:
-    found = _parts(op)
-    if found is None:
+    known = _parts(op)
+    if known is None:
         return None
-    parts, dim = found
+    parts, dim = known
     joined: list[ir.Value | Slice] = []
     for part in parts:
-        piece = _as_slice(part, dim)
-        last = joined[-1] if joined else None
-        if (
-            isinstance(last, Slice)
-            and isinstance(piece, Slice)
-            and last.base == piece.base
-            and last.stop == piece.start
-        ):
+        found, last = slice_of(part), joined[-1] if joined else None
+        piece = part if found is None or found.dim != dim or found.step != 1 else found
+        if isinstance(last, Slice) and isinstance(piece, Slice) and (last.base, last.stop) == (piece.base, piece.start):
             joined[-1] = replace(last, count=last.count + piece.count)
         else:
             joined.append(piece)
@@ -67,12 +62,6 @@ def _cat(op: ir.Operation) -> ir.Value | None:
         return values[0] if values[0].type == result.type else None
     tensors = create(LIST, values, torch_type("list<vtensor>"))
     return create(_CAT, [tensors, constant(dim)], result.type)
-
-
-def _as_slice(part: ir.Value, dim: int) -> Slice | ir.Value:
-    """`part` as neighbouring elements of another tensor along `dim` if it is that."""
-    found = slice_of(part)
-    return found if found is not None and found.dim == dim and found.step == 1 else part
 
 
 def _slice(op: ir.Operation) -> ir.Value | None:

@@ -99,7 +99,5 @@ def _dense(elements: numpy.ndarray) -> ir.Attribute:
     if elements.dtype.kind == "f":
         return ir.DenseElementsAttr.get(elements)
     bits = 8 * elements.dtype.itemsize
-    make = {"b": lambda: ir.IntegerType.get_signless(1), "u": lambda: ir.IntegerType.get_unsigned(bits)}
-    return ir.DenseElementsAttr.get(
-        elements, type=make.get(elements.dtype.kind, lambda: ir.IntegerType.get_signed(bits))()
-    )
+    types = {"b": ir.IntegerType.get_signless(1), "u": ir.IntegerType.get_unsigned(bits)}
+    return ir.DenseElementsAttr.get(elements, type=types.get(elements.dtype.kind, ir.IntegerType.get_signed(bits)))

@@ -88,10 +88,8 @@ def counted(index: ir.Value) -> Count | None:
     long = [position for position, size in enumerate(sizes) if size != 1]
     if len(long) > 1:
         return None
-    if not long:
-        return Count(-1, 1) if _is_range(_source(index), 1) else None
-    (position,) = long
-    return Count(len(sizes) - position, sizes[position]) if _is_range(_source(index), sizes[position]) else None
+    count = Count(len(sizes) - long[0], sizes[long[0]]) if long else Count(-1, 1)
+    return count if _is_range(_source(index), count.size) else None
 
 
 def _source(value: ir.Value) -> ir.Value:

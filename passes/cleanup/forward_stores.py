@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.reading import Module, body
 from dovetail.passes.base import Pass
@@ -22,16 +21,11 @@ class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
 
     def run(self, module: ir.Module) -> None:
         for function_op in Module(module).functions.values():
-            if not function_op.is_external:
-                _forward(function_op)
-
-
-def _forward(function_op: func.FuncOp) -> None:
-    held = HeldValues(function_op)
-    for op in body(function_op):
-        value = held.of(op.operands[0]) if op.name == "dovetail.read" else None
-        if value is None:
-            held.pass_by(op)
-            continue
-        op.results[0].replace_all_uses_with(value)
-        op.erase()
+            held = HeldValues(function_op)
+            for op in body(function_op):
+                value = held.of(op.operands[0]) if op.name == "dovetail.read" else None
+                if value is None:
+                    held.pass_by(op)
+                else:
+                    op.results[0].replace_all_uses_with(value)
+                    op.erase()

@@ -13,11 +13,8 @@ from dovetail.dialects.torch_facts.types import tensor_info, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import constant, integer, integer_list, is_none
 from dovetail.passes.rewriting.rules import create, shape
-from dovetail.passes.rewriting.sums import reduced_dims
+from dovetail.passes.rewriting.sums import MEANS, SUM, SUMS, reduced_dims
 
-_SUM = "torch.aten.sum.dim_IntList"
-_MEANS = ("torch.aten.mean.dim", "torch.aten.mean")
-_SUMMED = (_SUM, "torch.aten.sum", *_MEANS)
 _DIVIDED = ("float32", "float64")
 
 _Key = tuple[object, ...]
@@ -41,7 +38,7 @@ class UnifySumsPass(Pass, name="unify-sums", runs_at="joint"):
         for ops in Module(module).bodies.values():
             sums = _Sums(divides)
             for op in ops:
-                if op.name in _SUMMED:
+                if op.name in (*SUMS, *MEANS):
                     sums.offer(op)
 
 
@@ -73,7 +70,7 @@ class _Sums:
         info, dims, dtype = tensor_info(source.type), reduced_dims(op), op.operands[len(op.operands) - 1]
         if info is None or result is None or not dims or not result.is_floating_point or result.is_complex:
             return None
-        if op.name in _MEANS and result.dtype not in _DIVIDED:
+        if op.name in MEANS and result.dtype not in _DIVIDED:
             return None
         return source, tuple(dims), None if is_none(dtype) else integer(dtype), result.dtype, recompute_policy(op)
 
@@ -84,7 +81,7 @@ class _Sums:
         with ir.InsertionPoint(op), op.location:
             if total.type != result.type:
                 total = _with_policy(op, create("torch.aten.view", [total, integer_list(shape(result))], result.type))
-            if op.name in _MEANS:
+            if op.name in MEANS:
                 count = prod(shape(op.operands[0])[dim] for dim in dims)
                 name, number = ("div", count) if self.divides else ("mul", 1 / count if count else inf)
                 total = _with_policy(op, create(f"torch.aten.{name}.Scalar", [total, constant(number)], result.type))
@@ -98,7 +95,7 @@ def _total(op: ir.Operation) -> ir.Value:
     assert dims is not None
     kept = [size for dim, size in enumerate(shape(source)) if dim not in dims]
     operands = [source, integer_list(dims), constant(False), op.operands[len(op.operands) - 1]]
-    return _with_policy(op, create(_SUM, operands, with_shape(op.results[0].type, kept)))
+    return _with_policy(op, create(SUM, operands, with_shape(op.results[0].type, kept)))
 
 
 def _with_policy(op: ir.Operation, value: ir.Value) -> ir.Value:

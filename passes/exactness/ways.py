@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 from heapq import heappop, heappush
 
 from dovetail.dialects.torch_facts.ops import aten_name
-from dovetail.passes.exactness.value_flow import Step, ValueFlow
+from dovetail.passes.exactness.value_flow import ValueFlow
 
 Way = tuple[int, int]
 """Where a way branched off last: a step, and the number of its operand."""
@@ -35,14 +35,11 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
         if len(by) > 1 and is_once(index):
             by = {(index, 0)}
         varying = [each for each in flow.alike(step) if flow.steps[each].varies]
-        branches = len(varying) > 1 and len(by) == 1 and not _is_product(step)
+        is_product = step.op is not None and aten_name(step.op) == "aten.mul.Tensor"
+        branches = len(varying) > 1 and len(by) == 1 and not is_product
         for position, each in enumerate(varying):
             reach(each, {(index, position)} if branches else by)
     return found
-
-
-def _is_product(step: Step) -> bool:
-    return step.op is not None and aten_name(step.op) == "aten.mul.Tensor"
 
 
 def decided_again(flow: ValueFlow, first: Container[str], second: Container[str]) -> dict[int, int]:

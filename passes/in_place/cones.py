@@ -81,19 +81,13 @@ def is_elementwise(op: ir.Operation, sizes: tuple[Size, ...] | None) -> bool:
 
     Other ops need loops of their own, and might keep what they compute in between in the destination's memory.
     """
-    if len(op.results) != 1 or not (row(op).kind is Kind.POINTWISE or _is_fill(op)):
+    computed = known_sizes(op.results[0]) if len(op.results) == 1 else None
+    is_fill = computed == () if op.name in FROM_PYTHON else row(op).is_fill
+    if row(op).kind is not Kind.POINTWISE and not is_fill:
         return False
-    computed = known_sizes(op.results[0])
     return computed is not None and (computed == sizes or (computed == () and is_large(sizes)))
 
 
 def is_large(sizes: tuple[Size, ...] | None) -> bool:
     """Whether a tensor of `sizes` is compiled as one of more elements than one."""
     return sizes is not None and any(size != 1 for size in sizes) and 0 not in sizes
-
-
-def _is_fill(op: ir.Operation) -> bool:
-    """Whether `op` makes a tensor of one number."""
-    if op.name in FROM_PYTHON:
-        return known_sizes(op.results[0]) == ()
-    return row(op).is_fill

@@ -111,17 +111,12 @@ class Attempt:
         values = {*self.stored[symbol(region)], *inputs, *(each.value for each in kept if each.region == region)}
         return ancestors(op for value in values if (op := producer(value)))
 
-    @property
-    def device(self) -> str:
-        """The type of device that the updates are made on."""
-        return device_type(self.calls[0][1].operation.parent)
-
     @cached_property
     def stages(self) -> list[dict[Update, Cone]]:
         """The updates in an order to run in, group by group, without those that wait for each other."""
         if not self.cones:
             return []
-        readers = _readers(self.cones)
+        device, readers = device_type(self.calls[0][1].operation.parent), _readers(self.cones)
         read = {update: set(cone.updated.values()) for update, cone in self.cones.items()}
         before = {update: read[update] | readers[update] for update in self.cones}
         joined = {
@@ -130,7 +125,7 @@ class Attempt:
         }
         return [
             {update: self.cones[update] for update in stage}
-            for group in grouped(before, self.device)
+            for group in grouped(before, device)
             for stage in stages_of({update: before[update] for update in group}, joined)
         ]
 

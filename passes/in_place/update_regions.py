@@ -1,6 +1,6 @@
 """Builds the regions of updates in place, and what is left of the regions that computed the new values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -43,7 +43,8 @@ def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
     """
     region, call = source.region, source.call
     known = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
-    stores = _stores(region, source.taken)
+    written = (tuple(op.operands) for op in body(region) if op.name == STORE)
+    stores = [each for each in written if ir.BlockArgument(each[1]).arg_number not in source.taken]
     held = {value: known[memory] for value, memory in stores}
     new = [value for value in dict.fromkeys(source.wanted) if value not in known and value not in held]
     with call.location, ir.InsertionPoint(call):
@@ -64,12 +65,6 @@ def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
     with call.location, ir.InsertionPoint(end):
         loaded = [value for value in dict.fromkeys(source.wanted) if value not in known]
         return {value: state_sizes(load(held[value]), value) for value in loaded} | known
-
-
-def _stores(region: func.FuncOp, taken: Iterable[int]) -> list[tuple[ir.Value, ir.Value]]:
-    """What `region` stores, and where, other than in the arguments `taken`."""
-    stores = (tuple(op.operands) for op in body(region) if op.name == STORE)
-    return [(value, memory) for value, memory in stores if ir.BlockArgument(memory).arg_number not in taken]
 
 
 def _needed(

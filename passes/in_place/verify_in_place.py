@@ -98,13 +98,9 @@ def _broken_order(host: Sequence[ir.Operation], proved: list[ir.Operation], func
     updates = (index for index, op in enumerate(host) if op.name != LOAD and destinations.intersection(op.operands))
     first = next(updates, len(host))
     for op in host[first + 1 : -1]:
-        if not (op.name == LOAD or _is_laid_out(op) or _is_region_call(op, functions)):
+        is_laid_out = op.name == OwnOp.OPERATION_NAME and lies_in_rows(op.results[0])
+        if not (op.name == LOAD or is_laid_out or _is_region_call(op, functions)):
             yield op, "may fail after an argument was updated in place"
-
-
-def _is_laid_out(op: ir.Operation) -> bool:
-    """Whether `op` hands out a value as it lies in memory."""
-    return op.name == OwnOp.OPERATION_NAME and lies_in_rows(op.results[0])
 
 
 def _is_region_call(op: ir.Operation, functions: Functions) -> bool:

@@ -19,7 +19,6 @@ from dovetail.dialects.dovetail import (
     SubspanOp,
     TransientOp,
 )
-from dovetail.dialects.dovetail.numbers import are_written_out
 from dovetail.dialects.dovetail.ops.subspan import bytes_of
 from dovetail.dialects.handed_on import handed_on
 from dovetail.dialects.plan_numbers import ARITHMETIC, PREDICATES
@@ -83,7 +82,9 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             self._check_number(op)
             match op.opview:
                 case DispatchOp() as launch:
-                    self._check_bindings(launch)
+                    starts = (_span(value).start for value in launch.bindings)
+                    for start in (each for each in starts if isinstance(each, int) and each % ALIGNMENT):
+                        raise fail(launch, f"binds memory from byte {start}, expected one of {ALIGNMENT}")
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, expected)
@@ -124,25 +125,18 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         if isinstance(op.opview, arith.CmpIOp) and ir.IntegerAttr(op.opview.predicate).value >= len(PREDICATES):
             raise fail(op, f"compares without signs, expected one of {', '.join(PREDICATES)}")
 
-    def _check_bindings(self, launch: DispatchOp) -> None:
-        for value in launch.bindings:
-            start = _span(value).start
-            if isinstance(start, int) and start % ALIGNMENT:
-                raise fail(launch, f"binds memory from byte {start}, expected one of {ALIGNMENT}")
-
     def _check_copy(self, copy: CopyBufferOp, touched: set[ir.Value]) -> None:
         source, target = _span(copy.source), _span(copy.target)
-        if are_written_out(numbers := [source.start, source.size, target.start, target.size]):
-            self._check_ranges(copy, source.memory == target.memory, *numbers)
+        numbers = [each for each in (source.start, source.size, target.start, target.size) if isinstance(each, int)]
+        if len(numbers) == 4:
+            start, size, first, room = numbers
+            if size != room:
+                raise fail(copy, f"copies {size} bytes to {room}")
+            if source.memory == target.memory and start < first + room and first < start + size:
+                raise fail(copy, "copies between bytes that overlap")
         if made_by(source.memory, TransientOp.OPERATION_NAME) and source.memory not in touched:
             raise fail(copy, "reads a transient that nothing has written")
         self._check_target(copy, copy.target)
-
-    def _check_ranges(self, copy: CopyBufferOp, is_same: bool, start: int, size: int, target: int, room: int) -> None:
-        if size != room:
-            raise fail(copy, f"copies {size} bytes to {room}")
-        if is_same and start < target + room and target < start + size:
-            raise fail(copy, "copies between bytes that overlap")
 
     def _check_target(self, op: ir.OpView, target: ir.Value) -> None:
         memory = _memory(target)

@@ -137,23 +137,15 @@ def check_border(border: func.FuncOp, module: Module) -> None:
         expected = f"the {len(saved)} saved values first and return {len(arguments)} gradients"
         raise fail(border, f"expects its backward to take {expected}, got {backward.type}")
     for index in range(len(owned), len(returned)):
-        _check_saved(forward, index)
+        check = result_fact(forward, index, SAVED)
+        if str(check) not in ('"checked"', '"private"'):
+            expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
+            raise fail(forward, f"{expected}, got {check or 'none'}")
     for index in range(len(saved), len(taken)):
-        _check_tangent(backward, index, len(owned))
-
-
-def _check_saved(forward: func.FuncOp, index: int) -> None:
-    check = result_fact(forward, index, SAVED)
-    if str(check) not in ('"checked"', '"private"'):
-        expected = f'expects result {index} to have \'{SAVED}\', "checked" or "private"'
-        raise fail(forward, f"{expected}, got {check or 'none'}")
-
-
-def _check_tangent(backward: func.FuncOp, index: int, owned: int) -> None:
-    tied = argument_fact(backward, index, TANGENT_OF)
-    if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < owned:
-        expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {owned} results"
-        raise fail(backward, f"{expected}, got {tied or 'none'}")
+        tied = argument_fact(backward, index, TANGENT_OF)
+        if not isinstance(tied, ir.IntegerAttr) or not 0 <= tied.value < len(owned):
+            expected = f"expects argument {index} to have '{TANGENT_OF}', one of the {len(owned)} results"
+            raise fail(backward, f"{expected}, got {tied or 'none'}")
 
 
 def check_driver(region: func.FuncOp, device: str) -> None:

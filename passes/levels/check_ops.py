@@ -67,17 +67,13 @@ def check_attributes(module: Module) -> None:
             if RECOMPUTE in op.attributes:
                 if not (is_joint and is_torch):
                     raise fail(op, f"in '@{name}' expects no '{RECOMPUTE}', which is for torch ops of '@joint'")
-                _check_policy(op, op.attributes[RECOMPUTE])
+                valid = [f'"{word}"' for word in (*RECOMPUTED_POLICIES, *SAVED_POLICIES)]
+                if str(op.attributes[RECOMPUTE]) not in valid:
+                    expected = f"expects '{RECOMPUTE}' to be one of {', '.join(valid)}"
+                    raise fail(op, f"{expected}, got {op.attributes[RECOMPUTE]}")
             broken = broken_statement(op) if is_torch and stated is not Role.LAYOUTS else ""
             if broken:
                 raise fail(op, broken)
-
-
-def _check_policy(op: ir.Operation, stated: ir.Attribute) -> None:
-    policies = (*RECOMPUTED_POLICIES, *SAVED_POLICIES)
-    if not isinstance(stated, ir.StringAttr) or stated.value not in policies:
-        valid = ", ".join(f'"{word}"' for word in policies)
-        raise fail(op, f"expects '{RECOMPUTE}' to be one of {valid}, got {stated}")
 
 
 def _computes(op: ir.Operation) -> bool:

@@ -62,7 +62,8 @@ def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozens
     allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
     taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}
     _free(buffers, scan.ends, {*taken.values()}, {*arguments.values()})
-    _reuse(taken)
+    for buffer, dead in reversed([*taken.items()]):  # later ones first, for one may take what an earlier one has taken
+        _replace(buffer.root.owner.operation, dead.root)
     reused = {*taken.values()}
     return frozenset(index for index, buffer in arguments.items() if buffer in reused)
 
@@ -73,12 +74,6 @@ def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arg
         if is_ours and buffer not in reused:
             with buffers.ops[max(end, 0)].location, ir.InsertionPoint(buffers.ops[end + 1]):
                 free(buffer.root)
-
-
-def _reuse(taken: Mapping[Buffer, Buffer]) -> None:
-    """Replaces the allocations; later ones first, for one may take what an earlier one has taken."""
-    for buffer, dead in reversed([*taken.items()]):
-        _replace(buffer.root.owner.operation, dead.root)
 
 
 def _replace(op: ir.Operation, dead: ir.Value | None) -> None:

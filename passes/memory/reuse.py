@@ -32,22 +32,17 @@ class Scan:
     def __init__(
         self, buffers: Buffers, held: Mapping[Buffer, int], donated: frozenset[Buffer], elsewhere: Set[Buffer]
     ):
-        last = len(buffers.ops) - 1
         self.held = dict(held)
         self.handed_out = {each for one in buffers.used(buffers.ops[-1]) for each in one.memory}
-        self.ends = {each: each.last for each in buffers.all if each.last < last}
+        self.ends = {each: each.last for each in buffers.all if each.last < len(buffers.ops) - 1}
         gone = {each: end + 1 for each, end in self.ends.items()}
         self.profile = live_bytes(buffers, held, gone)
         # What may be a view counts as a copy in the profile, as none in the peak: so the peak does not rise either way.
         self.peak = int(live_bytes(buffers, {each: held[each] for each in held if not each.within}, gone).max())
-        self.waiting = sorted(
-            (
-                (_death(each), number, each)
-                for number, each in enumerate(buffers.all)
-                if each not in elsewhere and self._is_reusable(each, donated)
-            ),
-            reverse=True,
-        )
+        reusable = [each for each in buffers.all if each not in elsewhere and self._is_reusable(each, donated)]
+        # By the last use of memory, through whatever view.
+        deaths = [max([each.last, *(view.last for view in each.views)]) for each in reusable]
+        self.waiting = sorted(zip(deaths, range(len(deaths)), reusable, strict=True), reverse=True)
         self.pool: list[tuple[int, int, int, Buffer]] = []
 
     def take(self, wanted: Buffer) -> Buffer | None:
@@ -90,8 +85,3 @@ class Scan:
         waits += nbytes
         stays += waste
         return True
-
-
-def _death(buffer: Buffer) -> int:
-    """The last use of memory, through whatever view."""
-    return max([buffer.last, *(each.last for each in buffer.views)])

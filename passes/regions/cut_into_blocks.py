@@ -14,7 +14,7 @@ from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import is_transposition, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.sums import SUM, reduced_dims
+from dovetail.passes.rewriting.sums import MEANS, SUM, reduced_dims
 
 _LONG = 64
 """Columns from which blocks of them pay."""
@@ -71,7 +71,7 @@ def _repeats(op: ir.Operation) -> bool:
 
 def _adds_columns(op: ir.Operation) -> bool:
     """Whether `op` adds up, of a tensor that may be large, other dimensions than a long innermost one."""
-    dims = reduced_dims(op) if op.name in (SUM, "torch.aten.mean.dim") else None
+    dims = reduced_dims(op) if op.name in (SUM, MEANS[0]) else None
     if dims is None:
         return False
     known, shape = tensor_info(op.operands[0].type), require_shaped_info(op.operands[0].type).shape

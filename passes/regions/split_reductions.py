@@ -23,9 +23,8 @@ from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_s
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
-from dovetail.passes.rewriting.sums import SUM, quotient, reduced_dims, sum_over, with_sizes, zero_less
+from dovetail.passes.rewriting.sums import MEANS, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
-_MEAN = "torch.aten.mean.dim"
 _NEG = "torch.aten.neg"
 
 
@@ -50,28 +49,21 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
 
     def run(self, module: ir.Module) -> None:
         is_cpu = device_type(module) == "cpu"
-        add, average = (_sum, _mean) if is_cpu else (gpu_sum, gpu_mean)
+        add, average = (_sum_or_mean, _sum_or_mean) if is_cpu else (gpu_sum, gpu_mean)
         if not is_cpu:
             apply_rules(module, {"torch.aten._to_copy": mean_in_single}, takes_open=True)
-        rules = {SUM: add, "torch.aten.sum": add, _MEAN: average, "torch.aten.mean": average}
-        apply_rules(module, rules, takes_open=is_cpu)
+        apply_rules(module, dict.fromkeys(SUMS, add) | dict.fromkeys(MEANS, average), takes_open=is_cpu)
 
 
-def _sum(op: ir.Operation) -> ir.Value | None:
-    if is_open(op.operands[0].type):
-        return _open_sum(op)
-    dims = _long(op)
-    return None if dims is None else with_sizes(_summed(op.operands[0], dims), shape(op.results[0]))
-
-
-def _mean(op: ir.Operation) -> ir.Value | None:
+def _sum_or_mean(op: ir.Operation) -> ir.Value | None:
+    """The sum or the mean `op` in a form that rounds less; None where it is exact enough."""
     if is_open(op.operands[0].type):
         return _open_sum(op)
     dims = _long(op)
     if dims is None:
         return None
     total = with_sizes(_summed(op.operands[0], dims), shape(op.results[0]))
-    return quotient(total, prod(shape(op.operands[0])[dim] for dim in dims))
+    return quotient(total, prod(shape(op.operands[0])[dim] for dim in dims)) if op.name in MEANS else total
 
 
 def _open_sum(op: ir.Operation) -> ir.Value | None:
@@ -110,9 +102,7 @@ def _long(op: ir.Operation) -> list[int] | None:
     source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
     if not source.is_floating_point or source.dtype != result.dtype or not source.numel:
         return None
-    dims = reduced_dims(op)
-    if dims is None:
-        return None
+    dims = reduced_dims(op) or []
     count = prod(source.shape[dim] for dim in dims)
     is_negated = count > IN_A_ROW and made_by(op.operands[0], _NEG) is not None
     return dims if is_negated or count > most_of(op.operands[0], dims) else None

@@ -30,6 +30,7 @@ def reduced_dims(op: ir.Operation) -> list[int] | None:
 
 
 SUM = "torch.aten.sum.dim_IntList"
+SUMS, MEANS = (SUM, "torch.aten.sum"), ("torch.aten.mean.dim", "torch.aten.mean")
 
 
 def sum_over(value: ir.Value, dims: Sequence[int], dtype: str = "") -> ir.Value:

@@ -29,7 +29,6 @@ OWN_RULES = {
     "passes/placement/open_sizes.py": "what holds of sums and views where sizes are open",
     "passes/placement/pass_numbers.py": "a rule for each op",
     "passes/regions/keep_scalars.py": "a rule for each op",
-    "passes/regions/split_reductions.py": "reductions that can be split",
     "runtime/cuda/open_plan.py": "how MLIR compares integers, no ops",
 }
 
