@@ -34,15 +34,11 @@ def worth_saving(forward: func.FuncOp, backward: func.FuncOp, same: dict[ir.Valu
     graph = JointGraph(backward)
     again = {index for index, node in enumerate(graph.nodes) if any(value in repeats for value in node.op.results)}
     used = (value for index, node in enumerate(graph.nodes) if index not in again for value in node.operands)
-    needed = [value for value in dict.fromkeys(used) if _is_repeated(graph, value, again)]
+    repeated = {index for index in again if not graph.nodes[index].is_constant}
+    needed = [value for value in dict.fromkeys(used) if graph.producers[value] in repeated]
     prices = [None if price else price for price in recompute_prices(graph, again)]
     cut = RecomputeNetwork(graph, needed, prices).cut(save_costs(graph, SavedMemory(graph)), prices)
     return [Pair(repeats[graph.values[value]], graph.values[value]) for value in cut]
-
-
-def _is_repeated(graph: JointGraph, value: int, again: set[int]) -> bool:
-    producer = graph.producers[value]
-    return producer in again and not graph.nodes[producer].is_constant
 
 
 def _repeats(forward: func.FuncOp, backward: func.FuncOp, same: dict[ir.Value, ir.Value]) -> dict[ir.Value, ir.Value]:

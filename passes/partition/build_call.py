@@ -1,6 +1,6 @@
 """Building `@call`, all that touches the user's memory, and `@apply`, the border to autograd."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -52,15 +52,12 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
         if name in graph.joint.attributes:
             apply.attributes[name] = graph.joint.attributes[name]
     facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
-    for argument, versions in memory.moves().items() if _are_checked(facts) else ():
+    are_checked = any(WATCHED in each or REREAD in each for each in facts)
+    for argument, versions in memory.moves().items() if are_checked else ():
         if versions:
             facts[argument][VERSIONS] = i64(versions)
     if any(facts):
         apply.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
-
-
-def _are_checked(facts: Iterable[Mapping[str, ir.Attribute]]) -> bool:
-    return any(WATCHED in each or REREAD in each for each in facts)
 
 
 def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Sequence[ir.Type]) -> None:

@@ -72,9 +72,7 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
     gradients = {graph.numbers[each.of]: each.value for each in (graph.nodes[i].view for i in graph.of(GradientOp))}
     with ir.InsertionPoint(backward.body.blocks[0]):
         graph.clone(halves.recomputed(saved), values)
-        results = [
-            values[gradients[argument]] if argument in gradients else constant_none()
-            for argument in range(len(graph.arguments))
-        ]
+        given = map(gradients.get, range(len(graph.arguments)))
+        results = [constant_none() if gradient is None else values[gradient] for gradient in given]
         func.ReturnOp(results)
     set_signature(backward, [value.type for value in results])

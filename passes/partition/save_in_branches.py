@@ -32,20 +32,16 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        found = Module(module).functions
-        ops = [op for each in found.values() if not each.is_external for op in body(each)]
-        runs = Counter(name for op in ops for name in called_subgraphs(op))
-        conds = [
-            op
-            for op in body(Module(module).joint)
-            if control_flow_name(op) == COND and all(runs[name] == 1 for name in called_subgraphs(op))
-        ]
+        found = Module(module)
+        runs = Counter(name for ops in found.bodies.values() for op in ops for name in called_subgraphs(op))
+        conds = [op for op in found.ops(found.joint) if control_flow_name(op) == COND]
+        conds = [op for op in conds if all(runs[name] == 1 for name in called_subgraphs(op))]
         backward = [op for op in conds if IN_BACKWARD in op.attributes]
         for op in conds:
             twin = next((each for each in backward if op not in backward and _continues(each, op)), None)
             if twin is not None:
                 backward.remove(twin)
-                _share(op, twin, found)
+                _share(op, twin, found.functions)
 
 
 def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:

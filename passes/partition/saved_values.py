@@ -54,14 +54,12 @@ def save_costs(graph: JointGraph, memory: SavedMemory) -> list[Cost]:
     On GPUs, where moving is the time, also twice for what is written only to be saved. None for what is never saved:
     views, constants, what the user wants recomputed, and what is no tensor or number.
     """
-    in_memory = _written_anyway(graph) if device_type(graph.joint.operation.parent) == "cuda" else None
+    in_memory = None
+    if device_type(graph.joint.operation.parent) == "cuda":
+        # By their roots, the values that stand in memory whether or not they are saved: what is no part of a region.
+        apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
+        in_memory = {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
     return [_cost(graph, memory, value, in_memory) for value in range(len(graph.values))]
-
-
-def _written_anyway(graph: JointGraph) -> set[int]:
-    """The values, by their roots, that stand in memory whether or not they are saved: what is no part of a region."""
-    apart = [node for node in graph.nodes if node.kind not in _IN_REGIONS]
-    return {graph.roots[value] for node in apart for value in (*node.operands, *node.results)}
 
 
 def _cost(graph: JointGraph, memory: SavedMemory, value: int, in_memory: Container[int] | None) -> Cost:

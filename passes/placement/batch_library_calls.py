@@ -16,10 +16,11 @@ from dovetail.dialects.reading import Module, Role, body, operand_ops, producer,
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
-from dovetail.dialects.torch_facts.types import TensorInfo, require_tensor_info, tensor_info, torch_type, with_shape
+from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, CostModel, costs_of
 from dovetail.passes.placement.iree_support import refusal
+from dovetail.passes.placement.placed_graph import placement_of
 from dovetail.passes.rewriting.constants import constant, integer_list
 
 _MOST = MOST_BINDINGS // 2 - 4
@@ -70,7 +71,7 @@ def _in_parts(group: list[ir.Operation]) -> list[list[ir.Operation]]:
 
 def _key(op: ir.Operation, device: str) -> Hashable | None:
     """What candidates of one group have in common; None for what is none."""
-    if PLACEMENT not in op.attributes or ir.StringAttr(op.attributes[PLACEMENT]).value != "fallback":
+    if placement_of(op) != "fallback":
         return None
     tensors = [value for value in op.operands if tensor_info(value.type) is not None]
     others = [producer(value) for value in op.operands if tensor_info(value.type) is None]
@@ -80,14 +81,12 @@ def _key(op: ir.Operation, device: str) -> Hashable | None:
     if len(constants) != len(others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)
-    if made is None or made.shape != info.shape or not _can_be_put_together(info, device) or _is_handed_out(op):
+    if made is None or made.shape != info.shape or not info.numel or _is_handed_out(op):
+        return None
+    if refusal("aten.cat.default", [info, info], device):
         return None
     numbers = tuple(each.get_asm(assume_verified=True).partition("=")[2] for each in constants)
     return aten_name(op), tensors[0].type, op.results[0].type, numbers
-
-
-def _can_be_put_together(info: TensorInfo, device: str) -> bool:
-    return info.numel > 0 and not refusal("aten.cat.default", [info, info], device)
 
 
 def _is_handed_out(op: ir.Operation) -> bool:

@@ -86,11 +86,7 @@ def _beside_library_call(call: ir.Operation) -> bool:
     """Whether a library call computes an operand of `call` or uses a result, directly or through views."""
     before = reachable(operand_ops(call), lambda op: operand_ops(op) if is_view(op) else ())
     behind = reachable(users(*call.results), lambda op: users(*op.results) if is_view(op) else ())
-    return any(map(_is_library_call, before | behind))
-
-
-def _is_library_call(op: ir.Operation) -> bool:
-    return is_extern(op) and control_flow_name(op) is None
+    return any(is_extern(op) and control_flow_name(op) is None for op in before | behind)
 
 
 def _inline(call: ir.Operation, region: func.FuncOp, reason: str) -> None:

@@ -61,7 +61,8 @@ def _refusal(op: Op, name: str, tensors: Tensors, device: str) -> str:
         return "negative padding does not compile" if op.name == "constant_pad_nd" and _shrinks(tensors) else ""
     if "uint8" in dtypes and not op.knows_uint8:
         return "uint8 is taken for a signed number"
-    return "saturates where the machine's packing does" if _narrows(value, tensors[-1]) else ""
+    narrows = _dtypes(tensors[:1]).intersection(FLOATS) and _dtypes(tensors[-1:]).intersection(_NARROW)
+    return "saturates where the machine's packing does" if narrows else ""
 
 
 def _holds(refused: Refused, name: str, tensors: Tensors, device: str) -> bool:
@@ -86,11 +87,6 @@ def _is_known(value: ir.Value) -> bool:
         met |= more
         pending += more
     return True
-
-
-def _narrows(value: TensorInfo | None, result: TensorInfo | None) -> bool:
-    """Whether floating-point numbers become integers of fewer than 32 bits."""
-    return value is not None and result is not None and value.dtype in FLOATS and result.dtype in _NARROW
 
 
 def _shrinks(tensors: Tensors) -> bool:

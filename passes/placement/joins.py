@@ -39,14 +39,14 @@ def kernels_write_parts(op: ir.Operation) -> bool:
     if op.name != "torch.aten.cat" or result is None or dim is None or listed is None or not result.is_floating_point:
         return False
     infos = [tensor_info(value.type) for value in listed.operands]
+    made = [producer(value) for value in listed.operands]
     if not 2 <= len(infos) <= _MOST_PARTS or result.itemsize > 4 or result.numel < SMALLEST:
         return False
-    made = [producer(value) for value in listed.operands]
-    if not all(each is not None and kind(each) is Kind.POINTWISE and len(users(*each.results)) == 1 for each in made):
-        return False
     return all(
-        each is not None and each.dtype == result.dtype and prod(each.shape[dim:]) * each.itemsize % 16 == 0
-        for each in infos
+        info is not None
+        and (info.dtype, prod(info.shape[dim:]) * info.itemsize % 16) == (result.dtype, 0)
+        and (op is not None and kind(op) is Kind.POINTWISE and len(users(*op.results)) == 1)
+        for info, op in zip(infos, made, strict=True)
     )
 
 
@@ -66,11 +66,9 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
     made = [producer(value) for value in op.operands if shaped_info(value.type) is not None]
     if not all(map(_is_shown, made)):
         return False
-    return any(each is not None and is_scattered(each) for each in made) or _is_written_in_place(op)
-
-
-def _is_written_in_place(op: ir.Operation) -> bool:
-    """Whether `op` can write its result to where it is joined with others, and that pays."""
+    if any(each is not None and is_scattered(each) for each in made):
+        return True
+    # It can write its result to where that is joined with others, and this pays.
     info, name = expected_info(op.results[0]), aten_name(op)
     return info is not None and info.numel >= SMALLEST and name is not None and out_overload(name) is not None
 

@@ -84,8 +84,10 @@ class _Outliner:
             region.finish(outputs)
         with self.graph.ops[computed[0]].location:
             made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])
-            if any(sizes_of(value) is not None for value in outputs):
-                made.attributes[SIZES] = ir.ArrayAttr.get([_stated_sizes(value) for value in outputs])
+            known = [sizes_of(value) for value in outputs]
+            if any(each is not None for each in known):
+                stated = [ir.UnitAttr.get() if sizes is None else sizes_map(sizes) for sizes in known]
+                made.attributes[SIZES] = ir.ArrayAttr.get(stated)
         self.values.update(zip(outputs, made.results, strict=True))
 
     def _host(self, number: int) -> None:
@@ -115,11 +117,6 @@ def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     (value,) = op.operands
     made = ir.Operation.create("torch.aten.clone", results=[value.type], operands=[values[value], constant_none()])
     values[op.results[0]] = made.result
-
-
-def _stated_sizes(value: ir.Value) -> ir.Attribute:
-    sizes = sizes_of(value)
-    return ir.UnitAttr.get() if sizes is None else sizes_map(sizes)
 
 
 def _untag(op: ir.Operation) -> None:

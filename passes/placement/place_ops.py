@@ -21,9 +21,11 @@ from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import JOINING, is_computed_for_a_join, joins_rows, kernels_write_parts
 from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
+from dovetail.passes.placement.placed_graph import placement_of
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
+_TOO_MANY = f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
         device, devices = device_type(module), Devices(module)
         for function_op in Module(module).of(*COMPUTING).values():
             for op in body(function_op):
-                if not _is_placed(op):
-                    continue
-                _tag(op, *_place(op, device, devices))
+                is_torch = op.name.startswith("torch.") and kind(op) is not Kind.CONSTANT and not is_extern(op)
+                if is_torch or op.name == CopyOp.OPERATION_NAME:
+                    _tag(op, *_place(op, device, devices))
             if not devices.is_single:
                 _place_numbers(function_op)
 
@@ -54,34 +56,19 @@ def _tag(op: ir.Operation, placement: str, reason: str) -> None:
 
 def _place_numbers(function_op: func.FuncOp) -> None:
     """Numbers as tensors lie on the CPU: each user gets one of its own, which a region makes for itself."""
-    for op in _of_name(function_op, NUMBER):
+    for op in (op for op in body(function_op) if op.name == NUMBER):
         with op.location, ir.InsertionPoint(op):
             for use in list(op.results[0].uses)[1:]:
                 use.owner.operands[use.operand_number] = op.clone().results[0]
-    for op in _of_name(function_op, NUMBER):
+    for op in (op for op in body(function_op) if op.name == NUMBER):
         if not _is_in_regions(op):
             _tag(op, "library", "a number as a tensor, on the CPU")
 
 
-def _of_name(function_op: func.FuncOp, name: str) -> list[ir.Operation]:
-    return [op for op in body(function_op) if op.name == name]
-
-
 def _is_in_regions(op: ir.Operation) -> bool:
     """Whether all that uses `op`, directly or through views, is a region's."""
-    placed = [
-        (user, ir.StringAttr(user.attributes[PLACEMENT]).value)
-        for user in users(*op.results)
-        if PLACEMENT in user.attributes
-    ]
-    is_all = len(placed) == len(users(*op.results))
-    return is_all and all(each == "region" or (each == "view" and _is_in_regions(user)) for user, each in placed)
-
-
-def _is_placed(op: ir.Operation) -> bool:
-    if op.name == CopyOp.OPERATION_NAME:
-        return True
-    return op.name.startswith("torch.") and kind(op) is not Kind.CONSTANT and not is_extern(op)
+    placed = [(user, placement_of(user)) for user in users(*op.results)]
+    return all(each == "region" or (each == "view" and _is_in_regions(user)) for user, each in placed)
 
 
 def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
@@ -112,10 +99,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "fallback", "not an op of the torch dialect"
     if op.name in JOINING:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
-            return (
-                "library",
-                f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind",
-            )
+            return "library", _TOO_MANY
         if joins_rows(op) and not (device == "cuda" and kernels_write_parts(op)):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)

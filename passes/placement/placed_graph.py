@@ -81,6 +81,11 @@ class PlacedGraph:
         return len(self.ops)
 
 
+def placement_of(op: ir.Operation) -> str:
+    """Where `op` was said to run; "" where nothing is said."""
+    return ir.StringAttr(op.attributes[PLACEMENT]).value if PLACEMENT in op.attributes else ""
+
+
 def _may_enter(view: ir.Operation, device: str) -> bool:
     if view.name == "torch.operator" or any(device in refused.devices for refused in row(view).refused):
         return False
@@ -90,8 +95,7 @@ def _may_enter(view: ir.Operation, device: str) -> bool:
 def _placement(op: ir.Operation) -> str:
     if is_constant(op):
         return "constant"
-    if PLACEMENT in op.attributes:
-        tagged = ir.StringAttr(op.attributes[PLACEMENT]).value
+    if tagged := placement_of(op):
         return "host" if tagged in ("library", "fallback") else tagged
     if op.name in _UNPLACED:
         return _UNPLACED[op.name]

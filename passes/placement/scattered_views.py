@@ -18,7 +18,9 @@ def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
     facts = row(op)
     if facts.kind is not Kind.VIEW or facts.strides is None or not op.operands:
         return False
-    if is_transposition(op, device) and _lies_in_rows(op.operands[0]):
+    # An argument in another order the host may show as it is wanted.
+    read = made_by(op.operands[0], ReadOp.OPERATION_NAME)
+    if is_transposition(op, device) and (read is None or read.operands[0].type.is_row_major):
         return False
     source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     if source is None or result is None or result.numel < SMALLEST:
@@ -26,9 +28,3 @@ def is_scattered(op: ir.Operation, device: str = "cpu") -> bool:
     strides = facts.strides(op, source.shape, row_major(source.shape), result.shape)
     steps = [stride for size, stride in zip(result.shape, strides or (), strict=False) if size > 1]
     return bool(steps) and steps[-1] > 1
-
-
-def _lies_in_rows(value: ir.Value) -> bool:
-    """Whether no argument holds `value` in another order, which the host may show as it is wanted."""
-    read = made_by(value, ReadOp.OPERATION_NAME)
-    return read is None or read.operands[0].type.is_row_major

@@ -40,18 +40,6 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
                 gather.sink()
 
 
-def _are_fewer(chosen: Size, size: Size) -> bool:
-    """Whether `chosen` elements are much fewer than `size`, as one is than a number that is open."""
-    if isinstance(chosen, int) and isinstance(size, int):
-        return chosen * _FEWER <= size
-    return chosen == 1
-
-
-def _is_along_the_way(gather: ir.Operation, source: ir.Value) -> bool:
-    """Whether `source` need be in no memory but for `gather`."""
-    return all(each == gather or any(pointwise_op(result) for result in each.results) for each in users(source))
-
-
 @dataclass(frozen=True)
 class _Gather:
     """A gather that may sink: `op`, along dimension `dim` of a tensor of `sizes`, which gives `chosen` sizes."""
@@ -65,11 +53,16 @@ class _Gather:
     def of(cls, op: ir.Operation) -> "_Gather | None":
         source, dim, index = op.operands[0], integer(op.operands[1]), op.operands[2]
         sizes, chosen = known_sizes(source), known_sizes(index)
-        if dim is None or not sizes or chosen is None or not _is_along_the_way(op, source):
+        others = [user for user in users(source) if user != op]
+        in_memory = not all(any(map(pointwise_op, user.results)) for user in others)
+        if dim is None or not sizes or chosen is None or in_memory:
             return None
         gather = cls(op, dim % len(sizes), sizes, chosen)
         is_whole = gather._without_dim(sizes) == gather._without_dim(chosen)
-        return gather if is_whole and _are_fewer(chosen[gather.dim], sizes[gather.dim]) else None
+        size, count = sizes[gather.dim], chosen[gather.dim]
+        # One element is much fewer than an open number of them.
+        is_fewer = count * _FEWER <= size if isinstance(count, int) and isinstance(size, int) else count == 1
+        return gather if is_whole and is_fewer else None
 
     def sink(self) -> None:
         source = self.op.operands[0]

@@ -18,8 +18,7 @@ def slow_reduction(op: ir.Operation) -> str:
     source = tensor_info(op.operands[0].type) if kind(op) is Kind.REDUCTION else None
     if source is None or source.numel <= MOST_BY_ONE:
         return ""
-    is_small = source.numel <= MOST_BY_FEW
-    dims = reduced_dims(op)
+    is_small, dims = source.numel <= MOST_BY_FEW, reduced_dims(op)
     if not dims:
         return ""
     is_alone = prod(source.shape[dim] for dim in dims) == source.numel
@@ -30,7 +29,11 @@ def slow_reduction(op: ir.Operation) -> str:
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
     inner = prod(source.shape[dims[-1] + 1 :])
     if inner == 1 and not row_form(outer, count):
-        return "" if is_small and outer > 1 else f"no kernel reduces {_rows(outer)} of {count} numbers"
+        return (
+            ""
+            if is_small and outer > 1
+            else f"no kernel reduces {'one row' if outer == 1 else 'rows'} of {count} numbers"
+        )
     if inner > 1 and not is_small and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""
@@ -40,7 +43,3 @@ def _is_count(op: ir.Operation) -> bool:
     """Whether `op` counts truth values."""
     source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     return source is not None and result is not None and (source.dtype, result.dtype) == ("bool", "int64")
-
-
-def _rows(count: int) -> str:
-    return "one row" if count == 1 else "rows"

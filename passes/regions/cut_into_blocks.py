@@ -39,7 +39,7 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
         if device_type(module) != "cpu":
             return
         for region in Module(module).regions.values():
-            if VARIANT not in region.attributes and _goes_by_blocks(list(body(region))):
+            if VARIANT not in region.attributes and _goes_by_blocks(body(region)):
                 region.attributes[VARIANT] = ir.StringAttr.get("by-blocks", region.context)
 
 

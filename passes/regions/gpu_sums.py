@@ -79,7 +79,9 @@ def _in_parts(value: ir.Value, dims: Sequence[int] | None, type_: ir.Type) -> ir
     outer, inner = prod(sizes[: dims[0]]), prod(sizes[dims[-1] + 1 :])
     are_neighbours = list(dims) == list(range(dims[0], dims[-1] + 1))
     if not are_neighbours or not (row_form(outer, count) if inner == 1 else column_form(count, inner)):
-        return _in_float64(value, dims, type_) if source.dtype == "float32" and count > IN_A_ROW else None
+        if source.dtype != "float32" or count <= IN_A_ROW:
+            return None
+        return cast(_at_once(value, dims, with_dtype(type_, "float64"), dtype_number("float64")), "float32")
     block = block_of_row(sizes, dims) if inner == 1 else block_of_column(outer, count, inner)
     if block is None:
         return None
@@ -98,10 +100,6 @@ def _sum_of_parts(parts: ir.Value, dims: Sequence[int], results: int) -> ir.Valu
     count, dtype = prod(shape(parts)[dim] for dim in dims), require_tensor_info(parts.type).dtype
     is_wide = results == 1 and count > IN_A_ROW and count % LANES > 0 and dtype != "float64"
     return cast(sum_over(parts, dims, "float64"), dtype) if is_wide else sum_over(parts, dims)
-
-
-def _in_float64(value: ir.Value, dims: Sequence[int], type_: ir.Type) -> ir.Value:
-    return cast(_at_once(value, dims, with_dtype(type_, "float64"), dtype_number("float64")), "float32")
 
 
 def _at_once(value: ir.Value, dims: Sequence[int], type_: ir.Type, dtype: ir.Value | None = None) -> ir.Value:

@@ -49,8 +49,8 @@ class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
 
 def _give_up_proofs(module: ir.Module, reason: str) -> None:
     """What runs in a region's place may fail, which must not happen after another region wrote in place."""
-    for function_op in (op for op in Module(module).functions.values() if not op.is_external):
-        for op in body(function_op):
+    for ops in Module(module).bodies.values():
+        for op in ops:
             if isinstance(op.opview, DestinationOp):
                 op.attributes["proof"] = ir.StringAttr.get("none")
             if isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes:
@@ -66,7 +66,10 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bo
         for op in body(region)[:-1]:
             with op.location:
                 if op.name == STORE:
-                    _replace_memory(values[op.operands[1]], _own_memory(values[op.operands[0]], taken))
+                    value = values[op.operands[0]]
+                    # Memory of its own, even if it is what the region was given, or stores twice.
+                    stored = copy(value).copied if shared_memory(value, taken) else value
+                    _replace_memory(values[op.operands[1]], stored)
                 elif op.name == LOAD:
                     values[op.results[0]] = read(values[op.operands[0]].owner.operation.opview.ref).value
                 else:
@@ -75,11 +78,6 @@ def _inline(call: func.CallOp, region: func.FuncOp, reason: str, is_fallback: bo
     call.operation.erase()
     for memory in into:
         memory.operation.erase()
-
-
-def _own_memory(value: ir.Value, taken: set[ir.Value]) -> ir.Value:
-    """What a region stores is in memory of its own, even if it is what the region was given, or stores twice."""
-    return copy(value).copied if shared_memory(value, taken) else value
 
 
 def _replace_memory(memory: ir.Value, value: ir.Value) -> None:

@@ -91,17 +91,13 @@ def _pieces(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: boo
     if max(depths.values(), default=0) > reduction_depth:
         return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
     arguments = region.body.blocks[0].arguments
-    scalars = {argument for argument in arguments if _is_single(argument.type)}
+    infos = {argument: tensor_info(argument.type) for argument in arguments}
+    scalars = {argument for argument, info in infos.items() if info is not None and info.shape == ()}
     stores = [op for op in ops if op.name == STORE and op.operands[1] in scalars]
     if len(scalars) > MOST_BINDINGS and stores:
         return by_stores(ops, set(stores[: MOST_BINDINGS // 2]))
     pieces = by_stores(ops) if sum(op.name == STORE for op in ops) > results else None
     return pieces if pieces is not None and sum(len(piece.ops) for piece in pieces) <= _OVERLAP * len(ops) else None
-
-
-def _is_single(type_: ir.Type) -> bool:
-    info = tensor_info(type_)
-    return info is not None and info.shape == ()
 
 
 def _reduction_depths(ops: list[ir.Operation]) -> dict[ir.Operation, int]:

@@ -1,6 +1,5 @@
 """Pass `pair-rows`: regions whose rows are computed and summed in one loop only if it goes by two."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -17,7 +16,6 @@ from dovetail.dialects.torch_facts.types import TensorInfo, tensor_info
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.sums import reduced_dims
 
-_BY_TWOS = "rows-by-twos"
 _OF_ROWS = (Kind.POINTWISE, Kind.VIEW, Kind.REDUCTION)
 
 
@@ -36,19 +34,15 @@ class PairRowsPass(Pass, name="pair-rows", runs_at="regions"):
         if device_type(module) != "cpu":
             return
         for region in Module(module).regions.values():
-            ops = list(body(region))
-            paired = [op for op in ops if is_summed_by_twos(op)]
-            if VARIANT not in region.attributes and paired and _has_only_rows_of(paired[0], ops):
-                region.attributes[VARIANT] = ir.StringAttr.get(_BY_TWOS, region.context)
-
-
-def _has_only_rows_of(paired: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
-    """Whether what `ops` compute are the elements of as large rows as those of `paired`, or a number a row."""
-    info = tensor_info(paired.results[0].type)
-    return info is not None and all(_goes_by_rows(op, info.shape) for op in ops)
+            ops = body(region)
+            paired = next(filter(is_summed_by_twos, ops), None)
+            info = None if paired is None else tensor_info(paired.results[0].type)
+            if VARIANT not in region.attributes and info and all(_goes_by_rows(op, info.shape) for op in ops):
+                region.attributes[VARIANT] = ir.StringAttr.get("rows-by-twos", region.context)
 
 
 def _goes_by_rows(op: ir.Operation, shape: Sizes) -> bool:
+    """Whether what `op` computes are the elements of rows of `shape`, or a number a row."""
     infos: list[TensorInfo] = [info for value in op.results if (info := tensor_info(value.type)) is not None]
     if not infos or not op.name.startswith("torch.aten."):
         return True

@@ -58,9 +58,8 @@ def constant(value: float) -> ir.Value:
         name, attribute = "int", i64(value)
     else:
         name, attribute = "float", ir.FloatAttr.get(ir.F64Type.get(), value)
-    return ir.Operation.create(
-        f"torch.constant.{name}", results=[torch_type(name)], attributes={"value": attribute}
-    ).result
+    made = ir.Operation.create(f"torch.constant.{name}", results=[torch_type(name)], attributes={"value": attribute})
+    return made.result
 
 
 def integer_list(values: Sequence[int]) -> ir.Value:
@@ -88,12 +87,5 @@ def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.
 def filled(type_: ir.Type, sizes: Sequence[int], value: ir.Value, device: ir.Value | None = None) -> ir.Value:
     """Like `full`, of `sizes` that `type_` may leave open."""
     none = constant_none()
-    operands = [
-        integer_list(sizes),
-        value,
-        dtype_number(require_shaped_info(type_).dtype),
-        none,
-        none if device is None else device,
-        constant(False),
-    ]
-    return create("torch.aten.full", operands, type_)
+    operands = [integer_list(sizes), value, dtype_number(require_shaped_info(type_).dtype), none, device or none]
+    return create("torch.aten.full", [*operands, constant(False)], type_)

@@ -32,22 +32,17 @@ def op_of_elements(value: ir.Value, sizes: Sequence[Size], may_meet: Callable[[i
     Its other operands are what the IR states, such as numbers, and smaller tensors, all of which it `may_meet`.
     """
     op = pointwise_op(value)
-    others = [] if op is None else [each for each in op.operands if not is_whole(each, sizes)]
-    return (
-        op
-        if all(may_meet(each) if shaped_info(each.type) is not None else _is_stated(each) for each in others)
-        else None
-    )
+    for each in () if op is None else op.operands:
+        made = producer(each)
+        is_stated = made is not None and is_constant(made)
+        if not (is_whole(each, sizes) or (may_meet(each) if shaped_info(each.type) is not None else is_stated)):
+            return None
+    return op
 
 
 def is_whole(value: ir.Value, sizes: Sequence[Size]) -> bool:
     """Whether `value` is surely a tensor of `sizes`."""
     return shaped_info(value.type) is not None and known_sizes(value) == tuple(sizes)
-
-
-def _is_stated(value: ir.Value) -> bool:
-    made = producer(value)
-    return made is not None and is_constant(made)
 
 
 def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, sizes: Sequence[Size]) -> ir.Value:
