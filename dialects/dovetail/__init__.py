@@ -14,19 +14,17 @@ from dovetail.dialects.dovetail.ops.destination import DestinationOp
 from dovetail.dialects.dovetail.ops.detach import DetachOp
 from dovetail.dialects.dovetail.ops.dispatch import DispatchOp
 from dovetail.dialects.dovetail.ops.fill_buffer import FillBufferOp
+from dovetail.dialects.dovetail.ops.float_arithmetic import PowOp, QuotientOp, SqrtOp
 from dovetail.dialects.dovetail.ops.free import FreeOp
 from dovetail.dialects.dovetail.ops.gradient import GradientOp
 from dovetail.dialects.dovetail.ops.number import NumberOp
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.ops.part import PartOp
-from dovetail.dialects.dovetail.ops.pow import PowOp
-from dovetail.dialects.dovetail.ops.quotient import QuotientOp
 from dovetail.dialects.dovetail.ops.read import ReadOp
 from dovetail.dialects.dovetail.ops.reuse import ReuseOp
 from dovetail.dialects.dovetail.ops.set_grad_mode import SetGradModeOp
 from dovetail.dialects.dovetail.ops.set_metadata import SetMetadataOp
 from dovetail.dialects.dovetail.ops.size import SizeOp
-from dovetail.dialects.dovetail.ops.sqrt import SqrtOp
 from dovetail.dialects.dovetail.ops.subspan import SubspanOp
 from dovetail.dialects.dovetail.ops.tangent import TangentOp
 from dovetail.dialects.dovetail.ops.touch import TouchOp

@@ -5,7 +5,7 @@ Each rule says what is wrong, in MLIR's words, or "" where it is kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from inspect import get_annotations
 from typing import Any, get_args, get_origin
 
@@ -14,15 +14,6 @@ from torch_mlir import ir
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import DEVICE, OPEN, RefType
 from dovetail.dialects.torch_facts.types import is_memory_type, is_ranked, is_torch_type
-
-
-def _operand(index: int, op: ir.OpView) -> ir.Value:
-    return op.operands[index]
-
-
-def _operands_from(index: int, op: ir.OpView) -> list[ir.Value]:
-    return list(op.operands)[index:]
-
 
 # What the hint of operands without a number is.
 _MANY: tuple[Any, ...] = (Sequence,)
@@ -52,8 +43,8 @@ class VerifiedOp(Dovetail.Operation):
         if sum(get_origin(hints[name]) in _MANY for name in names) != 1:
             return  # of several, the op itself says how many there are of each
         for index, name in enumerate(names[:-1]):
-            setattr(cls, name, property(partial(_operand, index)))
-        setattr(cls, names[-1], property(partial(_operands_from, len(names) - 1)))
+            setattr(cls, name, property(lambda op, index=index: op.operands[index]))
+        setattr(cls, names[-1], property(lambda op: list(op.operands)[len(names) - 1 :]))
 
     @classmethod
     def build(cls, operands: Sequence = (), results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> Any:

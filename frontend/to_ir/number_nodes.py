@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail.ops.pow import pow_
-from dovetail.dialects.dovetail.ops.quotient import quotient
-from dovetail.dialects.dovetail.ops.sqrt import sqrt
+from dovetail.dialects.dovetail.ops.float_arithmetic import pow_, quotient, sqrt
 from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError

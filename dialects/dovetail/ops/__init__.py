@@ -1,1 +1,1 @@
-"""One op a file; who wants an op's class imports it from `dovetail.dialects.dovetail`, which registers them all."""
+"""One op a file, but for arithmetic of floats; op classes are imported from `dovetail.dialects.dovetail`."""
