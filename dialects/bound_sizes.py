@@ -48,14 +48,12 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
             for symbol in used:
                 if symbol not in indices:
                     indices[symbol] = len(made)
-                    made.append(_symbol(f"s{len(made)}", *ranges[symbol]))
+                    least, most = map(i64, ranges[symbol])
+                    stated_as = {"symbol_name": ir.StringAttr.get(f"s{len(made)}"), "min_val": least, "max_val": most}
+                    number = ir.Operation.create("torch.symbolic_int", [torch_type("int")], attributes=stated_as)
+                    made.append(number.result)
             own = {symbol: number for number, symbol in enumerate(used)}
             shapes = ir.AffineMap.get(0, len(used), [renumbered(size, own) for size in sizes])
             operands = [main.arguments[index], *(made[indices[symbol]] for symbol in used)]
             attributes = {"shape_expressions": ir.AffineMapAttr.get(shapes)}
             ir.Operation.create("torch.bind_symbolic_shape", operands=operands, attributes=attributes)
-
-
-def _symbol(name: str, least: int, most: int) -> ir.Value:
-    attributes = {"symbol_name": ir.StringAttr.get(name), "min_val": i64(least), "max_val": i64(most)}
-    return ir.Operation.create("torch.symbolic_int", results=[torch_type("int")], attributes=attributes).result

@@ -16,18 +16,16 @@ from dovetail.dialects.torch_facts.types import shaped_info
 def _rounded_down(dividend: ir.Value, by: ir.Value) -> ir.Value:
     """The quotient as the dialect of symbols rounds it, below 0 too: a size rounded up is -(-n // by)."""
     zero = value(0)
-    negative = arith.SubIOp(zero, dividend).result
-    return arith.SubIOp(zero, arith.CeilDivSIOp(negative, by).result).result
+    return arith.subi(zero, arith.ceildivsi(arith.subi(zero, dividend), by))
 
 
 def _remainder(dividend: ir.Value, by: ir.Value) -> ir.Value:
-    whole = arith.MulIOp(_rounded_down(dividend, by), by).result
-    return arith.SubIOp(dividend, whole).result
+    return arith.subi(dividend, arith.muli(_rounded_down(dividend, by), by))
 
 
 _COMPUTED: Mapping[type, Callable[[ir.Value, ir.Value], ir.Value]] = {
-    ir.AffineAddExpr: lambda left, right: arith.AddIOp(left, right).result,
-    ir.AffineMulExpr: lambda left, right: arith.MulIOp(left, right).result,
+    ir.AffineAddExpr: arith.addi,
+    ir.AffineMulExpr: arith.muli,
     ir.AffineFloorDivExpr: _rounded_down,
     ir.AffineModExpr: _remainder,
 }

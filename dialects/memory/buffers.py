@@ -56,14 +56,9 @@ class Buffers:
             used = self.used(op)
             for buffer in used:
                 buffer.last = index
-            if (
-                op.name.startswith("torch.")
-                and used
-                and op.name not in (names.LOAD, names.LIST)
-                and may_keep_operands(op)
-            ):
-                for buffer in {each for one in used for each in one.memory}:
-                    buffer.kept_by = op
+            is_asked = used and op.name.startswith("torch.") and op.name not in (names.LOAD, names.LIST)
+            for buffer in {each for one in used for each in one.memory} if is_asked and may_keep_operands(op) else ():
+                buffer.kept_by = op
             for result in op.results:
                 if (holds_tensors(result.type) or is_list_type(result.type)) and not is_constant(op):
                     self._follow(op, result, index, used)

@@ -51,14 +51,14 @@ def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:
 
 def _share(forward: ir.Operation, backward: ir.Operation, found: dict[str, func.FuncOp]) -> None:
     """Rewrites both calls and their branches, if there is something to save."""
-    pairs = {part: _pairs(forward, backward, part, found) for part in PARTS[COND]}
-    slots = _slots(list(pairs.values()))
+    slots: list[ir.Type] = []
+    placed = {part: _placed(_pairs(forward, backward, part, found), slots) for part in PARTS[COND]}
     if not slots:
         return
-    for part, saved in pairs.items():
-        placed = _placed(saved, slots)
-        return_too(found[referred(forward.opview, part)], [pair.forward if pair else None for pair in placed], slots)
-        take_too(found[referred(backward.opview, part)], [pair.backward if pair else None for pair in placed], slots)
+    for part, pairs in placed.items():
+        by_slot = [pairs.get(number) for number in range(len(slots))]
+        return_too(found[referred(forward.opview, part)], [pair and pair.forward for pair in by_slot], slots)
+        take_too(found[referred(backward.opview, part)], [pair and pair.backward for pair in by_slot], slots)
     made = _replaced(forward, list(forward.operands), [*(value.type for value in forward.results), *slots])
     extra = list(made.results)[-len(slots) :]
     _replaced(backward, [*backward.operands, *extra], [value.type for value in backward.results])
@@ -71,27 +71,18 @@ def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict
     return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
 
 
-def _slots(pairs: Sequence[Sequence[Pair]]) -> list[ir.Type]:
-    """The types of what is handed over: as only one branch runs, both use the same places where types allow."""
-    slots: list[ir.Type] = []
-    for saved in pairs:
-        free = list(slots)
-        for pair in saved:
-            if pair.forward.type in free:
-                free.remove(pair.forward.type)
-            else:
-                slots.append(pair.forward.type)
-    return slots
+def _placed(saved: Sequence[Pair], slots: list[ir.Type]) -> dict[int, Pair]:
+    """By the number of a slot, what a branch hands over in it; `slots`, the types of all, get further ones.
 
-
-def _placed(saved: Sequence[Pair], slots: Sequence[ir.Type]) -> list[Pair | None]:
-    """By slot, what the branch hands over in it."""
-    left, placed = list(saved), []
-    for slot in slots:
-        pair = next((each for each in left if each.forward.type == slot), None)
-        if pair is not None:
-            left.remove(pair)
-        placed.append(pair)
+    As only one branch runs, both use the same slots where types allow.
+    """
+    placed: dict[int, Pair] = {}
+    for pair in saved:
+        type_ = pair.forward.type
+        free = (number for number, slot in enumerate(slots) if slot == type_ and number not in placed)
+        number = next(free, len(slots))
+        placed[number] = pair
+        slots += [type_] if number == len(slots) else []
     return placed
 
 
