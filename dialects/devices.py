@@ -14,7 +14,7 @@ from dovetail.dialects.attributes import DEVICE, TARGET
 from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.control_flow import called_subgraphs
 from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
-from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role
+from dovetail.dialects.reading import Module, Role, arguments, body, copy_attributes, made_by, producer, returned, role
 from dovetail.dialects.stated import stated
 from dovetail.dialects.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
@@ -47,10 +47,8 @@ def ref_device(type_: RefType, module: ir.Module | ir.Operation) -> str:
 
 def module_beside(op: ir.OpView) -> ir.Module:
     """A module without functions, for the target and the device of the one that `op` stands in."""
-    made, attributes = ir.Module.create(), op.operation.parent.attributes
-    for name in (TARGET, DEVICE):
-        if name in attributes:
-            made.operation.attributes[name] = attributes[name]
+    made = ir.Module.create()
+    copy_attributes(op.operation.parent, made.operation, TARGET, DEVICE)
     return made
 
 
@@ -80,7 +78,7 @@ class Devices:
 
     def is_at_home(self, value: ir.Value) -> bool:
         """Whether `value` lies where memory does that names no device."""
-        return self.is_single or self.of(value) == self.home
+        return self.of(value) == self.home
 
     def forget(self, op: ir.Operation) -> None:
         """Must be told before `op` is erased: another may come to lie at its address."""
@@ -89,11 +87,9 @@ class Devices:
 
     def elsewhere(self, op: ir.Operation) -> str:
         """The device that `op` computes on or takes a tensor from, if it is not the module's own; "" if it is."""
-        if self.is_single:
+        if self.is_single or op.name == NUMBER:
             return ""
         tensors = [*op.results, *(each for each in _tensors(op) if made_by(each, NUMBER) is None)]
-        if op.name == NUMBER:
-            tensors = []
         return next((each for value in tensors if (each := self.of(value)) != self.home), "")
 
     def _read_function(self, function_op: func.FuncOp) -> None:

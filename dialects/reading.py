@@ -171,6 +171,20 @@ def attribute(op: ir.OpView | ir.Operation, name: str) -> ir.Attribute | None:
     return _named(op.attributes, name)
 
 
+def copy_attributes(source: ir.OpView | ir.Operation, target: ir.OpView | ir.Operation, *names: str) -> None:
+    """Has `target` say under `names` what `source` says."""
+    for name in names:
+        if name in source.attributes:
+            target.attributes[name] = source.attributes[name]
+
+
+def drop_attributes(op: ir.OpView | ir.Operation, *names: str) -> None:
+    """Has `op` say nothing under `names`."""
+    for name in names:
+        if name in op.attributes:
+            del op.attributes[name]
+
+
 def symbol(op: ir.OpView) -> str:
     """The symbol that `op` defines."""
     return ir.StringAttr(op.attributes["sym_name"]).value

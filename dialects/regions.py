@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import DRIVER, MEASURED, PINNED, ROLE, SIZES, 
 from dovetail.dialects.bound_sizes import Range, bind_sizes, symbol_ranges
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import Module, attribute, body
+from dovetail.dialects.reading import Module, attribute, body, drop_attributes
 from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.types import is_memory
 from dovetail.errors import ModuleError
@@ -67,13 +67,9 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
         module = ir.Module.create()
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         for op in body(main.opview):
-            for name in (PINNED, SIZES):
-                if name in op.attributes:
-                    del op.attributes[name]
+            drop_attributes(op, PINNED, SIZES)
         main.attributes["sym_name"] = ir.StringAttr.get("main")
-        for name in ("sym_visibility", "arg_attrs", ROLE, *CHOICE):
-            if name in main.attributes:
-                del main.attributes[name]
+        drop_attributes(main, "sym_visibility", "arg_attrs", ROLE, *CHOICE)
         bind_sizes(region, main.opview, ranges)
     return str(module)
 

@@ -49,7 +49,7 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
     stated = [each for each in result_facts(forward) if SAVED in each]
     taken = argument_facts(backward)[: len(stated)]
     return [
-        SavedValue(*(_said(facts, name) for name in _ON_RESULT), _said(argument, USES))
+        SavedValue(*(_said(facts, name) for name in _ON_RESULT), uses=_said(argument, USES))
         for facts, argument in zip(stated, taken, strict=True)
     ]
 
@@ -61,9 +61,9 @@ def checked_results(forward: func.FuncOp) -> dict[int, frozenset[int]]:
     return {number: results for number, results in found.items() if results is not None}
 
 
-def tangent_results(backward: func.FuncOp) -> list[int]:
-    """The owned results whose gradients `backward` takes, in order."""
-    return [ir.IntegerAttr(each[TANGENT_OF]).value for each in argument_facts(backward) if TANGENT_OF in each]
+def tangent_results(function_op: func.FuncOp) -> list[int]:
+    """The owned results whose gradients `@backward` or `@layouts` takes, in order."""
+    return [ir.IntegerAttr(each[TANGENT_OF]).value for each in argument_facts(function_op) if TANGENT_OF in each]
 
 
 def _said(facts: Facts, name: str) -> Any:

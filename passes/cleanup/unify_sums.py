@@ -6,7 +6,7 @@ from math import inf, prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, copy_attributes
 from dovetail.dialects.recompute import recompute_policy
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.types import tensor_info, with_shape
@@ -99,6 +99,5 @@ def _total(op: ir.Operation) -> ir.Value:
 
 
 def _with_policy(op: ir.Operation, value: ir.Value) -> ir.Value:
-    if RECOMPUTE in op.attributes:
-        value.owner.attributes[RECOMPUTE] = op.attributes[RECOMPUTE]
+    copy_attributes(op, value.owner, RECOMPUTE)
     return value

@@ -6,9 +6,10 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import FOLLOWED, STRIDES, SYMBOL, TANGENT_OF
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
-from dovetail.dialects.layouts import layouts_of, tangents_of
+from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.operand_strides import followed
 from dovetail.dialects.reading import Module, Role, argument_fact, argument_facts, of_class, role, symbol
+from dovetail.dialects.saved import tangent_results
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, is_constant
@@ -34,7 +35,7 @@ def check_layouts(module: Module) -> None:
                 raise fail(op, f"expects '{STRIDES}' to number some of {told} layouts, got {sorted(numbers)}")
     if layouts is not None:
         _check(layouts, module)
-    _check_followed(module, [] if layouts is None else tangents_of(layouts))
+    _check_followed(module, [] if layouts is None else tangent_results(layouts))
 
 
 def _check(layouts: func.FuncOp, module: Module) -> None:
@@ -58,8 +59,8 @@ def _check(layouts: func.FuncOp, module: Module) -> None:
 
 def _tangents(module: Module) -> list[tuple[int, ir.Type]]:
     """The types of the tangents by the numbers of the owned results."""
-    for name, backward in module.of(Role.BACKWARD).items():
-        facts = zip(module.functions[name].type.inputs, argument_facts(backward), strict=True)
+    for backward in module.of(Role.BACKWARD).values():
+        facts = zip(backward.type.inputs, argument_facts(backward), strict=True)
         return [(ir.IntegerAttr(each[TANGENT_OF]).value, type_) for type_, each in facts if TANGENT_OF in each]
     ops = [op for name in module.of(Role.JOINT) for op in module.bodies[name]]
     refs = [op.results[0] for op in of_class(ops, OwnOp)]

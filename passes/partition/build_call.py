@@ -31,7 +31,7 @@ from dovetail.dialects.dovetail import (
 )
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.detach import detach
-from dovetail.dialects.reading import Role, set_role
+from dovetail.dialects.reading import Role, copy_attributes, set_role
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import SavedMemory
@@ -48,9 +48,7 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     set_role(apply, Role.BORDER)
     apply.attributes[FORWARD] = ir.FlatSymbolRefAttr.get("forward")
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
-    for name in (ONCE, WRITTEN_LAST):
-        if name in graph.joint.attributes:
-            apply.attributes[name] = graph.joint.attributes[name]
+    copy_attributes(graph.joint, apply, ONCE, WRITTEN_LAST)
     facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
     are_checked = any(WATCHED in each or REREAD in each for each in facts)
     for argument, versions in memory.moves().items() if are_checked else ():
@@ -72,9 +70,7 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
     if "arg_attrs" in graph.joint.attributes:
         kept = ({name: fact for name, fact in each.items() if name not in _AUTOGRAD} for each in memory.facts)
         call.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
-    for name in (ARGUMENTS, RESULTS):
-        if name in graph.joint.attributes:
-            call.attributes[name] = graph.joint.attributes[name]
+    copy_attributes(graph.joint, call, ARGUMENTS, RESULTS)
     values = dict(zip(graph.arguments, call.add_entry_block().arguments, strict=True))
     with ir.InsertionPoint(call.body.blocks[0]):
         graph.clone(graph.of(func.CallOp), values)

@@ -10,6 +10,7 @@ from dovetail.dialects.attributes import RECOMPUTE
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.memory.roots import is_view, shows_operand
 from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import drop_attributes
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.passes.partition.min_cut import Graph, Node
@@ -93,6 +94,4 @@ class JointGraph(Graph[JointNode]):
             if node.is_constant:
                 continue
             with node.op.location:
-                cloned = clone(node.op, values)
-            if RECOMPUTE in cloned.attributes:
-                del cloned.attributes[RECOMPUTE]
+                drop_attributes(clone(node.op, values), RECOMPUTE)

@@ -5,6 +5,7 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES
 from dovetail.dialects.calls import extern
 from dovetail.dialects.dovetail.ops.copy import copy
+from dovetail.dialects.reading import copy_attributes
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.passes.rewriting.cloning import clone
@@ -33,7 +34,6 @@ def call_in_place_of(
 ) -> None:
     """Builds a library call of `name` with `reason` for `cloned`, which stands for `op` in `values` until then."""
     made = extern(name, reason, list(cloned.operands), [value.type for value in cloned.results], is_fallback)
-    for stated in (name for name in _KEPT if name in op.attributes):
-        made.attributes[stated] = op.attributes[stated]
+    copy_attributes(op, made, *_KEPT)
     values.update(zip(op.results, made.results, strict=True))
     cloned.erase()

@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, Role, role
+from dovetail.dialects.reading import COMPUTING, Module, Role, copy_attributes, drop_attributes, role
 from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
@@ -18,6 +18,7 @@ from dovetail.passes.placement.region_values import inputs_of, needed_on_host, o
 from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none
 from dovetail.passes.rewriting.region_builder import RegionBuilder
 
+_TAGS = (PLACEMENT, PLACEMENT_REASON)
 # On the host, these are no library calls.
 _NO_CALLS = (*FROM_PYTHON, CopyOp.OPERATION_NAME)
 
@@ -52,9 +53,7 @@ class _Outliner:
         """Builds the host function beside the old one, which stays as it is until all of it has been cloned."""
         with self.function.location, ir.InsertionPoint(self.function):
             host = func.FuncOp(self.name, self.function.type)
-        for name in ("arg_attrs", "res_attrs", "sym_visibility", ROLE):
-            if name in self.function.attributes:
-                host.attributes[name] = self.function.attributes[name]
+        copy_attributes(self.function, host, "arg_attrs", "res_attrs", "sym_visibility", ROLE)
         with self.function.location:
             entry = host.add_entry_block()
         self.values = dict(zip(self.function.body.blocks[0].arguments, entry.arguments, strict=True))
@@ -99,27 +98,21 @@ class _Outliner:
             if placement == "host" and not self.graph.is_effect[number] and op.name not in _NO_CALLS:
                 self._extern(op, cloned)
             else:
-                _untag(cloned)
+                drop_attributes(cloned, *_TAGS)
 
     def _extern(self, op: ir.Operation, cloned: ir.Operation) -> None:
         name = aten_name(op)
         if name is None:
             raise fail(op, "can't be called on the host: it is no ATen op")
-        placement, reason = (ir.StringAttr(op.attributes[key]).value for key in (PLACEMENT, PLACEMENT_REASON))
+        placement, reason = (ir.StringAttr(op.attributes[key]).value for key in _TAGS)
         call_in_place_of(cloned, op, name, self.values, reason, placement != "library")
 
 
 def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
     """Builds in a region what `op` is there; a copy is no more than its value, in memory that the caller gives it."""
     if op.name != CopyOp.OPERATION_NAME:
-        _untag(clone(op, values))
+        drop_attributes(clone(op, values), *_TAGS)
         return
     (value,) = op.operands
     made = ir.Operation.create("torch.aten.clone", results=[value.type], operands=[values[value], constant_none()])
     values[op.results[0]] = made.result
-
-
-def _untag(op: ir.Operation) -> None:
-    for name in (PLACEMENT, PLACEMENT_REASON):
-        if name in op.attributes:
-            del op.attributes[name]

@@ -29,11 +29,8 @@ def slow_reduction(op: ir.Operation) -> str:
     outer, count = prod(source.shape[: dims[0]]), prod(source.shape[dims[0] : dims[-1] + 1])
     inner = prod(source.shape[dims[-1] + 1 :])
     if inner == 1 and not row_form(outer, count):
-        return (
-            ""
-            if is_small and outer > 1
-            else f"no kernel reduces {'one row' if outer == 1 else 'rows'} of {count} numbers"
-        )
+        rows = "one row" if outer == 1 else "rows"
+        return "" if is_small and outer > 1 else f"no kernel reduces {rows} of {count} numbers"
     if inner > 1 and not is_small and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""

@@ -10,7 +10,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.reading import made_by
+from dovetail.dialects.reading import copy_attributes, made_by
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype
 from dovetail.passes.regions.gpu_shares import LANES, block_of_column, block_of_row, column_form, cut_of, row_form
 from dovetail.passes.regions.summation_order import IN_A_ROW
@@ -55,8 +55,7 @@ def mean_in_single(op: ir.Operation) -> ir.Value | None:
         return None
     operands = [*total.operands[:3], constant_none()]
     narrow = create(SUM, operands, with_dtype(total.results[0].type, "float32"))
-    if SIZES in total.attributes:
-        narrow.owner.attributes[SIZES] = total.attributes[SIZES]
+    copy_attributes(total, narrow.owner, SIZES)
     return create("torch.aten.div.Scalar", [narrow, divided.operands[1]], op.results[0].type)
 
 

@@ -6,7 +6,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.reading import made_by
+from dovetail.dialects.reading import copy_attributes, made_by
 from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
@@ -23,7 +23,7 @@ from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_s
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
-from dovetail.passes.rewriting.sums import MEANS, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
+from dovetail.passes.rewriting.sums import MEANS, SUM, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 _NEG = "torch.aten.neg"
 
@@ -73,8 +73,7 @@ def _open_sum(op: ir.Operation) -> ir.Value | None:
     wide, value = with_dtype(op.results[0].type, "float64"), op.operands[0]
     taken = _of_rows(op, value) if _has_long_rows(op, value) else value
     total = create(op.name, [taken, *list(op.operands)[1:-1], dtype_number("float64")], wide)
-    if SIZES in op.attributes:
-        total.owner.attributes[SIZES] = op.attributes[SIZES]
+    copy_attributes(op, total.owner, SIZES)
     return cast(total, "float32")
 
 
@@ -90,7 +89,7 @@ def _of_rows(op: ir.Operation, value: ir.Value) -> ir.Value:
     """The sum, or the mean, of each row of `value`, as a last dimension of one element."""
     *rows, _ = require_shaped_info(value.type).shape
     type_ = with_dtype(with_shape(value.type, [*rows, 1]), "float64")
-    name = SUM if op.name == "torch.aten.sum" else _MEAN if op.name == "torch.aten.mean" else op.name
+    name = SUM if op.name in SUMS else MEANS[0]
     made = create(name, [value, integer_list([len(rows)]), constant(True), dtype_number("float64")], type_)
     *sizes, _ = sizes_of(value) or ()
     made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([*sizes, ir.AffineExpr.get_constant(1)])])

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE, SIZES
 from dovetail.dialects.devices import Devices
-from dovetail.dialects.reading import Module, is_used
+from dovetail.dialects.reading import Module, copy_attributes, is_used
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import static
@@ -46,9 +46,8 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
                 value = rule(op)
             if value is None or devices.of(value) != devices.of(op.results[0]):
                 continue
-            for each in (RECOMPUTE, SIZES):
-                if each in op.attributes and not is_used(value):
-                    value.owner.attributes[each] = op.attributes[each]
+            if not is_used(value):
+                copy_attributes(op, value.owner, RECOMPUTE, SIZES)
             op.results[0].replace_all_uses_with(value)
             devices.forget(op)
             op.erase()
