@@ -14,7 +14,18 @@ from dovetail.dialects.attributes import DEVICE, TARGET
 from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.control_flow import called_subgraphs
 from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
-from dovetail.dialects.reading import Module, Role, arguments, body, copy_attributes, made_by, producer, returned, role
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    arguments,
+    body,
+    copy_attributes,
+    made_by,
+    producer,
+    returned,
+    role,
+    symbol,
+)
 from dovetail.dialects.stated import stated
 from dovetail.dialects.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
@@ -69,9 +80,9 @@ class Devices:
         """Where the tensor, or the ref, `value` lies, in torch's words."""
         if self.is_single:
             return self.home
-        if value not in self._known:
-            self._read_function(_function_of(value))
         op = producer(value)
+        if value not in self._known:
+            self._read_function((value.owner if op is None else op.block).owner.opview)
         if value not in self._known and op is not None:  # built since
             self._note(op)
         return self._known.get(value, self.home)
@@ -106,31 +117,24 @@ class Devices:
             self._known[result] = device
 
     def _arguments(self, function_op: func.FuncOp) -> list[str]:
-        given = arguments(function_op)
+        handed_over: list[ir.Value] = []
         if role(function_op) is Role.BACKWARD and Role.FORWARD in self._module:
-            forward = self._module.forward
-            saved = [self.of(value) for value, _ in returned_saved(forward)]
-            return [self._stated(value, known) for value, known in zip(given, chain(saved, repeat("")), strict=False)]
-        if role(function_op) is Role.SUBGRAPH:
-            operands = self._operands_of(function_op)
-            if operands is not None:
-                return [self._stated(*each) for each in zip(given, map(self.of, operands), strict=False)]
-        return [self._stated(value, "") for value in given]
+            handed_over = [value for value, _ in returned_saved(self._module.forward)]
+        elif role(function_op) is Role.SUBGRAPH:
+            handed_over = self._operands_of(function_op)
+        known = chain([self.of(value) for value in handed_over], repeat(""))
+        return [self._stated(*each) for each in zip(arguments(function_op), known, strict=False)]
 
     def _stated(self, value: ir.Value, known: str) -> str:
         device = value.type.device if isinstance(value.type, RefType) else known
         return device or self.home
 
-    def _operands_of(self, function_op: func.FuncOp) -> list[ir.Value] | None:
-        """What the first op that runs the subgraph `function_op` hands to it."""
-        name = ir.StringAttr(function_op.attributes["sym_name"]).value
-        for caller in self._module.of(Role.JOINT, Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH).values():
-            for op in body(caller):
-                if name in called_subgraphs(op):
-                    operands = list(op.operands)
-                    has_predicate = len(operands) > len(arguments(function_op))
-                    return operands[1:] if has_predicate else operands
-        return None
+    def _operands_of(self, function_op: func.FuncOp) -> list[ir.Value]:
+        """What the first op that runs the subgraph `function_op` hands to it, behind a predicate, if there is one."""
+        callers = self._module.of(Role.JOINT, Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH).values()
+        ops = (op for caller in callers for op in body(caller) if symbol(function_op) in called_subgraphs(op))
+        operands = next((list(op.operands) for op in ops), [])
+        return operands[max(len(operands) - len(arguments(function_op)), 0) :]
 
     def _results(self, op: ir.Operation) -> list[str]:
         if isinstance(op.opview, AllocOp):
@@ -179,9 +183,3 @@ def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
 def _is_number(value: ir.Value) -> bool:
     info = value.type.info if isinstance(value.type, RefType) else tensor_info(value.type)
     return info is not None and info.shape == ()
-
-
-def _function_of(value: ir.Value) -> func.FuncOp:
-    op = producer(value)
-    block = value.owner if op is None else op.block
-    return block.owner.opview

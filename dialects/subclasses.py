@@ -14,6 +14,11 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import ARGUMENTS, RESULTS
 from dovetail.dialects.dovetail.build import i64
 
+_FIELDS = {
+    "class": str, "attributes": tuple, "parts": tuple, "context": str, "size": tuple, "stride": tuple, "versions": int
+}  # fmt: skip
+"""What the attribute of a wrapped tensor says, in the order of `Wrapped`; `versions` may be missing."""
+
 
 @dataclass(frozen=True)
 class Wrapped:
@@ -126,10 +131,17 @@ def _attribute(value) -> ir.Attribute:
             return ir.ArrayAttr.get([_attribute(each) for each in value])
         case Same():
             return ir.DictAttr.get({value.kind: _attribute(value.index)})
-    fields = {"class": value.class_name, "attributes": value.names, "parts": value.parts, "context": value.context}
-    fields |= {"size": value.size, "stride": value.stride}
-    fields |= {"versions": value.versions} if value.versions else {}
-    return ir.DictAttr.get({name: _attribute(each) for name, each in fields.items()})
+    stated = (
+        value.class_name,
+        value.names,
+        value.parts,
+        value.context,
+        value.size,
+        value.stride,
+        value.versions or None,
+    )
+    fields = zip(_FIELDS, stated, strict=True)
+    return ir.DictAttr.get({name: _attribute(each) for name, each in fields if each is not None})
 
 
 def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
@@ -141,19 +153,12 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
     if set(fields) in ({"argument"}, {"result"}):
         (kind,) = fields
         return Same(kind, _typed(fields, kind, int))
-    known = {"class", "attributes", "parts", "context", "size", "stride", "versions"}
-    if set(fields) - {"versions"} != known - {"versions"}:
-        raise ValueError(f"a wrapped tensor expects {', '.join(sorted(known))}, got {', '.join(sorted(fields))}")
-    entries = [_entry(each) for each in ir.ArrayAttr(attribute["parts"])]
-    found = Wrapped(
-        _typed(fields, "class", str),
-        _typed(fields, "attributes", tuple),
-        tuple(each for each in entries if not isinstance(each, Same)),
-        _typed(fields, "context", str),
-        _typed(fields, "size", tuple),
-        _typed(fields, "stride", tuple),
-        _typed(fields, "versions", int) if "versions" in fields else 0,
-    )
+    if {*fields, "versions"} != set(_FIELDS):
+        raise ValueError(f"a wrapped tensor expects {', '.join(sorted(_FIELDS))}, got {', '.join(sorted(fields))}")
+    fields = {"versions": 0} | fields
+    class_name, names, _, *others = (_typed(fields, name, kind) for name, kind in _FIELDS.items())
+    entries = [_entry(each) for each in attribute["parts"]]
+    found = Wrapped(class_name, names, tuple(each for each in entries if not isinstance(each, Same)), *others)
     if len(found.parts) != len(found.names):
         raise ValueError(f"{found.class_name} expects one part for each of its attributes {found.names}")
     if len(found.size) != len(found.stride):
@@ -169,9 +174,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
 
 def _plain(attribute: ir.Attribute):
     match attribute:
-        case ir.IntegerAttr():
-            return attribute.value
-        case ir.StringAttr():
+        case ir.IntegerAttr() | ir.StringAttr():
             return attribute.value
         case ir.ArrayAttr():
             return tuple(_plain(each) for each in attribute)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.reading import Module, referred
@@ -31,14 +30,9 @@ class StateBorderPass(Pass, name="state-border", runs_at="split"):
         found = Module(module)
         for border in found.borders.values():
             check_border(border, found)
-            with border.context:
-                _state(border, found)
-
-
-def _state(border: func.FuncOp, found: Module) -> None:
-    memory = MemoryOfSaved(border, found)
-    facts = memory.facts()
-    on_results = {number: each.on_result for number, each in facts.items()}
-    state_facts(found.functions[referred(border, FORWARD)], "res_attrs", on_results)
-    saved = {number - memory.owned: each.on_argument for number, each in facts.items() if number >= memory.owned}
-    state_facts(found.functions[referred(border, BACKWARD)], "arg_attrs", saved)
+            memory = MemoryOfSaved(border, found)
+            facts, owned = memory.facts(), memory.owned
+            on_results = {number: each.on_result for number, each in facts.items()}
+            state_facts(found.functions[referred(border, FORWARD)], "res_attrs", on_results)
+            saved = {number - owned: each.on_argument for number, each in facts.items() if number >= owned}
+            state_facts(found.functions[referred(border, BACKWARD)], "arg_attrs", saved)

@@ -46,8 +46,6 @@ class Donors:
 
 def set_donated(function_op: func.FuncOp, indices: frozenset[int]) -> None:
     """Makes exactly the arguments at `indices` say `dovetail.donated`."""
-    if not indices and not donated(function_op):
-        return
-    stated = range(len(function_op.type.inputs))
+    stated = indices.union(donated(function_op))
     facts = {index: {DONATED: ir.UnitAttr.get() if index in indices else None} for index in stated}
     state_facts(function_op, "arg_attrs", facts)

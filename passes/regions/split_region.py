@@ -40,19 +40,15 @@ def replace_region(module: ir.Module, name: str, pieces: tuple[Piece, Piece]) ->
     """Puts the two `pieces` of region `name`, and calls of them, in its place."""
     region = Module(module).regions[name]
     for number, piece in enumerate(pieces):
-        _make_piece(region, f"{name}_{number}", piece)
+        with region.location, ir.InsertionPoint(region):
+            made = RegionBuilder(f"{name}_{number}", piece.inputs, piece.crossing)
+            made.compute(piece.ops)
+            for value, memory in zip(piece.crossing, made.memory, strict=True):
+                made.store(made.values[value], memory)
+            made.finish()
     for call in Module(module).calls().get(name, ()):
         _call_pieces(call, region, name, pieces)
     region.operation.erase()
-
-
-def _make_piece(region: func.FuncOp, name: str, piece: Piece) -> None:
-    with region.location, ir.InsertionPoint(region):
-        made = RegionBuilder(name, piece.inputs, piece.crossing)
-        made.compute(piece.ops)
-        for value, memory in zip(piece.crossing, made.memory, strict=True):
-            made.store(made.values[value], memory)
-        made.finish()
 
 
 def _call_pieces(call: func.CallOp, region: func.FuncOp, name: str, pieces: Sequence[Piece]) -> None:
