@@ -75,11 +75,6 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
             module = ir.Module.parse(text)  # which verifies it
     except RuntimeError as error:
         raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
-    _check_facts(module)
-    return module
-
-
-def _check_facts(module: ir.Module) -> None:
     try:
         found = next(broken_facts(module), None)
     except RuntimeError as error:
@@ -87,6 +82,7 @@ def _check_facts(module: ir.Module) -> None:
     if found is not None:
         op, broken = found
         raise ModuleError(f"{op.location}: '{op.operation.name}' op {broken}")
+    return module
 
 
 def parse_file(path: Path, context: ir.Context) -> ir.Module:

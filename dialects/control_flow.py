@@ -53,14 +53,8 @@ def subgraphs(module: ir.Module) -> dict[str, func.FuncOp]:
     A function that runs itself comes nowhere: `verify-level` reports it.
     """
     found = Module(module).of(Role.SUBGRAPH)
+    callees = {name: {each for op in body(found[name]) for each in called_subgraphs(op)} for name in found}
     ordered: dict[str, func.FuncOp] = {}
-    while len(ordered) < len(found):
-        ready = [name for name, op in found.items() if name not in ordered and _callees(op) <= set(ordered)]
-        if not ready:
-            return ordered
+    while ready := [name for name in found if name not in ordered and callees[name] <= ordered.keys()]:
         ordered |= {name: found[name] for name in ready}
     return ordered
-
-
-def _callees(function_op: func.FuncOp) -> set[str]:
-    return {name for op in body(function_op) for name in called_subgraphs(op)}

@@ -49,7 +49,7 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
     stated = [each for each in result_facts(forward) if SAVED in each]
     taken = argument_facts(backward)[: len(stated)]
     return [
-        SavedValue(*(_said(facts, name) for name in _ON_RESULT), uses=_said(argument, USES))
+        SavedValue(*[*(_said(facts, name) for name in _ON_RESULT), _said(argument, USES)])
         for facts, argument in zip(stated, taken, strict=True)
     ]
 

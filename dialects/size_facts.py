@@ -71,11 +71,10 @@ def _unmet(type_: ir.Type, facts: ir.DictAttr | Mapping[str, ir.Attribute]) -> I
         yield SYMBOL, "a number of 64 bits, at least 0, of a '!torch.int'"
     if RANGE in facts and not _is_range(facts[RANGE]):
         yield RANGE, "the least and the largest number"
-    if SIZES in facts and (expected := _expected_sizes(type_, facts[SIZES])):
-        yield SIZES, expected
-    known = type_.strides if isinstance(type_, RefType) else None
-    if STRIDES in facts and (expected := _expected(facts[STRIDES], "stride", type_, known)):
-        yield STRIDES, expected
+    info, strides = (type_.shaped, type_.strides) if isinstance(type_, RefType) else (shaped_info(type_), None)
+    for name, what, known in ((SIZES, "size", None if info is None else info.shape), (STRIDES, "stride", strides)):
+        if name in facts and (expected := _expected(facts[name], what, type_, known)):
+            yield name, expected
 
 
 def _is_number(type_: ir.Type, stated: ir.Attribute) -> bool:
@@ -85,12 +84,6 @@ def _is_number(type_: ir.Type, stated: ir.Attribute) -> bool:
 
 def _is_range(stated: ir.Attribute) -> bool:
     return isinstance(stated, ir.DenseI64ArrayAttr) and len(stated) == 2 and stated[0] <= stated[1]
-
-
-def _expected_sizes(type_: ir.Type, stated: ir.Attribute) -> str:
-    """What `dovetail.sizes` of a value of `type_` must be, where it is something else; else ""."""
-    info = type_.shaped if isinstance(type_, RefType) else shaped_info(type_)
-    return _expected(stated, "size", type_, None if info is None else info.shape)
 
 
 def _expected(stated: ir.Attribute, what: str, type_: ir.Type, known: Sequence[OpenSize] | None) -> str:

@@ -5,7 +5,7 @@ Each rule says what is wrong, in MLIR's words, or "" where it is kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import get_annotations
 from typing import Any, get_args, get_origin
 
@@ -43,7 +43,7 @@ class VerifiedOp(Dovetail.Operation):
         if sum(get_origin(hints[name]) in _MANY for name in names) != 1:
             return  # of several, the op itself says how many there are of each
         for index, name in enumerate(names[:-1]):
-            setattr(cls, name, property(lambda op, index=index: op.operands[index]))
+            setattr(cls, name, property(partial(lambda index, op: op.operands[index], index)))
         setattr(cls, names[-1], property(lambda op: list(op.operands)[len(names) - 1 :]))
 
     @classmethod

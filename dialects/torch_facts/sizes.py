@@ -4,7 +4,6 @@ Who needs the number itself asks `static`, so that a size can become a value of 
 """
 
 from collections.abc import Iterable
-from math import prod
 
 Size = int
 Sizes = tuple[Size, ...]
@@ -35,11 +34,6 @@ def static(sizes: Iterable[OpenSize]) -> tuple[int, ...]:
     if len(known) < len(found):
         raise ValueError(f"expected known sizes, got [{print_sizes(found)}]")
     return known
-
-
-def numel(sizes: Iterable[Size]) -> int:
-    """How many elements a tensor of these sizes has."""
-    return prod(static(sizes))
 
 
 def row_major(sizes: Iterable[Size]) -> tuple[int, ...]:

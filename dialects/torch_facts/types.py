@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.read_once import read_once
-from dovetail.dialects.torch_facts.sizes import OpenSize, Sizes, numel, parse_sizes, print_sizes, row_major
+from dovetail.dialects.torch_facts.sizes import OpenSize, Sizes, parse_sizes, print_sizes, row_major
 
 _VALUE, _MEMORY = "vtensor", "tensor"
 _TENSOR = re.compile(r"!torch\.v?tensor<\[(?P<shape>[0-9,?]*)\],(?P<element>[A-Za-z0-9<>]+)>")
@@ -79,7 +80,7 @@ class TensorInfo(ShapedInfo):
 
     @property
     def numel(self) -> int:
-        return numel(self.shape)
+        return prod(self.shape)
 
     @property
     def nbytes(self) -> int:

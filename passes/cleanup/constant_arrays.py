@@ -5,6 +5,7 @@ functions that differ between mathematical libraries (`exp`, `sin`), and floatin
 range is undefined. Arrays are kept small: of size 1 along each dimension that is known to repeat one element.
 """
 
+import operator
 from collections.abc import Callable, Mapping
 from math import isfinite, isinf
 
@@ -21,19 +22,16 @@ from dovetail.passes.rewriting.slices import SLICE, slice_of
 Arrays = Mapping[ir.Value, numpy.ndarray]
 
 DTYPES = frozenset("bool int8 int16 int32 int64 uint8 float32 float64".split())
-_OVERLOADS = ("Tensor", "Scalar")
-_ARITHMETIC: dict[str, Callable] = {
-    f"torch.aten.{name}.{overload}": function
-    for name, function in {"add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply}.items()
-    for overload in _OVERLOADS
-}
-_COMPARISONS: dict[str, Callable] = {
-    f"torch.aten.{name}.{overload}": getattr(numpy, function)
-    for name, function in {
-        "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"
-    }.items()
-    for overload in _OVERLOADS
-}  # fmt: skip
+
+
+def _by_operators(*names: str) -> dict[str, Callable]:
+    """Python's operators, which work on arrays, by the names of ATen's ops."""
+    overloads = (f"{name}.{overload}" for name in names for overload in ("Tensor", "Scalar"))
+    return {f"torch.aten.{each}": getattr(operator, each.partition(".")[0]) for each in overloads}
+
+
+_ARITHMETIC = _by_operators("add", "sub", "mul")
+_COMPARISONS = _by_operators("eq", "ne", "lt", "le", "gt", "ge")
 _LOGIC: dict[str, Callable] = {
     f"torch.aten.{name}": getattr(numpy, name) for name in ("logical_not", "logical_and", "logical_or")
 }

@@ -37,13 +37,10 @@ class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
 
 
 def _view(op: ir.Operation) -> ir.Value | None:
-    scatter = made_by(op.operands[0], _SCATTER_OF[op.name])
-    if scatter is None or scatter.operands[1].type != op.results[0].type:
+    scatter, position = made_by(op.operands[0], _SCATTER_OF[op.name]), _position(op)
+    if scatter is None or position is None or scatter.operands[1].type != op.results[0].type:
         return None
-    position = _position(op)
-    if position is None or position != _position(scatter):
-        return None
-    return scatter.operands[1]
+    return scatter.operands[1] if position == _position(scatter) else None
 
 
 def _scatter(op: ir.Operation) -> ir.Value | None:

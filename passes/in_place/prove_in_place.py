@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_fact, body, is_used, of_class, terminator, users
+from dovetail.dialects.reading import Module, Role, body, fact_of, is_used, of_class, terminator, users
 from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
@@ -59,17 +59,12 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
     """For each write that the pass has looked at: its place, its argument, and the proof or the reason against it."""
     for caller in Module(module).of(Role.CALL).values():
         for op in of_class(body(caller), WriteOp):
-            if IN_PLACE in op.attributes:
-                yield _remark(caller, op, f"is written in place: {ir.StringAttr(op.attributes[IN_PLACE]).value}")
-            elif NOT_IN_PLACE in op.attributes:
-                yield _remark(caller, op, f"is copied to: {ir.StringAttr(op.attributes[NOT_IN_PLACE]).value}")
-
-
-def _remark(caller: func.FuncOp, write: ir.Operation, what: str) -> str:
-    number = ir.BlockArgument(memory_root(write.opview.ref)).arg_number
-    stated = argument_fact(caller, number, NAME)
-    name = f"%arg{number}" if stated is None else ir.StringAttr(stated).value
-    return f"{write.location}: remark: {name} {what}"
+            written = ir.BlockArgument(memory_root(op.opview.ref))
+            stated = fact_of(written, NAME)
+            name = f"%arg{written.arg_number}" if stated is None else ir.StringAttr(stated).value
+            for proof, what in ((IN_PLACE, "is written in place"), (NOT_IN_PLACE, "is copied to")):
+                if proof in op.attributes:
+                    yield f"{op.location}: remark: {name} {what}: {ir.StringAttr(op.attributes[proof]).value}"
 
 
 def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:

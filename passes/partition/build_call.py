@@ -89,5 +89,5 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
 def _detached(graph: JointGraph, memory: SavedMemory) -> set[int]:
     """Autograd must not traverse an argument to which the graph contributes no gradient."""
     traversed = {graph.numbers[graph.nodes[index].view.of] for index in graph.of(GradientOp)}
-    required = (each for each in range(len(memory.facts)) if memory.argument_has(each, REQUIRES_GRAD))
+    required = (each for each in range(len(memory.facts)) if REQUIRES_GRAD in memory.facts[each])
     return {argument for argument in required if argument not in traversed}

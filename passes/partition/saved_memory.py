@@ -35,17 +35,13 @@ class SavedMemory:
         self.graph = graph
         self.facts = argument_facts(graph.joint)
 
-    def argument_has(self, argument: int, name: str) -> bool:
-        """Whether an argument carries the attribute `name`."""
-        return name in self.facts[argument]
-
     def is_static(self, value: int) -> bool:
         """Parameters and buffers outlive the call anyway."""
         producer = self.graph.producers[value]
         if producer is None or not isinstance(self.graph.nodes[producer].view, ReadOp):
             return False
         ref = self.graph.nodes[producer].operands[0]
-        return ref < len(self.facts) and self.argument_has(ref, STATIC)
+        return ref < len(self.facts) and STATIC in self.facts[ref]
 
     def fate(self, value: int) -> Fate:
         """What becomes of a value when it is saved.

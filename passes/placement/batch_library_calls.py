@@ -46,7 +46,7 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
             for group in _groups(function_op, device, devices):
                 if _pays(group, costs):
-                    _join(function_op, _in_order(function_op, group))
+                    _join(function_op, group)
 
 
 def _groups(function_op: func.FuncOp, device: str, devices: Devices) -> list[list[ir.Operation]]:
@@ -101,14 +101,10 @@ def _pays(group: list[ir.Operation], costs: CostModel) -> bool:
     return saved > costs.launch + costs.argument * (len(group) - 1) + 2 * costs.byte * moved
 
 
-def _in_order(function_op: func.FuncOp, group: list[ir.Operation]) -> list[ir.Operation]:
-    """The group as it stands now: joining another one moves what depends on that."""
-    members = set(group)
-    return [op for op in body(function_op) if op in members]
-
-
-def _join(function_op: func.FuncOp, group: list[ir.Operation]) -> None:
+def _join(function_op: func.FuncOp, members: list[ir.Operation]) -> None:
     """Puts one op in the place of the group's last one; what uses the others moves behind it."""
+    # As it stands now: joining another group moves what depends on that.
+    group = [op for op in body(function_op) if op in set(members)]
     last = group[-1]
     dependent = _dependent_until(function_op, group)
     if any(is_extern(op) for op in dependent):

@@ -47,13 +47,9 @@ class CostModel:
 
     def as_library_calls(self, ops: Iterable[ir.Operation]) -> float:
         """The cost of running `ops` through ATen: each a call that reads and writes memory."""
-        cost = 0.0
-        for op in ops:
-            if is_constant(op):
-                continue
-            moved = 0 if kind(op) is Kind.VIEW else expected_bytes([*op.operands, *op.results])
-            cost += self.library_call + self.byte * moved
-        return cost
+        called = [op for op in ops if not is_constant(op)]
+        moved = sum(expected_bytes([*op.operands, *op.results]) for op in called if kind(op) is not Kind.VIEW)
+        return self.library_call * len(called) + self.byte * moved
 
 
 # By type of device. "cpu": two cores of an AMD EPYC with IREE 3.13.0 and torch 2.13.0; "cuda": what the host of an H200

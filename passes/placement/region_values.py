@@ -44,11 +44,8 @@ def needed_on_host(graph: PlacedGraph) -> list[bool]:
 
 
 def _leaves(graph: PlacedGraph, value: ir.Value, computed: set[int]) -> bool:
-    for user in graph.consumers.get(value, ()):
-        if user in computed:
-            continue
-        if not graph.enters[user]:
-            return True
-        if any(_leaves(graph, result, computed) for result in graph.results[user]):
-            return True
-    return False
+    others = (user for user in graph.consumers.get(value, ()) if user not in computed)
+    return any(
+        not graph.enters[user] or any(_leaves(graph, result, computed) for result in graph.results[user])
+        for user in others
+    )

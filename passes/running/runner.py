@@ -93,7 +93,11 @@ class Runner:
                 self.after(each, module)
             evidence = self._evidence(each.name, module, evidence)
         if not self.verify_each:
-            _verify_result(module)
+            try:
+                module.operation.verify()
+            except ir.MLIRError as error:
+                text = f"one of the passes left invalid IR, --verify-each=true names it: {_text(error)}"
+                raise PassError(text) from error
 
     def _run(self, each: Pass | MlirPass, module: ir.Module) -> None:
         with module.context, ir.Location.unknown(), types_read_once():
@@ -113,13 +117,6 @@ class Runner:
         if last is not None:
             return Evidence(last.module, (*last.passes, self.ran[-1]))
         return Evidence(module.operation.clone()) if self.leaves_evidence else None
-
-
-def _verify_result(module: ir.Module) -> None:
-    try:
-        module.operation.verify()
-    except ir.MLIRError as error:
-        raise PassError(f"one of the passes left invalid IR, --verify-each=true names it: {_text(error)}") from error
 
 
 def _text(error: Exception) -> str:
