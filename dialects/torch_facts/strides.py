@@ -57,6 +57,8 @@ def reverse(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes
 
 
 def transpose(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
+    if not shape:
+        return strides
     first, second = (_dimension(op, index, shape) for index in (1, 2))
     order = list(range(len(shape)))
     order[first], order[second] = order[second], order[first]

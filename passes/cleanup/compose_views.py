@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.types import is_open, require_shaped_info
+from dovetail.dialects.torch_facts.transposition import reordered
+from dovetail.dialects.torch_facts.types import is_open
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import constant, integer, integer_list, integers
+from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, is_alike, shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
@@ -49,9 +50,9 @@ def _reshape(op: ir.Operation) -> ir.Value | None:
 
 
 def _permute(op: ir.Operation) -> ir.Value | None:
-    order, source = _order(op), op.operands[0]
+    order, source = reordered(op), op.operands[0]
     inner = made_by(source, _PERMUTE, _TRANSPOSE)
-    inner_order = _order(inner) if inner is not None else None
+    inner_order = reordered(inner) if inner is not None else None
     if order is not None and inner is not None and inner_order is not None:
         order, source = tuple(inner_order[dim] for dim in order), inner.operands[0]
     if order == tuple(range(len(order or ()))):
@@ -59,21 +60,6 @@ def _permute(op: ir.Operation) -> ir.Value | None:
     if source == op.operands[0] or order is None:
         return None
     return create(_PERMUTE, [source, integer_list(order)], op.results[0].type)
-
-
-def _order(op: ir.Operation) -> tuple[int, ...] | None:
-    """Which dimension of the operand each one of the result is; None if that is not known."""
-    rank = len(require_shaped_info(op.operands[0].type).shape)
-    if op.name == _PERMUTE:
-        dims = integers(op.operands[1])
-        return None if dims is None else tuple(dim % rank for dim in dims)
-    first, second = (integer(each) for each in list(op.operands)[1:])
-    if first is None or second is None:
-        return None
-    order = list(range(rank))
-    if rank:
-        order[first], order[second] = order[second], order[first]
-    return tuple(order)
 
 
 def _expand(op: ir.Operation) -> ir.Value | None:

@@ -23,7 +23,7 @@ from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import constant, dtype_number, filled, integer_list, integers
+from dovetail.passes.rewriting.constants import constant, dtype_number, full, integer_list, integers
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice, slice_of
@@ -134,7 +134,7 @@ class _Padding:
 
     def _joined(self, value: ir.Value, dim: int, size: int) -> ir.Value:
         rest = _resized(value.type, dim, size - shape(value)[dim])
-        zeros = filled(rest, require_tensor_info(rest).shape, constant(0.0), self._device())
+        zeros = full(rest, constant(0.0), self._device())
         listed = create(LIST, [value, zeros], torch_type("list<vtensor>"))
         return create("torch.aten.cat", [listed, constant(dim)], _resized(value.type, dim, size))
 
@@ -186,7 +186,7 @@ class _Padding:
         if dim != -1:
             across = (sizes[dim], *(1 for _ in sizes[dim + 1 :]))
             inside = create("torch.aten.view", [inside, integer_list(across)], with_shape(inside.type, across))
-        other = filled(with_shape(wide.type, ()), (), constant(number), self._device())
+        other = full(with_shape(wide.type, ()), constant(number), self._device())
         return create("torch.aten.where.self", [inside, wide, other], wide.type)
 
     def _counting(self, type_: ir.Type, size: int) -> ir.Value:

@@ -40,10 +40,8 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
             type_ = RefType.of(cloned.type, [None if isinstance(each, ir.Value) else each for each in strides])
             owned.append(own(cloned, type_, False, [each for each in strides if isinstance(each, ir.Value)]).ref)
         fates = [memory.fate(value) for value in saved]
-        results = list(owned)
-        for value, fate in zip(saved, fates, strict=True):
-            kept = values[graph.values[value]]
-            results.append(copy(kept).copied if fate is Fate.COPY else kept)
+        kept = [(values[graph.values[value]], fate) for value, fate in zip(saved, fates, strict=True)]
+        results = [*owned, *(copy(value).copied if fate is Fate.COPY else value for value, fate in kept)]
         func.ReturnOp(results)
     set_signature(forward, [value.type for value in results])
     if results:

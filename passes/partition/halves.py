@@ -9,7 +9,7 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import attribute
 from dovetail.dialects.symbols import all_symbols, used_symbols
 from dovetail.dialects.torch_facts.types import is_number
-from dovetail.passes.partition.joint_graph import JointGraph
+from dovetail.passes.partition.joint_graph import JointGraph, JointNode
 
 
 class Halves:
@@ -103,42 +103,39 @@ class Halves:
 
     def symbols(self, saved: Sequence[int]) -> list[int]:
         """The numbers, arguments or read from data, that `@backward` computes with or sizes results by, in order."""
-        graph, found, seen, kept = self.graph, set[int](), set[int](), set(saved)
+        graph, kept = self.graph, set(saved)
         nodes = [graph.nodes[index] for index in self.recomputed(saved)]
-        pending = [value for node in nodes for value in node.operands]
+        used = [value for node in nodes for value in node.operands]
         said = [each for node in nodes for name in (SIZES, STRIDES) if (each := attribute(node.op, name))]
         stated = {symbol for each in said for symbol in used_symbols(each)}
-        pending += [graph.numbers[value] for number, value in all_symbols(graph.joint).items() if number in stated]
-        while pending:
-            value = pending.pop()
-            producer = graph.producers[value]
-            if value in seen:
-                continue
-            seen.add(value)
-            if producer is not None and graph.nodes[producer].is_constant:
-                pending.extend(graph.nodes[producer].operands)
-            elif producer not in self.backward and value not in kept and is_number(graph.values[value].type):
-                found.add(value)
-        return sorted(found)
+        used += [graph.numbers[value] for number, value in all_symbols(graph.joint).items() if number in stated]
+
+        def is_taken(value: int) -> bool:
+            is_there = graph.producers[value] in self.backward or value in kept or self._constants_of(value)
+            return not is_there and is_number(graph.values[value].type)
+
+        met = reachable(used, lambda value: (each for node in self._constants_of(value) for each in node.operands))
+        return sorted(filter(is_taken, met))
+
+    def _constants_of(self, value: int) -> list[JointNode]:
+        """The node that computes `value`, if it is a constant or arithmetic of numbers."""
+        nodes = (self.graph.nodes[index] for index in self.graph.nodes_of([value]))
+        return [node for node in nodes if node.is_constant]
 
     def sources(self) -> list[int]:
         """What the algorithm `default` saves: the needed values themselves, but for some what they come from.
 
         These are views, what the user wants recomputed, and what only the backward uses, which is better off there.
         """
-        found: list[int] = []
-        seen: set[int] = set()
-        pending = list(self.needed)
-        while pending:
-            value = pending.pop()
-            producer = self.graph.producers[value]
-            if value in seen or producer is None or self.graph.nodes[producer].is_constant:
-                continue
-            seen.add(value)
-            node = self.graph.nodes[producer]
-            is_late = node.is_view or node.is_recomputed or not (node.is_once or producer in self.forward)
-            if is_late and not node.is_extern and not isinstance(node.view, ReadOp):
-                pending.extend(node.operands)
-            else:
-                found.append(value)
-        return sorted(found)
+        graph = self.graph
+
+        def is_late(index: int) -> bool:
+            node = graph.nodes[index]
+            is_better_late = node.is_view or node.is_recomputed or not (node.is_once or index in self.forward)
+            return is_better_late and not (node.is_extern or node.is_constant or isinstance(node.view, ReadOp))
+
+        def behind(value: int) -> list[int]:
+            return [each for index in filter(is_late, graph.nodes_of([value])) for each in graph.nodes[index].operands]
+
+        met = [(value, index) for value in reachable(self.needed, behind) for index in graph.nodes_of([value])]
+        return sorted(value for value, index in met if not (is_late(index) or graph.nodes[index].is_constant))

@@ -15,7 +15,7 @@ from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.partition.branch_repeats import Pair, worth_saving
 from dovetail.passes.rewriting.cloning import set_signature
-from dovetail.passes.rewriting.constants import constant, filled
+from dovetail.passes.rewriting.constants import constant, full
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def return_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Se
 
 def _zeros(type_: ir.Type) -> ir.Value:
     """What nothing reads, of size 0 where a size is open."""
-    return filled(type_, [size or 0 for size in require_shaped_info(type_).shape], constant(0))
+    return full(type_, constant(0), sizes=[size or 0 for size in require_shaped_info(type_).shape])
 
 
 def take_too(branch: func.FuncOp, values: Sequence[ir.Value | None], types: Sequence[ir.Type]) -> None:

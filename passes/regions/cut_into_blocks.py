@@ -1,12 +1,13 @@
 """Pass `cut-into-blocks`: regions whose loops reach tensors across their rows, or that IREE would make so."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import VARIANT
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, body, operand_ops, users
 from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.target import device_type
@@ -81,13 +82,12 @@ def _adds_columns(op: ir.Operation) -> bool:
 
 def _group(op: ir.Operation) -> list[ir.Operation]:
     """`op`, and what in its region computes one of its operands or uses its results, and so on."""
-    group, todo = [], [op]
-    while todo:
-        found = todo.pop()
-        if found.name.startswith("torch.aten.") and found not in group:
-            group.append(found)
-            todo += (*operand_ops(found), *users(*found.results))
-    return group
+
+    def neighbours(found: ir.Operation) -> Iterator[ir.Operation]:
+        beside = (*operand_ops(found), *users(*found.results))
+        return (each for each in beside if each.name.startswith("torch.aten."))
+
+    return [op, *(reachable([op], neighbours) - {op})]
 
 
 def _has_blocks(group: Sequence[ir.Operation]) -> bool:

@@ -38,8 +38,13 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
         found = Module(module)
         for host in found.of(*COMPUTING).values():
             for call in of_class(found.ops(host), func.CallOp):
-                if found.region(call) is not None:
-                    _lower_call(call.opview)
+                if found.region(call) is None:
+                    continue
+                with call.location, ir.InsertionPoint(call):
+                    made = call_with_new_memory(referred(call, "callee"), list(call.operands), list(call.results))
+                for value, held in zip(call.results, made, strict=True):
+                    value.replace_all_uses_with(held)
+                call.erase()
         for region in found.regions.values():
             _lower_region(region)
         module.operation.attributes[LEVEL] = ir.StringAttr.get("regions", module.context)
@@ -57,11 +62,3 @@ def _lower_region(region: func.FuncOp) -> None:
     end.erase()
     set_signature(region, [])
     state_facts(region, "arg_attrs", dict(enumerate(facts)))
-
-
-def _lower_call(call: func.CallOp) -> None:
-    with call.location, ir.InsertionPoint(call):
-        made = call_with_new_memory(referred(call, "callee"), call.operands, list(call.results))
-        for value, held in zip(call.results, made, strict=True):
-            value.replace_all_uses_with(held)
-    call.operation.erase()

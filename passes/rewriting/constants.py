@@ -79,13 +79,13 @@ def cast(value: ir.Value, dtype: str) -> ir.Value:
     return create("torch.aten._to_copy", operands, with_dtype(value.type, dtype))
 
 
-def full(type_: ir.Type, value: ir.Value, device: ir.Value | None = None) -> ir.Value:
-    """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None."""
-    return filled(type_, require_tensor_info(type_).shape, value, device)
+def full(
+    type_: ir.Type, value: ir.Value, device: ir.Value | None = None, sizes: Sequence[int] | None = None
+) -> ir.Value:
+    """Builds the tensor of `type_`, all of whose elements are the number `value`; on the CPU if `device` is None.
 
-
-def filled(type_: ir.Type, sizes: Sequence[int], value: ir.Value, device: ir.Value | None = None) -> ir.Value:
-    """Like `full`, of `sizes` that `type_` may leave open."""
-    none = constant_none()
+    `sizes` are for a type that leaves some open.
+    """
+    none, sizes = constant_none(), require_tensor_info(type_).shape if sizes is None else sizes
     operands = [integer_list(sizes), value, dtype_number(require_shaped_info(type_).dtype), none, device or none]
     return create("torch.aten.full", [*operands, constant(False)], type_)

@@ -34,11 +34,11 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
     else it wants of an op, and what is known of the op's sizes, holds for what is built in its place. And so does one
     whose stand-in lies on another device.
     """
-    known, devices = _KnownSizes(), Devices(module)
+    devices = Devices(module)
     for ops in Module(module).bodies.values():
         for op in ops:
             rule = rules.get(op.name)
-            if rule is None or not (takes_open or all(known[value.type] for value in (*op.operands, *op.results))):
+            if rule is None or not (takes_open or all(map(_has_known_sizes, (*op.operands, *op.results)))):
                 continue
             if recompute_policy(op) in SAVED_POLICIES:
                 continue
@@ -53,12 +53,9 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
             op.erase()
 
 
-class _KnownSizes(dict[ir.Type, bool]):
-    """Whether a type is no tensor's, or one's of known sizes. Remembered, since the text of a type is slow to make."""
-
-    def __missing__(self, type_: ir.Type) -> bool:
-        self[type_] = is_tensor(type_) or not (is_value_type(type_) or is_memory_type(type_))
-        return self[type_]
+def _has_known_sizes(value: ir.Value) -> bool:
+    """Whether `value` is no tensor, or one of known sizes."""
+    return is_tensor(value.type) or not (is_value_type(value.type) or is_memory_type(value.type))
 
 
 def create(name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
