@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED, FALLBACK, REASON, SAVED
-from dovetail.dialects.reading import argument_facts, result_facts, returned
+from dovetail.dialects.reading import Module, argument_facts, result_facts, returned
 from dovetail.dialects.torch_facts.types import is_memory
 
 
@@ -82,8 +82,5 @@ def donated(function_op: func.FuncOp) -> tuple[int, ...]:
 
 def fallbacks(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
     """The library calls that are there for want of compiled code, each with the reason."""
-    for function_op in module.body.operations:
-        for block in function_op.operation.regions[0].blocks:
-            for op in block.operations:
-                if is_fallback(op.operation):
-                    yield op.operation, reason(op.operation)
+    ops = (op for listed in Module(module).bodies.values() for op in listed)
+    return ((op, reason(op)) for op in ops if is_fallback(op))

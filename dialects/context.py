@@ -2,6 +2,7 @@
 
 import re
 import threading
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 
@@ -42,10 +43,8 @@ def load_dialects(context: ir.Context) -> None:
     """Loads torch's dialect and ours into `context`; loading twice is harmless, in several threads too."""
     with _loading, context:
         torch_dialect.register_dialect(context)
-        try:
+        with suppress(ext.DialectAlreadyLoadedError):
             Dovetail.load()
-        except ext.DialectAlreadyLoadedError:
-            return
 
 
 def make_context() -> ir.Context:

@@ -14,18 +14,7 @@ from dovetail.dialects.attributes import DEVICE, TARGET
 from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.control_flow import called_subgraphs
 from dovetail.dialects.dovetail import AllocOp, RefType, ReuseOp
-from dovetail.dialects.reading import (
-    Module,
-    Role,
-    arguments,
-    body,
-    copy_attributes,
-    made_by,
-    producer,
-    returned,
-    role,
-    symbol,
-)
+from dovetail.dialects.reading import Module, Role, arguments, body, made_by, producer, returned, role, symbol
 from dovetail.dialects.stated import stated
 from dovetail.dialects.target import device_of, device_type
 from dovetail.dialects.torch_facts.names import LIST
@@ -58,8 +47,10 @@ def ref_device(type_: RefType, module: ir.Module | ir.Operation) -> str:
 
 def module_beside(op: ir.OpView) -> ir.Module:
     """A module without functions, for the target and the device of the one that `op` stands in."""
-    made = ir.Module.create()
-    copy_attributes(op.operation.parent, made.operation, TARGET, DEVICE)
+    made, attributes = ir.Module.create(), op.operation.parent.attributes
+    for name in (TARGET, DEVICE):
+        if name in attributes:
+            made.operation.attributes[name] = attributes[name]
     return made
 
 
@@ -86,10 +77,6 @@ class Devices:
         if value not in self._known and op is not None:  # built since
             self._note(op)
         return self._known.get(value, self.home)
-
-    def is_at_home(self, value: ir.Value) -> bool:
-        """Whether `value` lies where memory does that names no device."""
-        return self.of(value) == self.home
 
     def forget(self, op: ir.Operation) -> None:
         """Must be told before `op` is erased: another may come to lie at its address."""

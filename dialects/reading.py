@@ -31,8 +31,6 @@ class Role(Enum):
     LAYOUTS = "layouts"  # how operands of the backward lie, by how tangents do: run on tensors without memory
 
 
-SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD, Role.LAYOUTS)
-"""Roles that one function of a module can have."""
 COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
 """Roles of functions that compute: their ops are placed, and from then on the host schedules them."""
 

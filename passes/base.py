@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from torch_mlir import ir
@@ -55,9 +55,8 @@ class Pass:
     @classmethod
     def described_options(cls) -> list[str]:
         """One line for each option: name, type and default."""
-        return [
-            f"{f.name.replace('_', '-')}=<{_type(f)}> (default: {_print(f.default) or 'empty'})" for f in fields(cls)
-        ]
+        listed = [(f.name.replace("_", "-"), getattr(f.type, "__name__", f.type), f.default) for f in fields(cls)]
+        return [f"{name}=<{type_}> (default: {_print(default) or 'empty'})" for name, type_, default in listed]
 
     @classmethod
     def parse(cls, options: dict[str, str]) -> Self:
@@ -131,10 +130,6 @@ def _convert(name: str, option: str, text: str, type_: Any) -> bool | int | floa
     except ValueError:
         expected = {int: "an integer", float: "a number"}.get(type_, type_.__name__)
         raise OptionError(f"pass '{name}': option '{option}' expects {expected}, got '{text}'") from None
-
-
-def _type(field: Field) -> str:
-    return getattr(field.type, "__name__", str(field.type))
 
 
 def _print(value) -> str:

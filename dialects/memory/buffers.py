@@ -10,18 +10,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED
 from dovetail.dialects.calls import returned_saved
-from dovetail.dialects.dovetail import (
-    AllocOp,
-    CopyOp,
-    DestinationOp,
-    DetachOp,
-    OwnOp,
-    PartOp,
-    ReadOp,
-    RefType,
-    ReuseOp,
-    ViewOp,
-)
+from dovetail.dialects.dovetail import CopyOp, OwnOp, RefType
 from dovetail.dialects.memory.buffer import Buffer, Origin
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
 from dovetail.dialects.torch_facts import names
@@ -99,17 +88,17 @@ class Buffers:
     def _follow(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
         """Finds out where `result` lies."""
         match op.name:
-            case AllocOp.OPERATION_NAME | ReuseOp.OPERATION_NAME:
+            case "dovetail.alloc" | "dovetail.reuse":
                 self._make_row_major(result, Origin.ALLOCATED, index)
-            case DestinationOp.OPERATION_NAME:
+            case "dovetail.destination":
                 self._make_row_major(result, Origin.OTHER, index, used if op.opview.proof_name != "none" else ())
-            case OwnOp.OPERATION_NAME:
+            case "dovetail.own":
                 self._follow_own(op.opview, index, used[0])
-            case CopyOp.OPERATION_NAME:
+            case "dovetail.copy":
                 self._follow_copy(op.opview, index)
-            case ViewOp.OPERATION_NAME | DetachOp.OPERATION_NAME:
+            case "dovetail.view" | "dovetail.detach":
                 self._join(result, used[0], None)
-            case ReadOp.OPERATION_NAME | PartOp.OPERATION_NAME | names.LOAD:
+            case "dovetail.read" | "dovetail.part" | names.LOAD:
                 self._join(result, used[0], self.strides.get(op.operands[0]))
             case names.LITERAL:
                 self._make_row_major(result, Origin.LITERAL, index)

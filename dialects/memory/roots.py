@@ -8,17 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import (
-    AllocOp,
-    CopyOp,
-    DestinationOp,
-    DetachOp,
-    PartOp,
-    ReadOp,
-    RefType,
-    ReuseOp,
-    ViewOp,
-)
+from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.names import LOAD
@@ -27,8 +17,8 @@ from dovetail.dialects.torch_facts.result_memory import result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.types import tensor_info
 
-_ALIASES = frozenset(each.OPERATION_NAME for each in (ReadOp, ViewOp, DetachOp, PartOp))
-_FRESH = frozenset(each.OPERATION_NAME for each in (AllocOp, CopyOp, DestinationOp, ReuseOp)) | {LOAD}
+_ALIASES = ("dovetail.read", "dovetail.view", "dovetail.detach", "dovetail.part")
+_FRESH = ("dovetail.alloc", "dovetail.copy", "dovetail.destination", "dovetail.reuse", LOAD)
 
 
 def is_view(op: ir.Operation) -> bool:

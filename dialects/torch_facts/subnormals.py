@@ -14,10 +14,8 @@ from dovetail.dialects.torch_facts.types import tensor_info
 
 def telling_op(region: ir.OpView) -> str:
     """The first op of `region` that can tell, by its ATen name; "" if none can."""
-    for op in region.operation.regions[0].blocks[0].operations:
-        if can_tell(op.operation):
-            return aten_name(op.operation) or ""
-    return ""
+    ops = (view.operation for view in region.operation.regions[0].blocks[0].operations)
+    return next((aten_name(op) or "" for op in ops if can_tell(op)), "")
 
 
 def can_tell(op: ir.Operation) -> bool:

@@ -3,7 +3,7 @@
 A backward may use other values than eager saves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -16,18 +16,7 @@ from dovetail.dialects.calls import made, saved_kinds
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import (
-    Module,
-    Role,
-    argument_facts,
-    made_by,
-    numbers,
-    of_class,
-    referred,
-    returned,
-    symbol,
-    users,
-)
+from dovetail.dialects.reading import Module, Role, argument_facts, made_by, numbers, of_class, referred, returned
 from dovetail.dialects.saved import SavedValue, tangent_results
 
 
@@ -44,7 +33,7 @@ class MemoryOfSaved:
         self._facts = argument_facts(border)
         self.returned = returned(self._forward)
         self.owned = len(border.type.results)
-        written = set(_written(border, module))
+        written = _written(border, module)
         made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in self.returned[: self.owned])
         self.owns: dict[int, OwnOp] = {number: op.opview for number, op in made if op and number not in written}
         self._numbers = {op.value: number for number, op in self.owns.items()}
@@ -98,13 +87,11 @@ class MemoryOfSaved:
         return frozenset((*(numbers(facts, WATCHED) or ()), *(numbers(facts, REREAD) or ())))
 
 
-def _written(border: func.FuncOp, module: Module) -> Iterator[int]:
-    ops = (op for each in module.of(Role.CALL).values() for op in module.ops(each))
-    for call in of_class(ops, func.CallOp):
-        if referred(call.opview, "callee") == symbol(border):
-            for number, value in enumerate(call.results):
-                if of_class(users(value), WriteOp):
-                    yield number
+def _written(border: func.FuncOp, module: Module) -> set[int]:
+    """The results of `border` that `@call` writes."""
+    writes = (op for each in module.of(Role.CALL).values() for op in of_class(module.ops(each), WriteOp))
+    results = ((value, made_by(value, func.CallOp.OPERATION_NAME)) for op in writes for value in op.operands)
+    return {ir.OpResult(value).result_number for value, call in results if call and module.callee(call) == border}
 
 
 # The tangents that a value depends on, and where these are none, the saved values: a bit for the number of each, since

@@ -52,8 +52,7 @@ def _index(op: ir.Operation) -> ir.Value | None:
 
 
 def _embedding(op: ir.Operation) -> ir.Value | None:
-    weight, index = list(op.operands)[:2]
-    return _chosen(weight, [index], op.results[0].type)
+    return _chosen(op.operands[0], [op.operands[1]], op.results[0].type)
 
 
 def _index_select(op: ir.Operation) -> ir.Value | None:

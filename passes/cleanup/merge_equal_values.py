@@ -69,7 +69,7 @@ def _join_policies(first: ir.Operation, other: ir.Operation) -> None:
 
 def _key(op: ir.Operation) -> tuple:
     """What is equal for ops that give equal values. MLIR keeps one of equal types."""
-    name, facts = op.name, tuple([(name, value) for name, value in attributes_key(op) if name != RECOMPUTE])
+    name, facts = op.name, attributes_key(op, RECOMPUTE)
     if name.startswith(_CONSTANT):
         return name, facts
     operands = tuple(op.operands)

@@ -9,16 +9,10 @@ from torch_mlir import ir
 from dovetail.dialects.devices import home
 from dovetail.dialects.reading import made_by, producer
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
+from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import static
-from dovetail.dialects.torch_facts.types import (
-    is_open,
-    is_tensor,
-    require_tensor_info,
-    torch_type,
-    with_dtype,
-    with_shape,
-)
+from dovetail.dialects.torch_facts.types import is_open, is_tensor, require_tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
@@ -95,9 +89,7 @@ class _Padding:
 
     def _pays(self, op: ir.Operation, sizes: tuple[int, ...]) -> bool:
         """Whether the product gains more than a copy of all its matrices costs, which few need."""
-        moved = sum(
-            2 * require_tensor_info(each.type).nbytes for each in (*op.operands, *op.results) if is_tensor(each.type)
-        )
+        moved = 2 * expected_bytes([*op.operands, *op.results])
         rows, inner, columns = sizes
         return rows * inner * columns * self.costs.odd_product > self.costs.launch + moved * self.costs.byte
 
@@ -182,7 +174,7 @@ class _Padding:
         sizes = shape(wide)
         # Of 32 bits, since a kernel's vectors are of as many numbers as its widest ones allow.
         index = self._counting(torch_type(f"vtensor<[{sizes[dim]}],si32>"), sizes[dim])
-        inside = create("torch.aten.lt.Scalar", [index, constant(count)], with_dtype(index.type, "bool"))
+        inside = create("torch.aten.lt.Scalar", [index, constant(count)], torch_type(f"vtensor<[{sizes[dim]}],i1>"))
         if dim != -1:
             across = (sizes[dim], *(1 for _ in sizes[dim + 1 :]))
             inside = create("torch.aten.view", [inside, integer_list(across)], with_shape(inside.type, across))

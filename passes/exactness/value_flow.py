@@ -135,13 +135,13 @@ class ValueFlow:
         if step.op.name == CopyOp.OPERATION_NAME:
             return used[0]
         types = () if used else tuple([value.type for value in step.op.results])
-        return self._number((step.op.name, tuple(used), _attributes(step.op), types, step.number))
+        return self._number((step.op.name, tuple(used), attributes_key(step.op, "dovetail."), types, step.number))
 
     def _constant(self, value: ir.Value) -> int:
         if value not in self._constants:
             op = value.owner.operation
             parts = tuple([self._constant(each) for each in op.operands])
-            self._constants[value] = self._number((op.name, parts, _attributes(op)))
+            self._constants[value] = self._number((op.name, parts, attributes_key(op, "dovetail.")))
         return self._constants[value]
 
     def _number(self, what: object) -> int:
@@ -150,10 +150,6 @@ class ValueFlow:
 
 def _each_once(steps: Iterable[int | None]) -> list[int]:
     return [each for each in dict.fromkeys(steps) if each is not None]
-
-
-def _attributes(op: ir.Operation) -> tuple:
-    return tuple([(name, value) for name, value in attributes_key(op) if not name.startswith("dovetail.")])
 
 
 def flows(module: ir.Module) -> list[ValueFlow]:

@@ -9,18 +9,7 @@ from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
 from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import (
-    Module,
-    Role,
-    argument_fact,
-    arguments,
-    made_by,
-    of_class,
-    producer,
-    referred,
-    returned,
-    role,
-)
+from dovetail.dialects.reading import Module, Role, argument_fact, arguments, made_by, of_class, referred, role
 
 
 class Refusals:
@@ -33,7 +22,7 @@ class Refusals:
         self.module, self.caller = module, module.call
         ops = module.ops(module.call)
         self.entered = arguments(module.forward)
-        self.returned = returned(module.forward)
+        self.returned = list(module.ops(module.forward)[-1].operands)
         self.numbers = {argument: number for number, argument in enumerate(self.caller.body.blocks[0].arguments)}
         self.refs = {argument for argument in self.numbers if isinstance(argument.type, RefType)}
         changing = (op.opview for op in of_class(ops, WriteOp, SetMetadataOp))
@@ -61,14 +50,13 @@ class Refusals:
     def _refused_by_caller(self, write: WriteOp) -> str:
         if write.mode_name == "tracked":
             return "autograd follows the write"
-        if producer(write.ref):
+        if write.ref not in self.refs:
             return "it is written through a view"
         if not lies_in_rows(write.ref):
             return "its memory is not contiguous" if write.ref.type.is_static else "its memory may not be contiguous"
         if self.changes[write.ref] > 1:
             return "the caller changes it more than once"
-        op = producer(write.value)
-        if op is None or op not in self.positions:
+        if made_by(write.value, func.CallOp.OPERATION_NAME) not in self.positions:
             return "its new value is not a result of the forward"
         if len(list(write.value.uses)) > 1:
             return "its new value is handed out too"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import ONLY_UPDATES
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, drop_attributes
 from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import Pass
 
@@ -22,8 +22,6 @@ class StateUpdatesPass(Pass, name="state-updates", runs_at="regions"):
 
     def run(self, module: ir.Module) -> None:
         found = Module(module)
-        attributes = found.call.attributes
+        drop_attributes(found.call, ONLY_UPDATES)
         if only_updates(found):
-            attributes[ONLY_UPDATES] = ir.UnitAttr.get(module.context)
-        elif ONLY_UPDATES in attributes:
-            del attributes[ONLY_UPDATES]
+            found.call.attributes[ONLY_UPDATES] = ir.UnitAttr.get(module.context)

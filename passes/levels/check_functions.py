@@ -28,21 +28,13 @@ from dovetail.dialects.attributes import (
     TANGENT_OF,
 )
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import (
-    SINGLE,
-    Module,
-    Role,
-    argument_fact,
-    attribute,
-    referred,
-    result_fact,
-    role,
-    symbol,
-)
+from dovetail.dialects.reading import Module, Role, argument_fact, attribute, referred, result_fact, role, symbol
 from dovetail.dialects.subclasses import convention
 from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import fail
 
+SINGLE = (Role.JOINT, Role.CALL, Role.FORWARD, Role.BACKWARD, Role.LAYOUTS)
+"""Roles that one function of a module can have."""
 _EVERYWHERE = (Role.BORDER, Role.GUARD, Role.REGION, Role.SUBGRAPH, Role.LAYOUTS)
 
 

@@ -57,7 +57,7 @@ def drop_plan(module: Module) -> None:
 def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozenset[int]:
     """Plans one function; returns the positions of the arguments whose memory is reused."""
     arguments = private_arguments(buffers)
-    elsewhere = {each for each in buffers.all if not devices.is_at_home(each.root)}
+    elsewhere = {each for each in buffers.all if devices.of(each.root) != devices.home}
     scan = Scan(buffers, held_bytes(buffers), frozenset(arguments[index] for index in donors), elsewhere)
     allocated = [buffers.by_value[op.results[0]] for op in of_class(buffers.ops, AllocOp)]
     taken = {buffer: dead for buffer in allocated if (dead := scan.take(buffer)) is not None}

@@ -14,6 +14,7 @@ from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
 from dovetail.passes.partition.saved_values import save_costs
+from dovetail.passes.rewriting.cloning import attributes_key
 
 
 @dataclass(frozen=True)
@@ -60,5 +61,4 @@ def _is_value(op: ir.Operation) -> bool:
 
 
 def _key(op: ir.Operation, operands: list[ir.Value]) -> tuple:
-    attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes if name != PINNED))
-    return op.name, tuple(operands), attributes, tuple(result.type for result in op.results)
+    return op.name, tuple(operands), attributes_key(op, PINNED), tuple(result.type for result in op.results)

@@ -11,18 +11,7 @@ from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
 from dovetail.dialects.memory.roots import is_view, memory_root
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import (
-    Module,
-    Role,
-    body,
-    made_by,
-    of_class,
-    operand_ops,
-    producer,
-    returned,
-    role,
-    users,
-)
+from dovetail.dialects.reading import Module, Role, body, made_by, of_class, operand_ops, producer, returned, users
 from dovetail.dialects.target import DEFAULT, device_type
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, is_constant, kind, row
 from dovetail.passes.base import Pass
@@ -48,15 +37,16 @@ class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
         written = set(_written(found))
         for host in found.of(Role.FORWARD, Role.BACKWARD).values():
             for op in of_class(body(host), func.CallOp):
-                region = found.callee(op)
-                if role(region) is Role.REGION:
-                    if is_on_gpu and all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op)):
-                        reason = "IREE fills memory without code that could be launched"
-                    else:
-                        reason = "" if written.intersection(op.results) else _reason(op, region, costs)
-                    if reason:
-                        _inline(op, region, reason)
-                        region.operation.erase()
+                region = found.region(op)
+                if region is None:
+                    continue
+                if is_on_gpu and all(row(op).is_fill for op in body(region)[:-1] if not is_constant(op)):
+                    reason = "IREE fills memory without code that could be launched"
+                else:
+                    reason = "" if written.intersection(op.results) else _reason(op, region, costs)
+                if reason:
+                    _inline(op, region, reason)
+                    region.operation.erase()
 
 
 def _written(found: Module) -> Iterator[ir.Value]:

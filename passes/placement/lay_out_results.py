@@ -14,8 +14,9 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.cloning import erase_unused
 from dovetail.passes.rewriting.constants import integer_list
-from dovetail.passes.rewriting.pointwise import erase_unused, is_whole, of_others, op_of_elements, with_known_sizes
+from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, with_known_sizes
 from dovetail.passes.rewriting.rules import create
 
 _PERMUTE = "torch.aten.permute"

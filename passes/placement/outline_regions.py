@@ -95,17 +95,14 @@ class _Outliner:
             return
         with op.location:
             cloned = clone(op, self.values)
-            if placement == "host" and not self.graph.is_effect[number] and op.name not in _NO_CALLS:
-                self._extern(op, cloned)
-            else:
+            if placement != "host" or self.graph.is_effect[number] or op.name in _NO_CALLS:
                 drop_attributes(cloned, *_TAGS)
-
-    def _extern(self, op: ir.Operation, cloned: ir.Operation) -> None:
-        name = aten_name(op)
-        if name is None:
-            raise fail(op, "can't be called on the host: it is no ATen op")
-        placement, reason = (ir.StringAttr(op.attributes[key]).value for key in _TAGS)
-        call_in_place_of(cloned, op, name, self.values, reason, placement != "library")
+                return
+            name = aten_name(op)
+            if name is None:
+                raise fail(op, "can't be called on the host: it is no ATen op")
+            tag, reason = (ir.StringAttr(op.attributes[key]).value for key in _TAGS)
+            call_in_place_of(cloned, op, name, self.values, reason, tag != "library")
 
 
 def _compute(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:

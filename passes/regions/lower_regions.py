@@ -7,16 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL
 from dovetail.dialects.memory.contents import store
-from dovetail.dialects.reading import (
-    COMPUTING,
-    Module,
-    argument_facts,
-    drop_attributes,
-    of_class,
-    referred,
-    result_facts,
-    terminator,
-)
+from dovetail.dialects.reading import COMPUTING, Module, argument_facts, of_class, referred, result_facts, terminator
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.cloning import set_signature, state_facts
@@ -53,7 +44,9 @@ class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
 def _lower_region(region: func.FuncOp) -> None:
     end, block = terminator(region), region.body.blocks[0]
     facts = [*argument_facts(region), *result_facts(region)]
-    drop_attributes(region, "arg_attrs", "res_attrs")
+    for name in ("arg_attrs", "res_attrs"):
+        if name in region.attributes:
+            del region.attributes[name]
     with end.location, ir.InsertionPoint(end):
         for value in end.operands:
             destination = block.add_argument(memory_type(value.type), end.location)

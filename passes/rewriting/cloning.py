@@ -1,14 +1,14 @@
-"""What several passes need to move IR around: cloning with a value map, types of functions, facts."""
+"""What several passes need to move IR around: cloning with a value map, types of functions, facts, what is unused."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import operand_ops, producer
+from dovetail.dialects.reading import is_used, operand_ops, producer
 from dovetail.dialects.torch_facts.names import LITERAL
-from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
 
 # Tensors made of Python's values: no ops of ATen's, but nothing that the host would need compiled code for.
@@ -70,10 +70,28 @@ def constant_none() -> ir.Value:
     return ir.Operation.create("torch.constant.none", results=[torch_type("none")]).result
 
 
-def attributes_key(op: ir.Operation) -> tuple[tuple[str, object], ...]:
-    """Names and values of `op`'s attributes; equal for ops of equal attributes. MLIR keeps one of equal attributes."""
+def attributes_key(op: ir.Operation, *others: str) -> tuple[tuple[str, object], ...]:
+    """Names and values of `op`'s attributes, but for those with the prefixes `others`; equal for equal attributes.
+
+    MLIR keeps one of equal attributes.
+    """
     attributes = op.attributes
     info = tensor_info(op.results[0].type) if op.name == LITERAL else None
     if info is not None and info.is_complex:
         return (("value", str(op).partition("=")[2]),)  # the bindings can't read its elements
-    return tuple([(name, attributes[name]) for name in attributes]) if len(attributes) else ()
+    if not len(attributes):
+        return ()
+    return tuple([(name, attributes[name]) for name in attributes if not name.startswith(others)])
+
+
+def erase_unused(value: ir.Value, kinds: Container[Kind]) -> None:
+    """Erases the ops of `kinds` that compute `value`, as far as nothing else uses their results."""
+    pending = {value: None}  # each value once: what is erased may not be asked again
+    while pending:
+        each, _ = pending.popitem()
+        op = producer(each)
+        if op is None or row(op).kind not in kinds or is_used(*op.results):
+            continue
+        operands = dict.fromkeys(op.operands)
+        op.erase()
+        pending |= operands

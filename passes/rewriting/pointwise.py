@@ -1,11 +1,11 @@
-"""Pointwise ops that passes compute of other elements, in another order, or of fewer; and what nobody uses then."""
+"""Pointwise ops that passes compute of other elements, in another order, or of fewer."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.reading import is_used, producer
+from dovetail.dialects.reading import producer
 from dovetail.dialects.symbols import Size, known_sizes, sizes_map
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import is_open, shaped_info
@@ -58,16 +58,3 @@ def with_known_sizes(made: ir.Value, sizes: Sequence[Size]) -> ir.Value:
         stated = [ir.AffineExpr.get_constant(size) if isinstance(size, int) else size for size in sizes]
         made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(stated)])
     return made
-
-
-def erase_unused(value: ir.Value, kinds: Container[Kind]) -> None:
-    """Erases the ops of `kinds` that compute `value`, as far as nothing else uses their results."""
-    pending = {value: None}  # each value once: what is erased may not be asked again
-    while pending:
-        each, _ = pending.popitem()
-        op = producer(each)
-        if op is None or row(op).kind not in kinds or is_used(*op.results):
-            continue
-        operands = dict.fromkeys(op.operands)
-        op.erase()
-        pending |= operands

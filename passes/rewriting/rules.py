@@ -10,13 +10,7 @@ from dovetail.dialects.reading import Module, copy_attributes, is_used
 from dovetail.dialects.recompute import SAVED_POLICIES, recompute_policy
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.sizes import static
-from dovetail.dialects.torch_facts.types import (
-    is_memory_type,
-    is_tensor,
-    is_value_type,
-    require_tensor_info,
-    shaped_info,
-)
+from dovetail.dialects.torch_facts.types import is_memory_type, is_value_type, require_tensor_info, shaped_info
 
 Rule = Callable[[ir.Operation], ir.Value | None]
 """Takes an op of one result; gives the value that stands for the result, built before the op or there already, or None.
@@ -55,7 +49,8 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
 
 def _has_known_sizes(value: ir.Value) -> bool:
     """Whether `value` is no tensor, or one of known sizes."""
-    return is_tensor(value.type) or not (is_value_type(value.type) or is_memory_type(value.type))
+    info = shaped_info(value.type)
+    return not (is_value_type(value.type) or is_memory_type(value.type)) if info is None else info.is_static
 
 
 def create(name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:

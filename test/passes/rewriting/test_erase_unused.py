@@ -5,7 +5,7 @@ from torch_mlir import ir
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.ops import Kind
-from dovetail.passes.rewriting.pointwise import erase_unused
+from dovetail.passes.rewriting.cloning import erase_unused
 
 TEXT = """
 !v = !torch.vtensor<[2],f32>
