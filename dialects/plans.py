@@ -17,19 +17,14 @@ from dovetail.dialects.dovetail.ops.subspan import subspan
 from dovetail.dialects.dovetail.ops.transient import transient
 from dovetail.dialects.plan_checks import import_checks
 from dovetail.dialects.plan_numbers import import_numbers, read_number
-from dovetail.dialects.reading import Module, Role, referred, set_role, symbol
+from dovetail.dialects.reading import Module, Role, attribute, referred, set_role, symbol
 
 
 def plans(module: ir.Module) -> dict[str, func.FuncOp]:
     """The plans of `module`, by the symbol of their region; raises ValueError for one that is not of a plan's form."""
     found: dict[str, func.FuncOp] = {}
     for op in Module(module).of(Role.PLAN).values():
-        if (
-            op.is_external
-            or PLAN not in op.attributes
-            or not isinstance(op.attributes[PLAN], ir.FlatSymbolRefAttr)
-            or CODE not in op.attributes
-        ):
+        if op.is_external or CODE not in op.attributes or not isinstance(attribute(op, PLAN), ir.FlatSymbolRefAttr):
             raise ValueError(f"expected a plan with a body, of one region and with its code, got '@{symbol(op)}'")
         if referred(op, PLAN) in found:
             raise ValueError(f"'@{symbol(op)}' is a second plan for '@{referred(op, PLAN)}'")

@@ -49,9 +49,8 @@ class Module:
 
     def __init__(self, module: ir.Module | ir.Operation):
         body = module.body if isinstance(module, ir.Module) else module.opview.body
-        self.functions: dict[str, func.FuncOp] = {
-            symbol(op): op for op in body.operations if isinstance(op, func.FuncOp)
-        }
+        functions = (op for op in body.operations if isinstance(op, func.FuncOp))
+        self.functions: dict[str, func.FuncOp] = {symbol(op): op for op in functions}
         self._ops: dict[str, list[ir.Operation]] = {}
         self._by_role: dict[Role, dict[str, func.FuncOp]] = {each: {} for each in Role}
         for name, op in self.functions.items():

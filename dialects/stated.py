@@ -23,7 +23,6 @@ def stated_by(where: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping,
     """Like `stated`, of `attributes` that the message says to stand at `where`."""
     found = attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
     if not isinstance(found, kind):
-        raise ModuleError(
-            f"{where} expects {_KINDS[kind]} as attribute '{name}', got {'none' if found is None else found}"
-        )
+        got = "none" if found is None else found
+        raise ModuleError(f"{where} expects {_KINDS[kind]} as attribute '{name}', got {got}")
     return found.value

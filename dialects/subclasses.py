@@ -111,12 +111,8 @@ def _check_same(same: Same, index: int, arguments: int) -> None:
 
 def _check_positions(name: str, entries: Sequence, count: int) -> None:
     """Each plain value is used once."""
-    used = [
-        position
-        for each in entries
-        if not isinstance(each, Same)
-        for position in ((each,) if isinstance(each, int) else each.positions())
-    ]
+    own = [each for each in entries if not isinstance(each, Same)]
+    used = [position for each in own for position in ((each,) if isinstance(each, int) else each.positions())]
     if sorted(used) != list(range(count)):
         raise ValueError(f"'{name}' expects each position from 0 to {count - 1} once, got {used}")
 
@@ -131,16 +127,8 @@ def _attribute(value) -> ir.Attribute:
             return ir.ArrayAttr.get([_attribute(each) for each in value])
         case Same():
             return ir.DictAttr.get({value.kind: _attribute(value.index)})
-    stated = (
-        value.class_name,
-        value.names,
-        value.parts,
-        value.context,
-        value.size,
-        value.stride,
-        value.versions or None,
-    )
-    fields = zip(_FIELDS, stated, strict=True)
+    said = (value.class_name, value.names, value.parts, value.context, value.size, value.stride)
+    fields = zip(_FIELDS, (*said, value.versions or None), strict=True)
     return ir.DictAttr.get({name: _attribute(each) for name, each in fields if each is not None})
 
 

@@ -49,10 +49,7 @@ class VerifiedOp(Dovetail.Operation):
     @classmethod
     def build(cls, operands: Sequence = (), results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> Any:
         """Creates the op from its parts: generated constructors take `false`, 0 and `[]` for a missing attribute."""
-        made = ir.Operation.create(
-            cls.OPERATION_NAME, results=list(results), operands=list(operands), attributes=attributes
-        )
-        return made.opview
+        return ir.Operation.create(cls.OPERATION_NAME, list(results), list(operands), attributes).opview
 
     def problem(self) -> str:
         """What is wrong with an op of which all is there that is declared; "" if nothing is."""

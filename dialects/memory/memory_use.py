@@ -74,10 +74,8 @@ def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
     """What each host function holds, by symbol."""
     found = Module(module)
     saved = sum(map(saved_bytes, found.of(Role.FORWARD).values()))
-    return {
-        name: _use(buffers, 0 if role(buffers.function) is Role.SUBGRAPH else saved)
-        for name, buffers in all_host_buffers(found).items()
-    }
+    buffers = all_host_buffers(found).items()
+    return {name: _use(each, 0 if role(each.function) is Role.SUBGRAPH else saved) for name, each in buffers}
 
 
 def memory_remarks(module: ir.Module) -> Iterator[str]:

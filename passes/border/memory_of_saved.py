@@ -81,9 +81,8 @@ class MemoryOfSaved:
     def _watched(self, root: ir.Value) -> frozenset[int]:
         """The results for whose gradients eager needs the memory of `root` unchanged, or reads it again."""
         is_argument = isinstance(root.type, RefType)
-        facts = (
-            self._facts[ir.BlockArgument(root).arg_number] if is_argument else self.owns[self._roots[root]].attributes
-        )
+        own = None if is_argument else self.owns[self._roots[root]]
+        facts = self._facts[ir.BlockArgument(root).arg_number] if own is None else own.attributes
         return frozenset((*(numbers(facts, WATCHED) or ()), *(numbers(facts, REREAD) or ())))
 
 

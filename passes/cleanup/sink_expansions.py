@@ -57,9 +57,8 @@ def _compute_before(op: ir.Operation, operands: list[ir.Value], expansion: ir.Op
     if not all(map(_computes_elements, users(result))):
         return
     with op.location, ir.InsertionPoint(op):
-        made = of_others(
-            op, operands, with_dtype(own.type, require_shaped_info(result.type).dtype), known_sizes(own) or ()
-        )
+        type_ = with_dtype(own.type, require_shaped_info(result.type).dtype)
+        made = of_others(op, operands, type_, known_sizes(own) or ())
         expanded = state_sizes(create(_EXPAND, [made, *list(expansion.operands)[1:]], result.type), result)
     result.replace_all_uses_with(expanded)
     op.erase()

@@ -49,12 +49,8 @@ class Candidates:
         seen += [op.operands[0] for op in of_class(host, OwnOp)]
         self.seen = {memory_root(value) for value in seen}.union(*map(may_share, seen))
         self.region_calls = of_class(host, func.CallOp)
-        self.writers = {
-            operand: (op, index)
-            for op in self.region_calls
-            for index, operand in enumerate(op.operands)
-            if made_by(operand, AllocOp.OPERATION_NAME)
-        }
+        taken = ((operand, (op, index)) for op in self.region_calls for index, operand in enumerate(op.operands))
+        self.writers = {memory: at for memory, at in taken if made_by(memory, AllocOp.OPERATION_NAME)}
 
     def find(self, write: WriteOp) -> Update | str:
         """The update that `write` stores, or the reason why no region can store it."""

@@ -160,13 +160,9 @@ class Attempt:
     def _waiting(self) -> list[Update]:
         """The results that are in no stage with the updates whose new values they read."""
         stage_of = {update: number for number, stage in enumerate(self.stages) for update in stage}
-        return [
-            result
-            for result, cone in self._results
-            if any(
-                each.write is None or stage_of.get(each) != stage_of.get(result, -1) for each in cone.updated.values()
-            )
-        ]
+        read = [(result, each) for result, cone in self._results for each in cone.updated.values()]
+        apart = (one for one, each in read if each.write is None or stage_of.get(each) != stage_of.get(one, -1))
+        return list(dict.fromkeys(apart))
 
     @property
     def _results(self) -> list[tuple[Update, Cone]]:

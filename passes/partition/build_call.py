@@ -75,10 +75,8 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
     with ir.InsertionPoint(call.body.blocks[0]):
         graph.clone(graph.of(func.CallOp), values)
         detached = _detached(graph, memory) if trained else set()
-        passed = [
-            detach(values[argument]).detached if number in detached else values[argument]
-            for number, argument in enumerate(graph.arguments)
-        ]
+        given = enumerate(call.body.blocks[0].arguments)
+        passed = [detach(each).detached if number in detached else each for number, each in given]
         results = func.CallOp(list(owned), "apply" if trained else "forward", passed).results
         made = [graph.nodes[index].results[0] for index in graph.of(OwnOp)] + halves.written
         values.update(zip((graph.values[value] for value in made), results, strict=True))

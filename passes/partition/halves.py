@@ -45,9 +45,7 @@ class Halves:
         return reached
 
     def _forward(self) -> set[int]:
-        effects = [
-            index for index, node in enumerate(self.graph.nodes) if node.is_extern and index not in self.backward
-        ]
+        effects = {index for index, node in enumerate(self.graph.nodes) if node.is_extern} - self.backward
         return self.graph.ancestors([*self.graph.of(OwnOp), *effects, *self.graph.nodes_of(self.written)])
 
     def _spread_recomputation(self) -> None:
@@ -94,12 +92,8 @@ class Halves:
             values = () if isinstance(nodes[index].view, TangentOp) else nodes[index].operands
             return self.graph.nodes_of(value for value in values if value not in kept)
 
-        skipped = (GradientOp, TangentOp, OwnOp)
-        return [
-            index
-            for index in sorted(reachable(self._roots(), needed))
-            if not nodes[index].is_constant and not isinstance(nodes[index].view, skipped)
-        ]
+        found = (index for index in sorted(reachable(self._roots(), needed)) if not nodes[index].is_constant)
+        return [index for index in found if not isinstance(nodes[index].view, GradientOp | TangentOp | OwnOp)]
 
     def symbols(self, saved: Sequence[int]) -> list[int]:
         """The numbers, arguments or read from data, that `@backward` computes with or sizes results by, in order."""

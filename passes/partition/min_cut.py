@@ -125,11 +125,7 @@ class RecomputeNetwork:
 
     def _lost(self, save: Sequence[Cost], recompute: Sequence[Cost]) -> Exception:
         """The error for the first op, in order, whose result must cross the cut and can't."""
-        lost = (
-            self.graph.nodes[index]
-            for index in self.nodes
-            if recompute[index] is None and self._is_unsavable(index, save)
-        )
-        node = next(lost)
+        lost = (index for index in self.nodes if recompute[index] is None and self._is_unsavable(index, save))
+        node = self.graph.nodes[next(lost)]
         types = ", ".join(f"'{result.type}'" for result in node.op.results)
         return fail(node.op, f"is needed by the backward, never computed twice, and {types} can't be saved")

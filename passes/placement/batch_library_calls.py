@@ -22,6 +22,7 @@ from dovetail.passes.placement.cost_model import MOST_BINDINGS, CostModel, costs
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.placement.placed_graph import placement_of
 from dovetail.passes.rewriting.constants import constant, integer_list
+from dovetail.passes.rewriting.slices import SLICE
 
 _MOST = MOST_BINDINGS // 2 - 4
 """How many tensors are put together: IREE fuses what computes each, and often what else uses it, into one dispatch."""
@@ -119,13 +120,9 @@ def _join(function_op: func.FuncOp, members: list[ir.Operation]) -> None:
         batch.operands[position] = joined
         batch.results[0].set_type(with_shape(last.results[0].type, (size * len(group),)))
         for number, op in enumerate(group):
-            part = _op(
-                "torch.aten.slice.Tensor",
-                with_shape(op.results[0].type, (size,)),
-                batch.results[0],
-                *map(constant, (0, number * size, (number + 1) * size, 1)),
-                placement="view",
-            )
+            bounds = map(constant, (0, number * size, (number + 1) * size, 1))
+            type_ = with_shape(op.results[0].type, (size,))
+            part = _op(SLICE, type_, batch.results[0], *bounds, placement="view")
             op.results[0].replace_all_uses_with(_viewed(part, require_tensor_info(op.results[0].type).shape))
     for op in dependent:
         op.move_before(last)

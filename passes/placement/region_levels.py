@@ -69,9 +69,8 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
     """Whether a region that uses an op is a later one: after a call, a view that can't move inside, a pinned op."""
     found: list[bool] = []
     for number, placement in enumerate(graph.placement):
-        waits = placement == "view" and (
-            not graph.enters[number] or any(found[each] for each in graph.producers[number])
-        )
+        is_late = not graph.enters[number] or any(found[each] for each in graph.producers[number])
+        waits = placement == "view" and is_late
         found.append(placement == "host" or graph.is_pinned[number] or waits)
     return found
 
@@ -85,10 +84,8 @@ def _latest(graph: PlacedGraph, earliest: list[int], is_backward: bool) -> list[
     stays = _from_arguments(graph) if is_backward else [True] * len(graph)
     for number in reversed(range(len(graph))):
         placement = graph.placement[number]
-        moves = placement in ("region", "view") or (
-            placement == "host" and not stays[number] and not graph.is_effect[number]
-        )
-        if moves:
+        is_called_late = placement == "host" and not stays[number] and not graph.is_effect[number]
+        if placement in ("region", "view") or is_called_late:
             bounds = (_before(graph, user, number, level, earliest, on_host) for user in graph.users[number])
             level[number] = max(earliest[number], min(bounds, default=0))
     return level

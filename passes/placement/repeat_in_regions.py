@@ -170,12 +170,8 @@ class _Repeater(Graph[Node]):
         if index >= len(self.graph) or self.graph.placement[index] != "region" or self.graph.is_pinned[index]:
             return None
         op, facts = self.graph.ops[index], row(self.graph.ops[index])
-        if (
-            facts.kind not in _REPEATED
-            or (facts.is_by_position and not converts(op))
-            or deciding_operands(op)
-            or is_open_op(op)
-        ):
+        is_by_position = facts.is_by_position and not converts(op)
+        if facts.kind not in _REPEATED or is_by_position or deciding_operands(op) or is_open_op(op):
             return None
         is_function = facts.rounding is Rounding.OFTEN and not op.name.startswith(_PRODUCT)
         return facts.flops(op) * (FUNCTION_BYTES if is_function else 1)

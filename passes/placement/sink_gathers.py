@@ -104,11 +104,8 @@ class _Gather:
         sizes = known_sizes(tensor)
         if sizes is None:
             return False
-        return not sizes or (
-            len(sizes) == len(self.sizes)
-            and sizes[self.dim] == 1
-            and self._without_dim(sizes) == self._without_dim(self.sizes)
-        )
+        is_one = len(sizes) == len(self.sizes) and sizes[self.dim] == 1
+        return not sizes or (is_one and self._without_dim(sizes) == self._without_dim(self.sizes))
 
     def _without_dim(self, sizes: tuple[Size, ...]) -> tuple[Size, ...]:
         return sizes[: self.dim] + sizes[self.dim + 1 :]

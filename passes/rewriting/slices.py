@@ -48,10 +48,8 @@ def slice_of(value: ir.Value) -> Slice | None:
         return None
     base, *operands = op.operands
     dim, start, stop, step = map(integer, operands)
-    is_known = all(
-        number is not None or is_none(each) for number, each in zip((start, stop), operands[1:3], strict=True)
-    )
-    if dim is None or step is None or not is_known:
+    bounds = zip((start, stop), operands[1:3], strict=True)
+    if dim is None or step is None or any(number is None and not is_none(each) for number, each in bounds):
         return None
     dim %= len(shape(base))
     taken = range(*slice(start, stop, step).indices(shape(base)[dim]))

@@ -20,9 +20,8 @@ class ConstantOp(VerifiedOp, name="constant"):
 
     def problem(self) -> str:
         text = ir.StringAttr(self.data).value
-        return (
-            "" if re.fullmatch("([0-9a-f]{2})*", text) else f"expects 'data' to be bytes in hexadecimal, got '{text}'"
-        )
+        is_read = re.fullmatch("([0-9a-f]{2})*", text) is not None
+        return "" if is_read else f"expects 'data' to be bytes in hexadecimal, got '{text}'"
 
     @property
     def contents(self) -> bytes:
