@@ -11,17 +11,11 @@ from dovetail.dialects.dovetail.numbers import Number, value
 from dovetail.dialects.dovetail.ops.check_range import check_range
 from dovetail.dialects.dovetail.ops.size import size
 
-ARITHMETIC: Mapping[str, type[ir.OpView]] = {
-    "addi": arith.AddIOp,
-    "subi": arith.SubIOp,
-    "muli": arith.MulIOp,
-    "divsi": arith.DivSIOp,
-    "ceildivsi": arith.CeilDivSIOp,
-    "maxsi": arith.MaxSIOp,
-    "minsi": arith.MinSIOp,
-    "shrui": arith.ShRUIOp,
-    "select": arith.SelectOp,
-}
+_OPS = (
+    arith.AddIOp, arith.SubIOp, arith.MulIOp, arith.DivSIOp, arith.CeilDivSIOp, arith.MaxSIOp, arith.MinSIOp,
+    arith.ShRUIOp, arith.SelectOp,
+)  # fmt: skip
+ARITHMETIC: Mapping[str, type[ir.OpView]] = {op.OPERATION_NAME.removeprefix("arith."): op for op in _OPS}
 """What may be computed of sizes, by the names that a plan's record has for it; and `cmpi`, by a predicate."""
 
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")

@@ -11,13 +11,9 @@ from dovetail.passes.rewriting.constants import integer, integers, is_none
 from dovetail.passes.rewriting.rules import apply_rules, shape
 
 # Each view by the op that puts it back: the same operands behind the tensors say where.
-_VIEW_OF = {
-    "torch.aten.slice_scatter": "torch.aten.slice.Tensor",
-    "torch.aten.select_scatter": "torch.aten.select.int",
-    "torch.aten.diagonal_scatter": "torch.aten.diagonal",
-    "torch.aten.as_strided_scatter": "torch.aten.as_strided",
-}
-_SCATTER_OF = {view: scatter for scatter, view in _VIEW_OF.items()}
+_VIEWS = ("slice.Tensor", "select.int", "diagonal", "as_strided")
+_SCATTER_OF = {f"torch.aten.{view}": f"torch.aten.{view.partition('.')[0]}_scatter" for view in _VIEWS}
+_VIEW_OF = {scatter: view for view, scatter in _SCATTER_OF.items()}
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,10 @@ from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type,
 from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import number
 
-# By an op that takes a number: the one that takes a tensor, and whether the number comes first there.
-_OF_TENSORS = {
-    "torch.aten.mul.Scalar": ("torch.aten.mul.Tensor", False),
-    "torch.aten.div.Scalar": ("torch.aten.div.Tensor", False),
-    "torch.aten.add.Scalar": ("torch.aten.add.Tensor", False),
-    "torch.aten.sub.Scalar": ("torch.aten.sub.Tensor", False),
-    "torch.aten.rsub.Scalar": ("torch.aten.sub.Tensor", True),
-}
+_REVERSED = "torch.aten.rsub.Scalar"
+# By an op that takes a number: the one that takes a tensor.
+_OF_TENSORS = {f"torch.aten.{name}.Scalar": f"torch.aten.{name}.Tensor" for name in ("mul", "div", "add", "sub")}
+_OF_TENSORS[_REVERSED] = "torch.aten.sub.Tensor"
 
 
 @dataclass(frozen=True)
@@ -52,14 +48,14 @@ def _is_exact(op: ir.Operation) -> bool:
 
 def _rewrite(op: ir.Operation, made: dict[ir.Value, ir.Value]) -> None:
     value, given, *others = op.operands
-    name, is_first = _OF_TENSORS[op.name]
     with op.location, ir.InsertionPoint(op):
         if given not in made:
             dtype = "int64" if given.type == torch_type("int") else "float64"
             type_ = with_dtype(with_shape(op.results[0].type, ()), dtype)
             made[given] = ir.Operation.create(NUMBER, results=[type_], operands=[given]).result
-        pair = (made[given], value) if is_first else (value, made[given])
+        pair = (made[given], value) if op.name == _REVERSED else (value, made[given])
         attributes = {each: op.attributes[each] for each in op.attributes}
+        name = _OF_TENSORS[op.name]
         new = ir.Operation.create(name, results=[op.results[0].type], operands=[*pair, *others], attributes=attributes)
     op.results[0].replace_all_uses_with(new.result)
     op.erase()
