@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.ops import aten_name
 
 
-class Origin(Enum):
+class MemoryOrigin(Enum):
     """Where memory comes from."""
 
     ARGUMENT = "an argument"
@@ -32,7 +32,7 @@ class Buffer:
     """
 
     root: ir.Value
-    origin: Origin
+    origin: MemoryOrigin
     start: int
     nbytes: int = 0
     within: frozenset["Buffer"] = frozenset()

@@ -11,7 +11,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import FOLLOWED
 from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.dovetail import CopyOp, OwnOp, RefType
-from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import is_constant, row
@@ -40,7 +40,7 @@ class Buffers:
             if is_ref and None not in argument.type.strides and argument_fact(function_op, index, FOLLOWED) is None:
                 self.strides[argument] = argument.type.strides
             if is_ref or holds_tensors(argument.type):
-                self._make(argument, Origin.ARGUMENT, -1)
+                self._make(argument, MemoryOrigin.ARGUMENT, -1)
         for index, op in enumerate(self.ops):
             used = self.used(op)
             for buffer in used:
@@ -64,7 +64,9 @@ class Buffers:
         strides = _row_major(value)
         return strides is not None and self.strides.get(value) == strides
 
-    def _make(self, root: ir.Value, origin: Origin, start: int, nbytes: int = 0, within: Sequence[Buffer] = ()) -> None:
+    def _make(
+        self, root: ir.Value, origin: MemoryOrigin, start: int, nbytes: int = 0, within: Sequence[Buffer] = ()
+    ) -> None:
         memory = frozenset(each for one in within for each in one.memory)
         buffer = Buffer(root, origin, start, nbytes, memory, [root], last=start)
         self.all.append(buffer)
@@ -72,11 +74,11 @@ class Buffers:
         for each in memory:
             each.views.append(buffer)
 
-    def _make_row_major(self, root: ir.Value, origin: Origin, start: int, within: Sequence[Buffer] = ()) -> None:
+    def _make_row_major(self, root: ir.Value, origin: MemoryOrigin, start: int, within: Sequence[Buffer] = ()) -> None:
         strides = _row_major(root)
         if strides is not None:
             self.strides[root] = strides
-        is_counted = origin is not Origin.LITERAL and not within
+        is_counted = origin is not MemoryOrigin.LITERAL and not within
         self._make(root, origin, start, _nbytes(root) if is_counted else 0, within)
 
     def _join(self, value: ir.Value, buffer: Buffer, strides: Sizes | None) -> None:
@@ -89,9 +91,9 @@ class Buffers:
         """Finds out where `result` lies."""
         match op.name:
             case "dovetail.alloc" | "dovetail.reuse":
-                self._make_row_major(result, Origin.ALLOCATED, index)
+                self._make_row_major(result, MemoryOrigin.ALLOCATED, index)
             case "dovetail.destination":
-                self._make_row_major(result, Origin.OTHER, index, used if op.opview.proof_name != "none" else ())
+                self._make_row_major(result, MemoryOrigin.OTHER, index, used if op.opview.proof_name != "none" else ())
             case "dovetail.own":
                 self._follow_own(op.opview, index, used[0])
             case "dovetail.copy":
@@ -101,18 +103,18 @@ class Buffers:
             case "dovetail.read" | "dovetail.part" | names.LOAD:
                 self._join(result, used[0], self.strides.get(op.operands[0]))
             case names.LITERAL:
-                self._make_row_major(result, Origin.LITERAL, index)
+                self._make_row_major(result, MemoryOrigin.LITERAL, index)
             case names.LIST:
-                self._make(result, Origin.OTHER, index, within=used)
+                self._make(result, MemoryOrigin.OTHER, index, within=used)
             case _:
                 self._follow_torch(op, result, index, used)
 
     def _follow_copy(self, op: CopyOp, index: int) -> None:
         """A copy keeps the strides of what is dense."""
         if self._is_row_major(op.value):
-            self._make_row_major(op.copied, Origin.EXACT, index)
+            self._make_row_major(op.copied, MemoryOrigin.EXACT, index)
         else:
-            self._make(op.copied, Origin.EXACT, index, _nbytes(op.copied))
+            self._make(op.copied, MemoryOrigin.EXACT, index, _nbytes(op.copied))
 
     def _follow_own(self, op: OwnOp, index: int, value: Buffer) -> None:
         """`own` copies where the value has other strides than eager's result."""
@@ -120,19 +122,19 @@ class Buffers:
         if strides == op.ref.type.strides:
             self._join(op.ref, value, strides)
         else:
-            self._make(op.ref, Origin.OTHER, index, _nbytes(op.value), () if strides is not None else [value])
+            self._make(op.ref, MemoryOrigin.OTHER, index, _nbytes(op.value), () if strides is not None else [value])
 
     def _follow_torch(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
         memory = result_memory(op)
         if not used:
-            self._make(result, Origin.OTHER, index, _nbytes(result))
+            self._make(result, MemoryOrigin.OTHER, index, _nbytes(result))
         elif memory in (ResultMemory.OPERAND, ResultMemory.BY_STRIDES):
             self._follow_view(op, result, index, used[0], memory)
         elif memory is ResultMemory.UNKNOWN:
             siblings = [self.by_value[each] for each in op.results if each in self.by_value]
-            self._make(result, Origin.OTHER, index, _nbytes(result), [*used, *siblings])
+            self._make(result, MemoryOrigin.OTHER, index, _nbytes(result), [*used, *siblings])
         else:
-            origin = Origin.EXACT if memory is ResultMemory.EXACT else Origin.OTHER
+            origin = MemoryOrigin.EXACT if memory is ResultMemory.EXACT else MemoryOrigin.OTHER
             if row(op).is_row_major:
                 self._make_row_major(result, origin, index)
             else:
@@ -150,9 +152,9 @@ class Buffers:
         if memory is ResultMemory.OPERAND or strides is not None:
             self._join(result, source, known if op.name == names.UNPACK else strides)
         elif known is not None and rule is reshape:
-            self._make_row_major(result, Origin.OTHER, index)
+            self._make_row_major(result, MemoryOrigin.OTHER, index)
         else:
-            self._make(result, Origin.OTHER, index, _nbytes(result), [source])
+            self._make(result, MemoryOrigin.OTHER, index, _nbytes(result), [source])
 
 
 def host_buffers(function_op: func.FuncOp, of_forward: Buffers | None = None) -> Buffers:

@@ -16,7 +16,7 @@ from dovetail.passes.rewriting.cloning import attributes_key
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FlowStep:
     """One result of a computation, or one argument.
 
     Attributes:
@@ -58,7 +58,7 @@ class ValueFlow:
     """
 
     def __init__(self, module: ir.Module):
-        self.steps: list[Step] = []
+        self.steps: list[FlowStep] = []
         found = Module(module)
         self._functions = found.functions
         self.regions = frozenset(found.regions)
@@ -81,7 +81,7 @@ class ValueFlow:
 
     def given(self, value: ir.Value, host: str, function: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(Step(None, host, function, 0, is_number(value.type)))
+        return self._append(FlowStep(None, host, function, 0, is_number(value.type)))
 
     def follow(self, ops: Iterable[ir.Operation], host: str, function: str, known: dict[ir.Value, int]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
@@ -95,13 +95,13 @@ class ValueFlow:
                 results = self._compute(op, host, function, known)
             known.update({value: step for value, step in zip(op.results, results, strict=True) if step is not None})
 
-    def alike(self, step: Step) -> list[int]:
+    def alike(self, step: FlowStep) -> list[int]:
         """The operands of `step` that have to be equal where its results have to."""
         if step.op is None or not row(step.op).keeps_equality:
             return []
         return [each for each in step.comes_from if self.steps[each].is_number]
 
-    def _append(self, step: Step) -> int:
+    def _append(self, step: FlowStep) -> int:
         self.steps.append(step)
         return len(self.steps) - 1
 
@@ -115,7 +115,7 @@ class ValueFlow:
         varies = differs or any(self.steps[each].varies for each in operands if each is not None)
         facts = operands, decided_by, differs, varies, counts
         return [
-            self._append(Step(op, host, function, number, is_number(value.type), *facts))
+            self._append(FlowStep(op, host, function, number, is_number(value.type), *facts))
             for number, value in enumerate(op.results)
         ]
 

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role
 from dovetail.passes.base import Pass, fail
-from dovetail.passes.exactness.value_flow import Step, ValueFlow, flows
+from dovetail.passes.exactness.value_flow import FlowStep, ValueFlow, flows
 from dovetail.passes.exactness.ways import Way, decided_again, ways
 
 
@@ -57,13 +57,13 @@ def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
     return {each for function, each in inside if function in flow.regions and flow.steps[each].function == function}
 
 
-def _meeting(one: Step, other: Step) -> str:
+def _meeting(one: FlowStep, other: FlowStep) -> str:
     what = f"two computations of '{_op(one).name}' at {_op(one).location}"
     if one is other:
         return f"meets {what}: '@{one.function}' has it in memory or computes it along the way, once for each use"
     return f"meets {what}: '@{other.function}' and '@{one.function}' compute it, and the last bit may differ"
 
 
-def _op(step: Step) -> ir.Operation:
+def _op(step: FlowStep) -> ir.Operation:
     assert step.op is not None
     return step.op

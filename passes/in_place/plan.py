@@ -26,7 +26,7 @@ MAX_INPUTS_TWICE = 2
 
 
 @dataclass(frozen=True)
-class Plan:
+class UpdatePlan:
     """Updates in place by stage, to run one after the other; and the refused ones with the reason.
 
     The new values of those in `kept` are needed before the updates are made, so they are computed twice.
@@ -45,7 +45,7 @@ class Plan:
 RegionCalls = Sequence[tuple[ir.Operation, func.FuncOp]]
 
 
-def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
+def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> UpdatePlan:
     """Refuses updates until each of those left has a pointwise cone, and all have an order to run in.
 
     `calls` are all calls of regions in `@forward`, in order. Updates share a stage with those whose new value they
@@ -54,7 +54,7 @@ def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> Plan:
     refused: dict[Update, str] = {}
     while (attempt := Attempt([each for each in updates if each not in refused], calls)).refused:
         refused |= attempt.refused
-    return Plan(attempt.stages, refused, attempt.kept)
+    return UpdatePlan(attempt.stages, refused, attempt.kept)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.passes.base import Pass
 from dovetail.passes.in_place.candidates import Candidates, Update
 from dovetail.passes.in_place.cones import Cone, is_own
-from dovetail.passes.in_place.plan import Plan, plan_updates
-from dovetail.passes.in_place.update_regions import Source, UpdateBuilder, build_rest
+from dovetail.passes.in_place.plan import UpdatePlan, plan_updates
+from dovetail.passes.in_place.update_regions import SourceRegion, UpdateBuilder, build_rest
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
                     yield f"{op.location}: remark: {name} {what}: {ir.StringAttr(op.attributes[proof]).value}"
 
 
-def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
+def _rewrite(module: ir.Module, forward: func.FuncOp, plan: UpdatePlan) -> None:
     """Builds the regions anew, without the updates, then those of the updates, and drops what these stand for."""
     end = terminator(forward)
     sources = _sources(plan)
@@ -89,13 +89,13 @@ def _rewrite(module: ir.Module, forward: func.FuncOp, plan: Plan) -> None:
     _drop_unused(forward)
 
 
-def _sources(plan: Plan) -> list[Source]:
+def _sources(plan: UpdatePlan) -> list[SourceRegion]:
     """The regions that compute the updates."""
     found: dict[func.FuncOp, list[Update]] = {}
     for update in plan.updates:
         found.setdefault(update.region, []).append(update)
     return [
-        Source(
+        SourceRegion(
             region,
             updates[0].call,
             frozenset(update.position for update in updates if update not in plan.kept),

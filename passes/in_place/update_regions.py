@@ -20,7 +20,7 @@ from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceRegion:
     """A region that updates are taken out of.
 
     Attributes:
@@ -35,7 +35,7 @@ class Source:
     wanted: tuple[ir.Value, ...]
 
 
-def build_rest(source: Source, end: ir.Operation) -> dict[ir.Value, ir.Value]:
+def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Value]:
     """Builds what is left of a region, and the call of it, each before the old one, which stays.
 
     Nothing is left of a region that nothing needs. What updates start from is loaded before `end`. Returns what the

@@ -7,7 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated, returned_saved
-from dovetail.dialects.memory.buffer import Origin
+from dovetail.dialects.memory.buffer import MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers
 from dovetail.passes.rewriting.cloning import state_facts
 
@@ -30,7 +30,7 @@ class Donors:
         if value not in self.buffers.by_value:
             return "it is a number"
         buffer = self.buffers.by_value[value]
-        if buffer.origin not in (Origin.ALLOCATED, Origin.EXACT):
+        if buffer.origin not in (MemoryOrigin.ALLOCATED, MemoryOrigin.EXACT):
             return f"its memory comes from {buffer.origin.value}"
         if not (value == buffer.root or self.buffers.is_whole(value)):
             return "it is a view"

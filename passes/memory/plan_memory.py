@@ -10,7 +10,7 @@ from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.free import free
 from dovetail.dialects.dovetail.ops.reuse import reuse
-from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
 from dovetail.dialects.reading import COMPUTING, Module, Role, body, of_class, role
@@ -70,7 +70,7 @@ def _plan(buffers: Buffers, donors: frozenset[int], devices: Devices) -> frozens
 
 def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arguments: set[Buffer]) -> None:
     for buffer, end in ends.items():
-        is_ours = buffer.origin not in (Origin.ARGUMENT, Origin.LITERAL) or buffer in arguments
+        is_ours = buffer.origin not in (MemoryOrigin.ARGUMENT, MemoryOrigin.LITERAL) or buffer in arguments
         if is_ours and buffer not in reused:
             with buffers.ops[max(end, 0)].location, ir.InsertionPoint(buffers.ops[end + 1]):
                 free(buffer.root)

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Set
 from math import inf
 
-from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers
 from dovetail.dialects.memory.memory_use import live_bytes
 
@@ -60,7 +60,7 @@ class Scan:
         return found
 
     def _is_reusable(self, buffer: Buffer, donated: frozenset[Buffer]) -> bool:
-        is_ours = buffer.origin in (Origin.ALLOCATED, Origin.EXACT) or buffer in donated
+        is_ours = buffer.origin in (MemoryOrigin.ALLOCATED, MemoryOrigin.EXACT) or buffer in donated
         is_gone = buffer in self.ends and all(each in self.ends for each in buffer.views)
         is_ours = is_ours and buffer in self.held
         return is_ours and is_gone and buffer.kept_by is None and buffer not in self.handed_out

@@ -11,7 +11,7 @@ from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated
 from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import FreeOp, ReuseOp
-from dovetail.dialects.memory.buffer import Buffer, Origin
+from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
 from dovetail.dialects.reading import Module, Role, arguments, role
@@ -84,15 +84,15 @@ class _Checker:
         buffer = self.buffers.by_value.get(op.operands[0])
         if buffer is None:
             yield op, f"expects memory to free, got a value of type '{op.operands[0].type}'"
-        elif buffer.origin in (Origin.ARGUMENT, Origin.LITERAL) and buffer not in self.private:
+        elif buffer.origin in (MemoryOrigin.ARGUMENT, MemoryOrigin.LITERAL) and buffer not in self.private:
             yield op, f"frees memory of {buffer.origin.value}, which others hold"
 
     def _broken_reuse(self, op: ir.Operation) -> Iterator[Broken]:
         dead, made = self.buffers.by_value[op.operands[0]], self.buffers.by_value[op.results[0]]
         if op.operands[0] != dead.root:
             yield op, "reuses a view, expected the memory that it lies in"
-        if dead.origin not in (Origin.ALLOCATED, Origin.EXACT) and dead not in self.donated:
-            what = dead.origin.value if dead.origin is not Origin.OTHER else f"'{dead.maker}'"
+        if dead.origin not in (MemoryOrigin.ALLOCATED, MemoryOrigin.EXACT) and dead not in self.donated:
+            what = dead.origin.value if dead.origin is not MemoryOrigin.OTHER else f"'{dead.maker}'"
             yield op, f"reuses memory of {what}, expected that of an alloc, of a library kernel, or a donated argument"
         if self.devices.of(dead.root) != self.devices.of(made.root):
             yield op, f"reuses memory on {self.devices.of(dead.root)}, expected {self.devices.of(made.root)}"
@@ -117,5 +117,5 @@ class _Checker:
     def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:
         for buffer in {each for one in self.buffers.used(terminator) for each in one.memory}:
             has = self.sizes.get(buffer, 0)
-            if buffer.origin is Origin.ALLOCATED and has != buffer.nbytes:
+            if buffer.origin is MemoryOrigin.ALLOCATED and has != buffer.nbytes:
                 yield terminator, f"hands out {buffer.nbytes} bytes in memory of {has}, expected memory of its own size"
