@@ -11,10 +11,10 @@ from dovetail.dialects.torch_facts.sizes import OpenSize, row_major
 from dovetail.dialects.torch_facts.types import (
     ShapedInfo,
     TensorInfo,
-    is_ranked,
     is_value_type,
     require_shaped_info,
     require_tensor_info,
+    shaped_info,
 )
 
 
@@ -108,7 +108,7 @@ class RefType(Dovetail.Type, name="ref"):
     @read_once
     def is_sound(self) -> bool:
         """Whether the parameters fit together (`SOUND`). IRDL checks only their kinds, and types have no verifier."""
-        if not (is_value_type(self.tensor_type) and is_ranked(self.tensor_type)):
+        if not is_value_type(self.tensor_type) or shaped_info(self.tensor_type) is None:
             return False
         fits = len(self.strides) == len(self.shaped.shape) and self._strided.offset == 0
         return fits and all(stride is None or stride >= 0 for stride in self.strides)

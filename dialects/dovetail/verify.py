@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail.dialect import Dovetail
 from dovetail.dialects.dovetail.types import DEVICE, OPEN, RefType
-from dovetail.dialects.torch_facts.types import is_memory_type, is_ranked, is_torch_type
+from dovetail.dialects.torch_facts.types import is_memory_type, is_torch_type, shaped_info
 
 # What the hint of operands without a number is.
 _MANY: tuple[Any, ...] = (Sequence,)
@@ -169,7 +169,7 @@ def another_device(one: ir.Value, other: ir.Value) -> str:
 
 def no_memory(type_: ir.Type) -> str:
     """A result is memory that is overwritten as a whole."""
-    if is_memory_type(type_) and is_ranked(type_):
+    if is_memory_type(type_) and shaped_info(type_) is not None:
         return ""
     return f"expects a result of type '!torch.tensor', ranked, got '{type_}'"
 

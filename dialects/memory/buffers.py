@@ -19,7 +19,7 @@ from dovetail.dialects.torch_facts.result_memory import may_keep_operands, resul
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
-from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_ranked, tensor_info
+from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_open, tensor_info
 
 
 class Buffers:
@@ -146,8 +146,7 @@ class Buffers:
         value, rule = op.operands[0], row(op).strides
         info, known, new = tensor_info(value.type), self.strides.get(value), tensor_info(result.type)
         strides = None
-        is_open = new is None and is_ranked(result.type)
-        if rule is not None and info is not None and known is not None and not is_open:
+        if rule is not None and info is not None and known is not None and not is_open(result.type):
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
             self._join(result, source, known if op.name == names.UNPACK else strides)

@@ -138,11 +138,6 @@ def shaped_info(type_: ir.Type) -> ShapedInfo | None:
     return _said(type_).shaped
 
 
-def is_ranked(type_: ir.Type) -> bool:
-    """Whether `type_` is a ranked torch tensor type, static or not."""
-    return _said(type_).shaped is not None
-
-
 def is_open(type_: ir.Type) -> bool:
     """Whether `type_` is that of a ranked torch tensor some of whose sizes are known only when the program runs."""
     shaped = _said(type_).shaped

@@ -17,27 +17,21 @@ from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
 from dovetail.passes.rewriting.rules import create, shape
-from dovetail.passes.rewriting.sums import SUM, quotient, reduced_dims, sum_over, with_sizes, zero_less
+from dovetail.passes.rewriting.sums import SUM, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 
-def gpu_sum(op: ir.Operation) -> ir.Value | None:
-    """The sum `op` in a form of which a GPU's threads have an equal share each; None where it has that form.
+def gpu_sum_or_mean(op: ir.Operation) -> ir.Value | None:
+    """The sum or the mean `op` in a form of which GPU threads have an equal share each; None where it has that form.
 
     Truth values are counted in float32, which is exact up to 2^24: IREE compiles no such sum of theirs.
     """
     value, dims, type_ = op.operands[0], reduced_dims(op), op.results[0].type
     source, result = require_tensor_info(value.type), require_tensor_info(type_)
-    if dims is None or (source.dtype, result.dtype) != ("bool", "int64") or not 0 < source.numel <= 1 << 24:
-        return _in_parts(value, dims, type_)
-    return cast(_summed(cast(value, "float32"), dims, with_dtype(type_, "float32")), "int64")
-
-
-def gpu_mean(op: ir.Operation) -> ir.Value | None:
-    """The mean `op` by such a sum."""
-    total = _in_parts(op.operands[0], reduced_dims(op), op.results[0].type)
-    if total is None:
-        return None
-    return quotient(total, prod(shape(op.operands[0])) // max(prod(shape(op.results[0])), 1))
+    is_count = (source.dtype, result.dtype) == ("bool", "int64") and 0 < source.numel <= 1 << 24
+    if is_count and dims is not None:
+        return cast(_summed(cast(value, "float32"), dims, with_dtype(type_, "float32")), "int64")
+    total = _in_parts(value, dims, type_)
+    return total if total is None or op.name in SUMS else quotient(total, source.numel // max(result.numel, 1))
 
 
 def mean_in_single(op: ir.Operation) -> ir.Value | None:

@@ -18,7 +18,7 @@ from dovetail.dialects.torch_facts.types import (
     with_shape,
 )
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.gpu_sums import gpu_mean, gpu_sum, mean_in_single
+from dovetail.passes.regions.gpu_sums import gpu_sum_or_mean, mean_in_single
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
@@ -49,10 +49,10 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
 
     def run(self, module: ir.Module) -> None:
         is_cpu = device_type(module) == "cpu"
-        add, average = (_sum_or_mean, _sum_or_mean) if is_cpu else (gpu_sum, gpu_mean)
         if not is_cpu:
             apply_rules(module, {"torch.aten._to_copy": mean_in_single}, takes_open=True)
-        apply_rules(module, dict.fromkeys(SUMS, add) | dict.fromkeys(MEANS, average), takes_open=is_cpu)
+        rule = _sum_or_mean if is_cpu else gpu_sum_or_mean
+        apply_rules(module, dict.fromkeys((*SUMS, *MEANS), rule), takes_open=is_cpu)
 
 
 def _sum_or_mean(op: ir.Operation) -> ir.Value | None:
