@@ -60,7 +60,7 @@ def _of_argument(ref: ir.Value) -> list[Size] | None:
 
 
 def _of_owned(own: ir.Operation) -> list[Size] | None:
-    numbers = iter([_expression(each) for each in own.operands[1:]])
+    numbers = iter([_expression(operand) for operand in own.operands[1:]])
     found = [next(numbers) if step is None else step for step in RefType(own.results[0].type).strides]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None

@@ -43,7 +43,7 @@ def import_numbers(forms: Sequence[Sequence[Any]], arguments: Sequence[ir.Value]
                 both = [value(read_number(each, made)) for each in compared]
                 made.append(arith.CmpIOp(i64(PREDICATES.index(predicate)), *both).result)
             case _ if name in ARITHMETIC:
-                given = [value(read_number(each, made)) for each in operands]
+                given = [value(read_number(operand, made)) for operand in operands]
                 made.append(ARITHMETIC[name](*given).result)
             case _:
                 raise ValueError(f"a plan computes no '{name}'")

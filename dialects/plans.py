@@ -88,7 +88,7 @@ def _import_plan(region: func.FuncOp, steps: Mapping[str, Any], code: str) -> No
 
 def _import_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[ir.Value | None]) -> None:
     def span(index: int, *numbers: int | str) -> ir.Value:
-        offset, length = (read_number(each, values) for each in numbers)
+        offset, length = (read_number(number, values) for number in numbers)
         return subspan(buffers[index], offset, length).buffer
 
     match step["op"]:

@@ -39,7 +39,7 @@ def row_major_products(shape: Sequence[OpenSize], numbers: Iterable[ir.Value]) -
 def products(stated: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Product] | None:
     """Sizes or strides, of which `numbers` are the open ones, in order; None where an open one may be 0."""
     given = iter(numbers)
-    found = [_known(each) if each is not None else _open(next(given)) for each in stated]
+    found = [_known(size) if size is not None else _open(next(given)) for size in stated]
     return None if None in found else [each for each in found if each is not None]
 
 
@@ -52,8 +52,8 @@ def _open(value: ir.Value) -> Product | None:
     if owner.name == "torch.constant.int":
         number = ir.IntegerAttr(owner.attributes["value"]).value
         return _known(number) if number > 0 else None
-    parts = [_open(each) for each in owner.operands] if owner.name == _MUL else [None]
-    return None if None in parts else _product(each for each in parts if each is not None)
+    parts = [_open(operand) for operand in owner.operands] if owner.name == _MUL else [None]
+    return None if None in parts else _product(part for part in parts if part is not None)
 
 
 def _known(number: int) -> Product:

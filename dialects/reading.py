@@ -75,7 +75,7 @@ class Module:
             ModuleError: if there is none, naming the functions that exist.
         """
         if wanted not in self:
-            names = ", ".join(f"@{each}" for each in self.functions) or "none"
+            names = ", ".join(f"@{function}" for function in self.functions) or "none"
             raise ModuleError(f"expected a function of '{ROLE}' \"{wanted.value}\", the module has {names}")
         return next(iter(self._by_role[wanted].values()))
 
@@ -280,7 +280,7 @@ def numbers(attributes: Facts | ir.DictAttr, name: str) -> tuple[int, ...] | Non
 
 def _facts(function_op: func.FuncOp, where: str, count: int) -> list[Facts]:
     listed = attribute(function_op, where)
-    return [{}] * count if listed is None else [{each.name: each.attr for each in facts} for facts in listed]
+    return [{}] * count if listed is None else [{fact.name: fact.attr for fact in facts} for facts in listed]
 
 
 def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:

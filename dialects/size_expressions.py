@@ -130,7 +130,7 @@ def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
 
     def named(symbol: int) -> str:
         if symbol not in names:
-            known = ", ".join(f"s{each}" for each in sorted(names)) or "none"
+            known = ", ".join(f"s{number}" for number in sorted(names)) or "none"
             raise ModuleError(f"symbol s{symbol} is not known here, known are {known}")
         return names[symbol]
 

@@ -39,7 +39,7 @@ def _broken_signature(function_op) -> Iterator[Broken]:
                 return
     if role(function_op) not in (Role.JOINT, Role.CALL, Role.LAYOUTS):
         return
-    known = {each[SYMBOL].value for each in arguments if SYMBOL in each}
+    known = {facts[SYMBOL].value for facts in arguments if SYMBOL in facts}
     for number, facts in enumerate(arguments):
         unknown = ((name, used_symbols(facts[name]) - known) for name in (SIZES, STRIDES) if name in facts)
         for name, each in ((name, each) for name, numbers in unknown for each in sorted(numbers)):
@@ -48,7 +48,7 @@ def _broken_signature(function_op) -> Iterator[Broken]:
 
 def _broken_op(op: ir.Operation) -> Iterator[str]:
     if SYMBOL in op.attributes:
-        types = [each.type for each in op.results]
+        types = [result.type for result in op.results]
         if len(types) != 1 or RANGE not in op.attributes:
             yield f"expects one result and '{RANGE}' where it has '{SYMBOL}'"
             return

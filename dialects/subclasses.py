@@ -71,7 +71,7 @@ def set_convention(function_op: func.FuncOp, convention: Convention) -> None:
     """States `convention`, if there is anything to state."""
     if not convention.is_plain:
         function_op.attributes[ARGUMENTS] = ir.ArrayAttr.get([_attribute(each) for each in convention.arguments])
-        function_op.attributes[RESULTS] = ir.ArrayAttr.get([_attribute(each) for each in convention.results])
+        function_op.attributes[RESULTS] = ir.ArrayAttr.get([_attribute(result) for result in convention.results])
 
 
 def convention(function_op: func.FuncOp) -> Convention | None:
@@ -111,7 +111,7 @@ def _check_same(same: Same, index: int, arguments: int) -> None:
 
 def _check_positions(name: str, entries: Sequence, count: int) -> None:
     """Each plain value is used once."""
-    own = [each for each in entries if not isinstance(each, Same)]
+    own = [entry for entry in entries if not isinstance(entry, Same)]
     used = [position for each in own for position in ((each,) if isinstance(each, int) else each.positions())]
     if sorted(used) != list(range(count)):
         raise ValueError(f"'{name}' expects each position from 0 to {count - 1} once, got {used}")
@@ -146,7 +146,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
     fields = {"versions": 0} | fields
     class_name, names, _, *others = (_typed(fields, name, kind) for name, kind in _FIELDS.items())
     entries = [_entry(each) for each in attribute["parts"]]
-    found = Wrapped(class_name, names, tuple(each for each in entries if not isinstance(each, Same)), *others)
+    found = Wrapped(class_name, names, tuple(entry for entry in entries if not isinstance(entry, Same)), *others)
     if len(found.parts) != len(found.names):
         raise ValueError(f"{found.class_name} expects one part for each of its attributes {found.names}")
     if len(found.size) != len(found.stride):

@@ -73,8 +73,8 @@ def state_sizes(made: ir.Value, like: ir.Value) -> ir.Value:
 
 def is_open_op(op: ir.Operation) -> bool:
     """Whether numbers that `op` takes, or sizes of what it takes or makes, are known only when the program runs."""
-    infos = [shaped_info(each.type) for each in (*op.operands, *op.results)]
-    return any(each is not None and not each.is_static for each in infos) or any(map(is_open_number, op.operands))
+    infos = [shaped_info(value.type) for value in (*op.operands, *op.results)]
+    return any(info is not None and not info.is_static for info in infos) or any(map(is_open_number, op.operands))
 
 
 def is_open_number(value: ir.Value) -> bool:

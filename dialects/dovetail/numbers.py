@@ -15,7 +15,7 @@ Number: TypeAlias = int | ir.Value
 def filled(stated: Iterable[int], values: Iterable[ir.Value]) -> list[Number]:
     """Numbers of an attribute, the open ones of which are `values`, in order."""
     given = iter(values)
-    return [next(given) if each == OPEN else each for each in stated]
+    return [next(given) if number == OPEN else number for number in stated]
 
 
 def value(number: Number) -> ir.Value:

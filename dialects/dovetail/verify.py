@@ -176,13 +176,13 @@ def no_memory(type_: ir.Type) -> str:
 
 def no_floats(op: ir.OpView) -> str:
     """All that an op takes and returns is a `!torch.float`."""
-    types = (each.type for each in (*op.operands, *op.results) if not is_torch_type(each.type, "float"))
+    types = (value.type for value in (*op.operands, *op.results) if not is_torch_type(value.type, "float"))
     return next((f"expects a '!torch.float', got '{type_}'" for type_ in types), "")
 
 
 def missing_numbers(numbers: Sequence[ir.Value], wanted: int, what: str) -> str:
     """One number, a `!torch.int`, is given for each open position of `what`."""
-    other = next((each.type for each in numbers if not is_torch_type(each.type, "int")), None)
+    other = next((number.type for number in numbers if not is_torch_type(number.type, "int")), None)
     missing = too_few(numbers, wanted, what)
     return missing or ("" if other is None else f"expects numbers of type '!torch.int', got '{other}'")
 

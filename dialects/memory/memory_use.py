@@ -56,7 +56,7 @@ def private_arguments(buffers: Buffers) -> dict[int, Buffer]:
 
 def held_bytes(buffers: Buffers) -> dict[Buffer, int]:
     """Bytes of each buffer that the function is the one to hold."""
-    infos = {each: tensor_info(each.root.type) for each in private_arguments(buffers).values()}
+    infos = {buffer: tensor_info(buffer.root.type) for buffer in private_arguments(buffers).values()}
     held = {each: each.nbytes for each in buffers.all if each.nbytes}
     return held | {each: info.nbytes for each, info in infos.items() if info is not None}
 

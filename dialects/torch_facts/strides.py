@@ -66,7 +66,7 @@ def transpose(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Siz
 
 
 def permute(op: ir.Operation, shape: Sizes, strides: Sizes, new: Sizes) -> Sizes:
-    order = [_integer(each) % len(shape) for each in op.operands[1].owner.operands]
+    order = [_integer(operand) % len(shape) for operand in op.operands[1].owner.operands]
     return tuple(strides[dimension] for dimension in order)
 
 

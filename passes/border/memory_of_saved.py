@@ -105,7 +105,7 @@ def saved_uses(backward: func.FuncOp, tangents: Sequence[int], module: Module) -
     each part's saved values are its own.
     """
     saved = len(backward.type.inputs) - len(tangents)
-    arguments = [(0, 1 << number) for number in range(saved)] + [(1 << each, 0) for each in tangents]
+    arguments = [(0, 1 << number) for number in range(saved)] + [(1 << tangent, 0) for tangent in tangents]
     combined: dict[int, int] = {}  # tangents, and the saved values that something combines with just these
     follow(backward, arguments, module, lambda op, given: _joined(op, given, combined))
     uses = [reduce(or_, (of for of, by in combined.items() if by >> number & 1), 0) for number in range(saved)]

@@ -52,7 +52,7 @@ def created(op: ir.Operation, info: TensorInfo, elements: int) -> numpy.ndarray 
     if info.numel > elements:
         return None
     if op.name == _ARANGE:
-        start, stop, step = (integer(each) for each in list(op.operands)[:3])
+        start, stop, step = (integer(operand) for operand in list(op.operands)[:3])
         if start is None or stop is None or step is None:
             return None
         return numpy.arange(start, stop, step, dtype=info.dtype)
@@ -91,7 +91,7 @@ def _pointwise(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
     else:
         function, dtypes = _LOGIC[op.name], ["bool"] * len(operands)
     values = [_array(*each, arrays) for each in zip(operands, dtypes, strict=True)]
-    known = [each for each in values if each is not None]
+    known = [value for value in values if value is not None]
     return function(*known) if len(known) == len(values) else None
 
 
@@ -105,7 +105,7 @@ def _remainder(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
 
 def _compared(operands: list[ir.Value], arrays: Arrays) -> str:
     """The type in which elements are compared; "" where PyTorch would promote one of them."""
-    dtypes = {arrays[each].dtype for each in operands if each in arrays}
+    dtypes = {arrays[operand].dtype for operand in operands if operand in arrays}
     scalars = [number(each) for each in operands if each not in arrays]
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     if dtype is None or dtype.kind == "b" or any(isinstance(each, float) and dtype.kind != "f" for each in scalars):
@@ -151,5 +151,5 @@ def _viewed(op: ir.Operation, info: TensorInfo, array: numpy.ndarray, elements: 
     if op.name == "torch.aten.permute":
         order = integers(op.operands[1])
         return None if order is None else whole.transpose(order)
-    dim, index = (integer(each) for each in list(op.operands)[1:])
+    dim, index = (integer(operand) for operand in list(op.operands)[1:])
     return None if dim is None or index is None else whole.take(index, dim)

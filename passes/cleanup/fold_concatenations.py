@@ -37,7 +37,7 @@ def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
     infos = [] if made is None else [tensor_info(each.type) for each in (*made.operands, result)]
     if made is None or dim is None or None in infos:
         return None
-    ranks, dtypes = {len(each.shape) for each in infos if each}, {each.dtype for each in infos if each}
+    ranks, dtypes = {len(info.shape) for info in infos if info}, {info.dtype for info in infos if info}
     return (list(made.operands), dim % ranks.pop()) if len(ranks) == len(dtypes) == 1 else None
 
 

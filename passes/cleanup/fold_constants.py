@@ -59,7 +59,7 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
         return value
 
     def _compute(self, arrays: Arrays, op: ir.Operation) -> ir.Value | None:
-        info = _known_info(op) if any(each in arrays for each in op.operands) else None
+        info = _known_info(op) if any(operand in arrays for operand in op.operands) else None
         array = None if info is None else computed(op, info, arrays, self.elements)
         if array is None or info is None:
             return None
@@ -85,7 +85,7 @@ def _tied(module: ir.Module) -> set[ir.Value]:
     for ops in Module(module).bodies.values():
         if len(of_class(ops, TangentOp)) > 1:
             for op in ops:
-                if op.name == TangentOp.OPERATION_NAME or any(each in tied for each in op.operands):
+                if op.name == TangentOp.OPERATION_NAME or any(operand in tied for operand in op.operands):
                     tied.update(op.results)
     return tied
 

@@ -58,7 +58,7 @@ def _scatter(op: ir.Operation) -> ir.Value | None:
 def _position(op: ir.Operation) -> tuple | None:
     """Where a view or a scatter is, as numbers; None if those are not known."""
     operands = list(op.operands)[2 if op.name in _VIEW_OF else 1 :]
-    found: list[Any] = [integers(each) if integer(each) is None else integer(each) for each in operands]
+    found: list[Any] = [integers(operand) if integer(operand) is None else integer(operand) for operand in operands]
     if any(value is None and not is_none(each) for value, each in zip(found, operands, strict=True)):
         return None
     rank = len(shape(op.operands[0]))

@@ -148,7 +148,7 @@ class _Padding:
             return None if counted(value) is None else 0
         if op is None or recompute_policy(op) in SAVED_POLICIES or any(is_open(each.type) for each in op.operands):
             return None
-        found = [self._reads(each, dim, size) for each in op.operands if is_tensor(each.type)]
+        found = [self._reads(operand, dim, size) for operand in op.operands if is_tensor(operand.type)]
         known = [each for each in found if each is not None]
         return sum(known) if found and len(known) == len(found) else None
 

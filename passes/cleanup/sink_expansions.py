@@ -42,7 +42,7 @@ def _sink(expansion: ir.Operation) -> None:
         operands = [own if each == expanded else each for each in user.operands]
         others = [each for each in user.operands if each != expanded and shaped_info(each.type) is not None]
         sizes = known_sizes(user.results[0])
-        if sizes is not None and any(known_sizes(each) == sizes for each in others):
+        if sizes is not None and any(known_sizes(other) == sizes for other in others):
             for index, operand in enumerate(operands):
                 user.operands[index] = operand
         elif not any(require_shaped_info(each.type).shape for each in others):
@@ -71,6 +71,6 @@ def _computes_elements(op: ir.Operation) -> bool:
 
 def _keeps_type(op: ir.Operation, expanded: ir.Value, own: ir.Value) -> bool:
     """Whether the type of `op`'s result is the same of `own`: one without dimensions gives way to those of others."""
-    infos = [shaped_info(each.type) for each in op.operands]
+    infos = [shaped_info(operand.type) for operand in op.operands]
     dtypes = {info.dtype for info in infos if info is not None}
     return bool(require_shaped_info(own.type).shape) or len(dtypes) == 1

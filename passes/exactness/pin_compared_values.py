@@ -43,6 +43,6 @@ def _pin(flow: ValueFlow, index: int) -> None:
     if not is_view(op):
         pin(op)
         return
-    for each in operands:
-        if flow.steps[each].varies:
-            _pin(flow, each)
+    for operand in operands:
+        if flow.steps[operand].varies:
+            _pin(flow, operand)

@@ -112,7 +112,7 @@ class ValueFlow:
         first = next(iter(operands), None)
         counts = count_by(op, 0 if first is None else self.steps[first].counts)
         differs = not counts and not is_repeatable(op)
-        varies = differs or any(self.steps[each].varies for each in operands if each is not None)
+        varies = differs or any(self.steps[operand].varies for operand in operands if operand is not None)
         facts = operands, decided_by, differs, varies, counts
         return [
             self._append(FlowStep(op, host, function, number, is_number(value.type), *facts))
@@ -140,7 +140,7 @@ class ValueFlow:
     def _constant(self, value: ir.Value) -> int:
         if value not in self._constants:
             op = value.owner.operation
-            parts = tuple([self._constant(each) for each in op.operands])
+            parts = tuple([self._constant(operand) for operand in op.operands])
             self._constants[value] = self._number((op.name, parts, attributes_key(op, "dovetail.")))
         return self._constants[value]
 
@@ -149,7 +149,7 @@ class ValueFlow:
 
 
 def _each_once(steps: Iterable[int | None]) -> list[int]:
-    return [each for each in dict.fromkeys(steps) if each is not None]
+    return [step for step in dict.fromkeys(steps) if step is not None]
 
 
 def flows(module: ir.Module) -> list[ValueFlow]:

@@ -52,7 +52,7 @@ def plan_updates(updates: Sequence[Update], calls: RegionCalls) -> UpdatePlan:
     read, where one loop can make both.
     """
     refused: dict[Update, str] = {}
-    while (attempt := Attempt([each for each in updates if each not in refused], calls)).refused:
+    while (attempt := Attempt([update for update in updates if update not in refused], calls)).refused:
         refused |= attempt.refused
     return UpdatePlan(attempt.stages, refused, attempt.kept)
 

@@ -24,7 +24,7 @@ def _check(function_op: func.FuncOp, owns: list[ir.Operation], count: int) -> No
     for op, facts in [*stated, *((op, op.attributes) for op in owns)]:
         for name in (WATCHED, REREAD, REACHED):
             numbers = facts[name] if name in facts else ir.DenseI64ArrayAttr.get([])
-            if not isinstance(numbers, ir.DenseI64ArrayAttr) or any(not 0 <= each < count for each in numbers):
+            if not isinstance(numbers, ir.DenseI64ArrayAttr) or any(not 0 <= number < count for number in numbers):
                 raise fail(op, f"expects '{name}' to number some of {count} owned results, got {numbers}")
         if FREES in facts and not isinstance(facts[FREES], ir.DenseI64ArrayAttr):
             raise fail(op, f"expects '{FREES}' to number groups of saved values, got {facts[FREES]}")

@@ -52,7 +52,7 @@ def _callee(op: ir.Operation, part: str, found: Mapping[str, func.FuncOp]) -> fu
 
 
 def _check_predicate(op: ir.Operation, types: list[ir.Type], where: str) -> None:
-    infos = [tensor_info(each) for each in types]
+    infos = [tensor_info(type_) for type_ in types]
     is_truth = len(types) == 1 and (is_torch_type(types[0], "bool") or (infos[0] is not None and infos[0].numel == 1))
     if not is_truth:
         got = ", ".join(f"'{each}'" for each in types) or "nothing"

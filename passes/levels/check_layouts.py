@@ -31,7 +31,7 @@ def check_layouts(module: Module) -> None:
             numbers = followed(op)
             if numbers and not is_following:
                 raise fail(op, f"in '@{name}' expects '{STRIDES}' without numbers, which are for the backward")
-            if any(each >= told for each in numbers):
+            if any(number >= told for number in numbers):
                 raise fail(op, f"expects '{STRIDES}' to number some of {told} layouts, got {sorted(numbers)}")
     if layouts is not None:
         _check(layouts, module)

@@ -109,7 +109,7 @@ def _may_be(shape: Sequence[OpenSize] | None, other: Sequence[OpenSize]) -> bool
 
 def _shape(op: ir.Operation) -> list[OpenSize] | None:
     """That of what a pointwise op computes; None for operands that don't go together."""
-    shapes = [info.shape for each in list(op.operands)[:-1] if (info := shaped_info(each.type)) is not None]
+    shapes = [info.shape for operand in list(op.operands)[:-1] if (info := shaped_info(operand.type)) is not None]
     rank = max(map(len, shapes), default=0)
     whole = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     taken = [set(sizes) - {1} for sizes in zip(*whole, strict=True)]
@@ -124,11 +124,11 @@ def _joins(cat: ir.Operation, memory: ShapedInfo) -> bool:
     listed, dim, rank = made_by(cat.operands[0], LIST), integer(cat.operands[1]), len(memory.shape)
     if listed is None or dim is None or not -rank <= dim < rank:
         return False
-    infos = [shaped_info(each.type) for each in listed.operands]
-    shapes = [each.shape for each in infos if each is not None and each.dtype == memory.dtype]
+    infos = [shaped_info(operand.type) for operand in listed.operands]
+    shapes = [info.shape for info in infos if info is not None and info.dtype == memory.dtype]
     if len(shapes) != len(infos) or any(len(each) != rank for each in shapes):
         return False
-    lengths = [size for each in shapes if (size := each[dim]) is not None]
+    lengths = [size for sizes in shapes if (size := sizes[dim]) is not None]
     total = sum(lengths) if len(lengths) == len(shapes) else None
     return all(_may_be(_with(each, dim, total), memory.shape) for each in shapes)
 

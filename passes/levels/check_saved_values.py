@@ -45,7 +45,7 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> 
 def _check_form(op: func.FuncOp, what: str, stated: ir.Attribute, is_number: bool, limit: int) -> None:
     if is_number and isinstance(stated, ir.IntegerAttr) and 0 <= stated.value < limit:
         return
-    if not is_number and isinstance(stated, ir.DenseI64ArrayAttr) and all(0 <= each < limit for each in stated):
+    if not is_number and isinstance(stated, ir.DenseI64ArrayAttr) and all(0 <= number < limit for number in stated):
         return
     expected = f"a number below {limit}" if is_number else f"an array of numbers below {limit}"
     raise fail(op, f"expects {what} to be {expected}, got {stated}")

@@ -61,7 +61,7 @@ class Scan:
 
     def _is_reusable(self, buffer: Buffer, donated: frozenset[Buffer]) -> bool:
         is_ours = buffer.origin in (MemoryOrigin.ALLOCATED, MemoryOrigin.EXACT) or buffer in donated
-        is_gone = buffer in self.ends and all(each in self.ends for each in buffer.views)
+        is_gone = buffer in self.ends and all(view in self.ends for view in buffer.views)
         is_ours = is_ours and buffer in self.held
         return is_ours and is_gone and buffer.kept_by is None and buffer not in self.handed_out
 

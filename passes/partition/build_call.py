@@ -49,7 +49,7 @@ def build_apply(graph: JointGraph, memory: SavedMemory, owned: Sequence[ir.Type]
     apply.attributes[FORWARD] = ir.FlatSymbolRefAttr.get("forward")
     apply.attributes[BACKWARD] = ir.FlatSymbolRefAttr.get("backward")
     copy_attributes(graph.joint, apply, ONCE, WRITTEN_LAST)
-    facts = [{name: each[name] for name in _AUTOGRAD if name in each} for each in memory.facts]
+    facts = [{name: fact[name] for name in _AUTOGRAD if name in fact} for fact in memory.facts]
     are_checked = any(WATCHED in each or REREAD in each for each in facts)
     for argument, versions in memory.moves().items() if are_checked else ():
         if versions:

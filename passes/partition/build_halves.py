@@ -37,7 +37,7 @@ def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved:
         for value in halves.written:
             cloned = values[graph.values[value]]
             strides = row_major_numbers(graph.values[value], known)
-            type_ = RefType.of(cloned.type, [None if isinstance(each, ir.Value) else each for each in strides])
+            type_ = RefType.of(cloned.type, [None if isinstance(stride, ir.Value) else stride for stride in strides])
             owned.append(own(cloned, type_, False, [each for each in strides if isinstance(each, ir.Value)]).ref)
         fates = [memory.fate(value) for value in saved]
         kept = [(values[graph.values[value]], fate) for value, fate in zip(saved, fates, strict=True)]

@@ -78,7 +78,7 @@ def _key(op: ir.Operation, device: str) -> Hashable | None:
     others = [producer(value) for value in op.operands if tensor_info(value.type) is None]
     if row(op).kind is not Kind.POINTWISE or row(op).is_by_position or len(tensors) != 1 or len(op.results) != 1:
         return None
-    constants = [each for each in others if each is not None and each.name.startswith("torch.constant.")]
+    constants = [other for other in others if other is not None and other.name.startswith("torch.constant.")]
     if len(constants) != len(others):
         return None
     info, made = require_tensor_info(tensors[0].type), tensor_info(op.results[0].type)

@@ -78,7 +78,7 @@ def _turned(value: ir.Value, order: Sizes) -> ir.Value:
     if _is_pointwise(value):
         op = value.owner.operation
         whole = _whole_operands(value)
-        operands = [_turned(each, order) if each in whole else each for each in op.operands]
+        operands = [_turned(operand, order) if operand in whole else operand for operand in op.operands]
         return of_others(op, operands, type_, sizes)
     found = _permuted(value)
     if found is None:
@@ -108,7 +108,7 @@ def _is_pointwise(value: ir.Value) -> bool:
 
 
 def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
-    return [each for each in value.owner.operands if is_whole(each, _sizes(value))]
+    return [operand for operand in value.owner.operands if is_whole(operand, _sizes(value))]
 
 
 def _sizes(value: ir.Value) -> tuple[Size, ...]:

@@ -45,7 +45,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
         return UNKNOWN
     if facts.kind is Kind.POINTWISE:
         *operands, result = [each for each in sizes if each is not None]
-        return "" if all(_meets(each, result) for each in operands) else _UNRELATED
+        return "" if all(_meets(operand, result) for operand in operands) else _UNRELATED
     if device != "cpu" and (refusal := _row_refusal(op)):
         return refusal
     info, name = require_shaped_info(op.operands[0].type), _name(op)

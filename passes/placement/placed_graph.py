@@ -63,7 +63,7 @@ class PlacedGraph:
             graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
             graph.operands.append(operands)
             graph.results.append(results)
-            graph.producers.append(list(dict.fromkeys(made_by[each] for each in operands if each in made_by)))
+            graph.producers.append(list(dict.fromkeys(made_by[operand] for operand in operands if operand in made_by)))
             graph.users.append([])
             for producer in graph.producers[-1]:
                 graph.users[producer].append(number)

@@ -35,7 +35,7 @@ def _levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
     levels = [Level() for _ in range(max(level, default=0) + 1)]
     for number, placement in enumerate(graph.placement):
         if placement == "view":
-            level[number] = max((level[each] for each in graph.producers[number]), default=0)
+            level[number] = max((level[producer] for producer in graph.producers[number]), default=0)
         if placement == "region":
             levels[level[number]].region.append(number)
         elif placement not in ("constant", "read"):
@@ -55,7 +55,7 @@ def _earliest(graph: PlacedGraph) -> list[int]:
         elif placement == "end":
             own = highest
         elif placement == "region":
-            own = max((level[each] + on_host[each] for each in producers), default=0)
+            own = max((level[producer] + on_host[producer] for producer in producers), default=0)
         else:
             own = max((level[each] for each in producers), default=0)
         if graph.is_effect[number]:
@@ -69,7 +69,7 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
     """Whether a region that uses an op is a later one: after a call, a view that can't move inside, a pinned op."""
     found: list[bool] = []
     for number, placement in enumerate(graph.placement):
-        is_late = not graph.enters[number] or any(found[each] for each in graph.producers[number])
+        is_late = not graph.enters[number] or any(found[producer] for producer in graph.producers[number])
         waits = placement == "view" and is_late
         found.append(placement == "host" or graph.is_pinned[number] or waits)
     return found
@@ -108,5 +108,5 @@ def _from_arguments(graph: PlacedGraph) -> list[bool]:
     """Whether an op depends on memory handed in: in the backward, on a tangent."""
     reached: list[bool] = []
     for placement, producers in zip(graph.placement, graph.producers, strict=True):
-        reached.append(placement == "read" or any(reached[each] for each in producers))
+        reached.append(placement == "read" or any(reached[producer] for producer in producers))
     return reached

@@ -12,7 +12,7 @@ def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
     """`computed` and the views that they read through, in order. A view costs a region nothing, a host call a lot."""
 
     def views(number: int) -> Iterator[int]:
-        return (each for each in graph.producers[number] if graph.enters[each])
+        return (producer for producer in graph.producers[number] if graph.enters[producer])
 
     return sorted(reachable(computed, views))
 

@@ -59,7 +59,7 @@ class _Repeater(Graph[Node]):
         self.costs = costs
         self.graph = graph = PlacedGraph.of(function_op)
         self.levels = region_levels(graph, is_backward=True)
-        results = [*graph.results, *([each] for each in function_op.body.blocks[0].arguments)]
+        results = [*graph.results, *([argument] for argument in function_op.body.blocks[0].arguments)]
         values = [value for each in results for value in each]
         self.producers = [index for index, made in enumerate(results) for _ in made]
         numbers = {value: number for number, value in enumerate(values)}

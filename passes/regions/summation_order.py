@@ -53,7 +53,7 @@ def _is_turned(value: ir.Value) -> bool:
     """Whether neighbours of `value`, an elementwise function of one tensor, are none in that tensor's memory."""
     op = producer(value)
     while op is not None and op.name != _PERMUTE:
-        tensors = [each for each in op.operands if is_tensor(each.type)]
+        tensors = [operand for operand in op.operands if is_tensor(operand.type)]
         if len(tensors) != 1 or kind(op) not in (Kind.POINTWISE, Kind.VIEW):
             return False
         op = producer(tensors[0])
@@ -69,7 +69,7 @@ def _is_contraction(value: ir.Value, dims: Sequence[int]) -> bool:
     op = made_by(value, _MUL)
     if op is None:
         return False
-    sizes = [shape(each) for each in op.operands]
+    sizes = [shape(operand) for operand in op.operands]
     wide = [(1,) * (len(shape(value)) - len(each)) + each for each in sizes]
     whole = shape(value)
     lacks = [{dim for dim, size in enumerate(each) if size != whole[dim]} for each in wide]

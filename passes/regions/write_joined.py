@@ -50,7 +50,7 @@ def _is_even(cat: ir.Operation) -> bool:
     if listed is None or result is None or result.numel < SMALLEST or dim is None:
         return False
     infos = [shaped_info(value.type) for value in listed.operands]
-    if not all(each is not None and each.dtype == result.dtype for each in infos):
+    if not all(info is not None and info.dtype == result.dtype for info in infos):
         return False
     known = set(symbols(cat.parent.opview))
     across = _across(cat.results[0], dim, known)

@@ -33,7 +33,7 @@ def integer(value: ir.Value) -> int | None:
 def integers(value: ir.Value) -> tuple[int, ...] | None:
     """The ints of a list of constants, None for any other value."""
     op = made_by(value, LIST)
-    found = [] if op is None else [integer(each) for each in op.operands]
+    found = [] if op is None else [integer(operand) for operand in op.operands]
     known = tuple(each for each in found if each is not None)
     return known if op is not None and len(known) == len(found) else None
 
@@ -64,7 +64,7 @@ def constant(value: float) -> ir.Value:
 
 def integer_list(values: Sequence[int]) -> ir.Value:
     """Builds a list of ints."""
-    return create(LIST, [constant(int(each)) for each in values], torch_type("list<int>"))
+    return create(LIST, [constant(int(value)) for value in values], torch_type("list<int>"))
 
 
 def dtype_number(dtype: str) -> ir.Value:

@@ -40,7 +40,7 @@ class OwnOp(VerifiedOp, name="own"):
         stated = self.attributes[BASE]
         if self.is_differentiable and isinstance(stated, ir.DenseI64ArrayAttr):
             shown, sizes = RefType(self.ref.type).shaped, list(stated)
-            known = math.prod(each for each in sizes if each != -1)
+            known = math.prod(size for size in sizes if size != -1)
             if known == math.prod(static(shown.shape)) if shown.is_static else known > 0 and sizes.count(-1) == 1:
                 return ""
         return f"expects '{BASE}' to be sizes of as many elements, of what requires grad, got {stated}"
