@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=SPLIT < %t
 // RUN: dovetail-opt %t --pass-pipeline='place-ops,batch-library-calls,repeat-in-regions,outline-regions,call-small-regions,split-reductions,keep-scalars,keep-nan-tests,verify-level{level=program}' -o %t.program
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t.program
-// RUN: dovetail-opt %t.program --pass-pipeline='lower-regions,prove-in-place,limit-regions,write-joined,pair-rows,cut-into-blocks,choose-drivers,plan-memory,verify-memory,verify-level{level=regions}' -o %t.regions
+// RUN: dovetail-opt %t.program --pass-pipeline='lower-regions,prove-in-place,limit-regions,write-joined,pair-rows,cut-into-blocks,choose-drivers,plan-memory,verify-memory,state-updates,verify-level{level=regions}' -o %t.regions
 // RUN: FileCheck %s --check-prefix=REGIONS < %t.regions
 // RUN: dovetail-opt %t.regions --pass-pipeline='choose-variant{regions=forward_region_0 variant=data-tiling driver=local-sync measured="1 us"}' | FileCheck %s --check-prefix=VARIANT
 // RUN: dovetail-opt %t.regions --pass-pipeline='inline-regions{regions=forward_region_0},verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=INLINED
