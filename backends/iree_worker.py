@@ -1,74 +1,113 @@
-"""The worker process that uses IREE's bindings: started when first needed, asked again while it lives."""
+"""The processes that use IREE's bindings, as many as are asked at once: forks of one that imported what they need."""
 
+import array
 import atexit
+import contextlib
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Mapping
 from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 SCRIPT = Path(__file__).parent / "worker" / "main.py"
+_REQUEST = struct.Struct("q")
+"""To the source: 0 for a worker, the number of one that ended, or the negative one of one that is to end.
+
+It answers with the number, or with the status that the worker ended with, 0 while it runs.
+"""
+
+_LONGEST_START = 60
+"""Seconds that importing may take."""
 
 
 class IreeWorker:
-    """Asks `worker/main.py`, one text after the other: starting it takes longer than most answers.
+    """Asks workers (`worker/main.py`), each one text after the other: importing takes longer than most answers.
 
-    The worker ends with the process that started it, and by itself when nobody has asked for a while.
+    They end with the process that started them, and by themselves when nobody has asked for a while.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worker: _Worker | None = None
+        self._source: _Source | None = None
+        self._idle: list[_Worker] = []
+
+    def start(self) -> None:
+        """Starts what workers that edit are forked from, without waiting until it has imported all that they need.
+
+        Raises:
+            OSError: if it can't be started.
+        """
+        with self._lock:
+            if self._source is None:
+                self._source = _Source(edits=True)
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
         """The answer to what is `asked` about `text` (`worker/main.py`): facts, and bytes.
 
         Raises:
-            OSError: if the worker can't be started, or ends before it answers; it ends after `timeout` seconds.
+            OSError: if no worker can be started, or it ends before it answers; it ends after `timeout` seconds.
         """
-        with self._lock:
+        while True:
+            worker = self._taken(edits=asked["task"] != "plans")
             try:
-                return self._answer(asked, text, timeout)
+                answer = worker.ask(asked, text, timeout)
             except _Idle:
-                return self._answer(asked, text, timeout)
+                worker.end()
+                continue
+            except BaseException:  # half of an answer must not be taken for the next one's
+                worker.end()
+                raise
+            with self._lock:
+                self._idle.append(worker)
+            return answer
 
     def end(self) -> None:
-        """Ends the worker; the next text starts another one."""
+        """Ends the workers that nobody waits for; the next text starts others."""
         with self._lock:
-            self._drop()
+            for worker in self._idle:
+                worker.end()
+            self._idle.clear()
+            if self._source is not None:
+                self._source.end()
+            self._source = None
 
-    def _answer(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
-        if self._worker is None:
-            self._worker = _Worker()
-        try:
-            return self._worker.ask(asked, text, timeout)
-        except BaseException:  # half of an answer must not be taken for the next one's
-            self._drop()
-            raise
-
-    def _drop(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None
+    def _taken(self, edits: bool) -> "_Worker":
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            if self._source is not None:
+                try:
+                    return _Worker(self._source)
+                except _Idle:
+                    self._source.end()
+            self._source = _Source(edits)
+            return _Worker(self._source)
 
 
 class _Idle(OSError):
-    """The worker had ended by itself, since nobody had asked for a while."""
+    """A process had ended by itself, since nobody had asked for a while."""
 
 
-class _Worker:
-    def __init__(self) -> None:
-        self._connection, theirs = Pipe()
+class _Source:
+    """The process that workers are forked from: for such that edit texts, or for such that only read plans."""
+
+    def __init__(self, edits: bool) -> None:
+        self._lock = threading.Lock()
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_LONGEST_START)
         # A file, since a pipe that nobody reads fills.
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
             # Isolated from the working directory and the script's folder, whose names could hide others.
-            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno())]
+            command = [sys.executable, "-P", str(SCRIPT), str(theirs.fileno()), "edits" if edits else "plans"]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -77,33 +116,84 @@ class _Worker:
                 start_new_session=True,  # Ctrl-C is for whoever asks
             )
 
+    def fork(self, connection: Connection, messages: int) -> int:
+        """The number of a new worker, which answers on `connection` and writes messages to a file."""
+        return self._asked(0, [connection.fileno(), messages])
+
+    def status(self, number: int) -> int:
+        """How the worker of that number ended; waits until it has."""
+        return self._asked(number, [])
+
+    def kill(self, number: int) -> None:
+        """Ends the worker of that number, if it has not ended."""
+        with contextlib.suppress(OSError):  # nor does the source outlive its workers, or the other way round
+            self._asked(-number, [])
+
+    def end(self) -> None:
+        """Ends the process, and with it the workers."""
+        self._socket.close()
+        self._process.wait()
+        self._messages.close()
+
+    def _asked(self, request: int, files: list[int]) -> int:
+        with self._lock:
+            try:
+                if files:
+                    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
+                    self._socket.sendmsg([_REQUEST.pack(request)], rights)
+                else:
+                    self._socket.sendall(_REQUEST.pack(request))
+                answer = self._socket.recv(_REQUEST.size)
+            except TimeoutError:
+                self._process.kill()
+                answer = b""
+            except OSError:
+                answer = b""
+        if answer:
+            return _REQUEST.unpack(answer)[0]
+        status = self._process.wait()
+        if status == 0:
+            raise _Idle
+        raise OSError(f"exit status {status}, {_last_line(self._messages)}")
+
+
+class _Worker:
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+        self._connection, theirs = Pipe()
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        with theirs:
+            self.number = source.fork(theirs, self._messages.fileno())
+
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
-        bound = threading.Timer(timeout, self._process.kill)
+        bound = threading.Timer(timeout, self._source.kill, [self.number])
         bound.start()
         try:
             self._connection.send_bytes(json.dumps(asked).encode())
             self._connection.send_bytes(text)
             return json.loads(self._connection.recv_bytes()), self._connection.recv_bytes()
         except (OSError, EOFError) as error:
-            status = self._process.wait()
+            status = self._source.status(self.number)
             if status == 0:
                 raise _Idle from error
-            self._messages.seek(0)
-            last = self._messages.read().decode(errors="replace").strip().rpartition("\n")[2] or "no message"
-            raise OSError(f"exit status {status}, {last}") from error
+            raise OSError(f"exit status {status}, {_last_line(self._messages)}") from error
         finally:
             bound.cancel()
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        self._source.kill(self.number)
         self._connection.close()
         self._messages.close()
 
 
+def _last_line(messages: IO[bytes]) -> str:
+    messages.seek(0)
+    return messages.read().decode(errors="replace").strip().rpartition("\n")[2] or "no message"
+
+
 def _start_anew_in_forked_child() -> None:
     global worker
-    _abandoned.append(worker)  # to destroy it would end the parent's worker
+    _abandoned.append(worker)  # to destroy it would end the parent's workers
     worker = IreeWorker()
 
 

@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_mlir import ir
 
 from dovetail.accounting import account
+from dovetail.backends import iree_worker
 from dovetail.backends.target import target_for_device
 from dovetail.build import build
 from dovetail.dialects.context import make_context
@@ -184,6 +186,9 @@ def _made(
     gm: torch.fx.GraphModule, inputs: Sequence, env: ShapeEnv | None, options: Options, runner: Runner
 ) -> tuple[ir.Module, dict]:
     """The final module of a graph, traced and compiled, and what runs its regions."""
+    if any(isinstance(each, torch.Tensor) and each.is_cuda for each in inputs):
+        with suppress(OSError):  # who asks it is told
+            iree_worker.worker.start()  # imports while the graph is traced
     with timed("capture"):
         captured = capture(gm, inputs, env)
     current().traced_anew.update(captured.traced_anew)

@@ -6,6 +6,8 @@ from dovetail.backends.worker.math_functions import MEANT, REMAINDER
 from dovetail.backends.worker.walk import create, kernels, producer, replace, walk
 
 _FULL_DIVISION = "llvm.nvvm.div.full"
+_UNORDERED = (13, 14)
+"""The predicates `une` and `uno` of the LLVM dialect; its text of an op takes as long as the function is."""
 
 
 class Unfinished(ValueError):
@@ -131,4 +133,4 @@ def _element(type_: ir.Type) -> ir.Type:
 
 
 def _is_unordered(comparison: ir.Operation) -> bool:
-    return str(comparison).split('"')[1] in ("une", "uno")
+    return ir.IntegerAttr(comparison.attributes["predicate"]).value in _UNORDERED

@@ -1,18 +1,32 @@
-"""The worker's program: answers what `backends/iree_worker.py` asks about texts of IREE's, one after the other.
+"""The program of workers, and of what they are forked from: answers what `backends/iree_worker.py` asks of texts.
 
-Its argument is the number of a connection, through which come what is asked, as JSON, and a text; the answer is facts,
-as JSON, and then bytes. It ends with whoever holds the other end, or when nobody asks for `IDLE_SECONDS`.
+Its arguments are the number of a socket, through which workers are asked for, of their ends, and to end; and "edits" if
+texts will be edited, "plans" if not. What is imported starts no thread that would be missed in a fork, and makes no
+context of MLIR's. To each worker come, through a connection of its own, what is asked, as JSON, and a text; the answer
+is facts, as JSON, and then bytes. All end with whoever holds the other ends, or when nobody asks for `IDLE_SECONDS`.
 """
 
+import array
 import json
+import os
+import signal
+import socket
+import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 IDLE_SECONDS = 30
+_DIALECTS = (
+    *("arith", "builtin", "complex", "flow", "func", "hal", "iree_codegen", "iree_gpu", "iree_tensor_ext"),
+    *("linalg", "llvm", "math", "nvvm", "tensor", "util"),
+)
+"""Of texts that are edited: the bindings import each when it is met, which takes longer than most edits."""
+Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 
 def main() -> None:
@@ -22,14 +36,70 @@ def main() -> None:
     from dovetail.backends.worker.host_program import read_plans
     from dovetail.backends.worker.wrap import wrap
 
-    tasks: dict[str, Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]] = {
+    tasks: dict[str, Task] = {
         "plans": lambda asked, text: read_plans(text, asked["names"]),
         "wrap": lambda _, text: ({}, wrap(text)),
         "cut into blocks": lambda _, text: ({}, cut_into_blocks(text)),
         "configure": lambda asked, text: configure(text, dict(asked["plain"])),
         "finish": lambda _, text: ({}, finish(text)),
     }
-    connection = Connection(int(sys.argv[1]))
+    for each in _DIALECTS if sys.argv[2] == "edits" else ():
+        import_module(f"iree.compiler.dialects.{each}")
+    _fork_workers(socket.socket(fileno=int(sys.argv[1])), tasks)
+
+
+def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
+    """Answers each number: 0 by that of a new worker, one's own by how it ended, the negative one once it is killed."""
+    request, running, ended = struct.Struct("q"), set[int](), dict[int, int]()
+    asked.settimeout(IDLE_SECONDS)
+    while True:
+        try:
+            data, files = _received(asked, request.size)
+        except TimeoutError:
+            ended |= {each: status for each in running if (status := _status(each, os.WNOHANG)) is not None}
+            running.difference_update(ended)
+            if not running:
+                return
+            continue
+        if not data:
+            break
+        (number,) = request.unpack(data)
+        if files:
+            number = os.fork()
+            if not number:
+                asked.close()
+                os.dup2(files[1], sys.stderr.fileno())
+                _answer(Connection(files[0]), tasks)
+                return
+            running.add(number)
+            for each in files:
+                os.close(each)
+        elif number in running:
+            running.discard(number)
+            ended[number] = _status(number, 0) or 0
+        elif -number in running:
+            os.kill(-number, signal.SIGKILL)
+        asked.sendall(request.pack(ended.get(number, number)))
+    for each in running:
+        os.kill(each, signal.SIGKILL)
+
+
+def _status(number: int, options: int) -> int | None:
+    """How the worker of that number ended; None if it runs."""
+    found, status = os.waitpid(number, options)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _received(asked: socket.socket, size: int) -> tuple[bytes, list[int]]:
+    """The bytes of a request, none where the other end was closed, and the files that come with it."""
+    numbers = array.array("i")
+    data, rights, _, _ = asked.recvmsg(size, socket.CMSG_LEN(2 * numbers.itemsize))
+    for _, _, each in rights:
+        numbers.frombytes(each[: len(each) - len(each) % numbers.itemsize])
+    return data, list(numbers)
+
+
+def _answer(connection: Connection, tasks: Mapping[str, Task]) -> None:
     while connection.poll(IDLE_SECONDS):
         try:
             asked, text = json.loads(connection.recv_bytes()), connection.recv_bytes()

@@ -2,7 +2,11 @@
 
 import os
 import signal
+import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +26,7 @@ def worker() -> Iterator[IreeWorker]:
 
 
 def pid(worker: IreeWorker) -> int:
-    assert worker._worker is not None
-    return worker._worker._process.pid
+    return worker._idle[-1].number
 
 
 def test_one_worker_answers_again_and_again(worker: IreeWorker):
@@ -54,8 +57,8 @@ def test_a_worker_that_ended_for_want_of_work_is_no_failure(worker: IreeWorker):
     """Would catch a region without a plan because the user thought for half a minute."""
     worker.ask(ASKED, TEXT, 60)
     first = pid(worker)
-    worker._worker._connection.send_bytes(b"[]")  # type: ignore[union-attr]
-    worker._worker._connection.close()  # type: ignore[union-attr]  # as where the holder ended: the worker ends with 0
+    worker._idle[-1]._connection.send_bytes(b"[]")
+    worker._idle[-1]._connection.close()  # as where the holder ended: the worker ends with 0
     assert worker.ask(ASKED, TEXT, 60) == ANSWER
     assert pid(worker) != first
 
@@ -68,6 +71,41 @@ def test_a_slow_worker_is_ended(worker: IreeWorker):
         worker.ask(ASKED, TEXT * 1_000_000, 0.2)
 
 
+def test_as_many_answer_as_are_asked(worker: IreeWorker):
+    """Would catch questions that wait for one another: sixteen cores compiled as fast as one text was edited."""
+    worker.ask(ASKED, TEXT, 60)
+    first = pid(worker)
+    os.kill(first, signal.SIGSTOP)
+    with ThreadPoolExecutor(3) as pool:
+        waiting = pool.submit(worker.ask, ASKED, TEXT, 60)
+        while worker._idle:
+            time.sleep(0.01)
+        others = [pool.submit(worker.ask, ASKED, TEXT, 60) for _ in range(2)]
+        assert [each.result() for each in others] == [ANSWER] * 2
+        assert not waiting.done()
+        os.kill(first, signal.SIGCONT)
+        assert waiting.result() == ANSWER
+    assert first in [each.number for each in worker._idle]
+
+
+def test_workers_end_with_whoever_asks(worker: IreeWorker):
+    """Would catch processes that are left behind, one of which hangs."""
+    worker.ask(ASKED, TEXT, 60)
+    left = pid(worker)
+    os.kill(left, signal.SIGSTOP)
+    worker.end()
+    while Path(f"/proc/{left}").exists():  # until whoever takes in orphans has seen it end
+        time.sleep(0.01)
+
+
+def test_a_source_that_ended_is_replaced(worker: IreeWorker):
+    """Would catch a compilation that fails since another one was half a minute ago."""
+    worker.ask(ASKED, TEXT, 60)
+    worker._source._socket.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+    worker._idle.clear()
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
 def test_a_forked_child_has_a_worker_of_its_own():
     """Would catch two processes that read one another's answers from one connection."""
     iree_worker.worker.ask(ASKED, TEXT, 60)
@@ -75,7 +113,7 @@ def test_a_forked_child_has_a_worker_of_its_own():
     if child == 0:
         status = 1
         try:  # the child must not go on as a second pytest
-            is_new = iree_worker.worker._worker is None
+            is_new = iree_worker.worker._source is None and not iree_worker.worker._idle
             answered = iree_worker.worker.ask(ASKED, TEXT, 60) == ANSWER
             iree_worker.worker.end()
             status = 0 if is_new and answered else 2
