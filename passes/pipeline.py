@@ -47,6 +47,8 @@ from dovetail.passes.regions.keep_scalars import KeepScalarsPass
 from dovetail.passes.regions.limit_regions import LimitRegionsPass
 from dovetail.passes.regions.lower_regions import LowerRegionsPass
 from dovetail.passes.regions.pair_rows import PairRowsPass
+from dovetail.passes.regions.raise_slices import RaiseSlicesPass
+from dovetail.passes.regions.select_parts import SelectPartsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.regions.write_joined import WriteJoinedPass
@@ -106,8 +108,11 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         RepeatInRegionsPass(),
         OutlineRegionsPass(),
         CallSmallRegionsPass(),
-        # Of what stays a region: ATen adds up in its own way.
+        # Of what stays a region: ATen joins and adds up in its own way.
+        SelectPartsPass(),
         SplitReductionsPass(),
+        # After both, which make slices and what is sliced.
+        RaiseSlicesPass(),
         KeepScalarsPass(),
         # After all that may show two operands to be one value.
         KeepNanTestsPass(),

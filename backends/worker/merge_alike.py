@@ -53,14 +53,17 @@ def _apart(graph: TensorGraph) -> set[int]:
 
 
 def _batches(graph: TensorGraph, families: list[list[int]], inside: set[int], most: int) -> Iterator[list[int]]:
-    """The roots of two and more families that fit into one kernel together."""
+    """The roots of two and more families that fit into one kernel together, or of one that IREE would not make one of.
+
+    It computes truth values anew where they are needed, beside a kernel that stores them.
+    """
     batch: list[int] = []
     bound = count = 0
     for family in [*families, []]:
         taken = {value for number in family for value, _ in inputs(graph, number, inside)}
         size = len(taken) + len(family)
         if batch and (not family or bound + size > most):
-            if count > 1:
+            if count > 1 or (len(batch) > 1 and any(map(graph.gives_truths, batch))):
                 yield sorted(batch)
             batch, bound, count = [], 0, 0
         batch, bound, count = [*batch, *family], bound + size, count + 1

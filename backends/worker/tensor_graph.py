@@ -10,6 +10,7 @@ from dovetail.backends.worker.walk import clone
 
 LOOPS = "linalg.generic"
 COMPUTING = (LOOPS, "linalg.fill", "tensor.empty")
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 class TensorGraph:
@@ -41,6 +42,19 @@ class TensorGraph:
         """The ops that compute what `numbers` need, these included; only those of `among`, if it is given."""
         return self.reached(numbers, self._computing if among is None else self._computing & among)
 
+    def reads_stored(self, number: int) -> bool:
+        """Whether op `number` takes, as it is or reshaped, what a loop computes that something else takes too."""
+        users, pending = {number}, list(self.needs[number])
+        while pending:
+            each = pending.pop()
+            loops = self.loops[each]
+            if self.ops[each].name in RESHAPES:
+                users.add(each)
+                pending += self.needs[each]
+            elif loops is not None and not loops.reduces and not users.issuperset(self.users({each})):
+                return True
+        return False
+
     def reached(self, numbers: Iterable[int], among: set[int] | None = None) -> set[int]:
         """All ops that `numbers` need, these included; by way of those of `among` alone, if it is given."""
         found: set[int] = set()
@@ -56,6 +70,10 @@ class TensorGraph:
         """Whether something else than a loop takes what op `number` computes."""
         return any(self.ops[user].name != LOOPS for user in self.users({number}))
 
+    def gives_truths(self, number: int) -> bool:
+        """Whether op `number`, of one result, gives a tensor of truth values."""
+        return ir.RankedTensorType(self.ops[number].results[0].type).element_type == ir.IntegerType.get_signless(1)
+
     def erase_unused(self, numbers: Iterable[int]) -> None:
         """Erases those of `numbers` that nothing uses, after those that use them alone."""
         for number in sorted(numbers, reverse=True):
@@ -63,9 +81,9 @@ class TensorGraph:
                 self.ops[number].erase()
 
     def is_closed(self, inside: set[int]) -> bool:
-        """Whether all that `inside` takes from elsewhere is there before any of it is computed."""
+        """Whether all that `inside` takes from elsewhere is there before any of its loops runs."""
         beside = {each for number in inside for each in self.needs[number]} - inside
-        return self.reached(beside).isdisjoint(inside)
+        return not any(self.loops[number] and number in inside for number in self.reached(beside))
 
     def users(self, inside: set[int]) -> list[int]:
         """The ops outside of `inside` that take any of it, in order."""

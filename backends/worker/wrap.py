@@ -14,6 +14,7 @@ from dovetail.backends.worker.merge_alike import merge_alike
 from dovetail.backends.worker.merged_loops import inputs, is_mergeable, merge
 from dovetail.backends.worker.tensor_graph import TensorGraph
 
+Shape = tuple[int, ...]
 _INSERT = "tensor.insert_slice"
 _MOST_SUMS = 3
 """Of columns, in one kernel: more do not fit into its registers."""
@@ -44,19 +45,25 @@ def _wrap_parts(block: ir.Block) -> None:
 
 
 def _wrap_rows(block: ir.Block) -> None:
+    for shape in _shapes(TensorGraph(block)):
+        _wrap_rows_of(block, shape)
+
+
+def _wrap_rows_of(block: ir.Block, shape: Shape) -> None:
     graph = TensorGraph(block)
-    inside = _rows(graph)
-    if not inside or not _is_cut(graph, inside) or not _has_root(graph, inside):
+    inside = _rows(graph, shape)
+    if not inside or not _is_cut(graph, inside, shape) or not _has_root(graph, inside, shape):
         return
     for user in graph.users(inside):
-        _compute_terms(graph, inside, user)
+        _compute_terms(graph, inside, user, shape)
     graph = TensorGraph(block)
-    inside = _rows(graph)
-    taken = {value for user in graph.users(inside) for value in graph.ops[user].operands}
-    region = _enclose(graph, inside, [v for number in sorted(inside) for v in graph.ops[number].results if v in taken])
-    graph.move_behind(inside, region)
-    for number in sorted(inside, reverse=True):
-        graph.ops[number].erase()
+    inside = _rows(graph, shape)
+    computed = {number for number in inside if graph.loops[number]}
+    taken = {value for user in graph.users(computed) for value in graph.ops[user].operands}
+    results = [value for number in sorted(computed) for value in graph.ops[number].results if value in taken]
+    region = _enclose(graph, inside, results)
+    graph.move_behind(computed, region)
+    graph.erase_unused(inside)
 
 
 def _merge_columns(block: ir.Block) -> None:
@@ -72,6 +79,21 @@ def _merge_columns(block: ir.Block) -> None:
         merged = merge(graph, sums, terms)
         graph.move_behind(set(sums), merged)
     graph.erase_unused(graph.needed_by(number for sums in groups for number in sums))
+    _part_columns(block)
+
+
+def _part_columns(block: ir.Block) -> None:
+    """Makes a kernel of its own of each sum of columns that reads what another kernel stores anyway.
+
+    IREE would make one of both, for which there is no form: each thread then computes whole columns of terms.
+    """
+    graph = TensorGraph(block)
+    starts = {number for number, loops in enumerate(graph.loops) if loops is None}
+    for number, loops in enumerate(graph.loops):
+        if loops and columns(loops) is not None and graph.reads_stored(number):
+            op = graph.ops[number]
+            _enclose(graph, {number} | graph.needed_by(graph.needs[number], starts), op.results)
+            op.erase()
 
 
 def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:
@@ -94,56 +116,62 @@ def _can_join(graph: TensorGraph, group: list[int], number: int, read: set, term
     return len(group) < _MOST_SUMS and is_apart and any(read & inputs(graph, each, terms) for each in group)
 
 
-def _sums(graph: TensorGraph) -> list[int]:
-    """The reductions of rows that have a form of ours, if all rows have one shape."""
-    sums = [number for number, loops in enumerate(graph.loops) if loops and rows(loops) is not None]
-    return sums if len({graph.extents(number) for number in sums}) == 1 else []
+def _shapes(graph: TensorGraph) -> list[Shape]:
+    """Those of the reductions of rows that have a form of ours."""
+    return list(dict.fromkeys(loops.extents for loops in graph.loops if loops and rows(loops) is not None))
 
 
-def _rows(graph: TensorGraph) -> set[int]:
-    """Sums of rows, what they need, and what needs them row by row; nothing where that is not all plain."""
-    sums = _sums(graph)
-    if not sums:
-        return set()
-    shape = graph.extents(sums[0])
+def _sums(graph: TensorGraph, shape: Shape) -> list[int]:
+    """The reductions of rows of one shape that have a form of ours."""
+    return [n for n, loops in enumerate(graph.loops) if loops and loops.extents == shape and rows(loops) is not None]
+
+
+def _rows(graph: TensorGraph, shape: Shape) -> set[int]:
+    """Sums of rows, what they need, and what needs them row by row; nothing where that is not all plain.
+
+    Beside rows of other shapes, what is no loop over these is taken as it is stored.
+    """
+    sums = _sums(graph, shape)
     allowed = {*sums} | {
         number
         for number, loops in enumerate(graph.loops)
         if loops is None or (not loops.reduces and loops.extents in (shape, shape[:-1]))
     }
-    inside = graph.needed_by(sums)
+    among = None if len(_shapes(graph)) == 1 else allowed
+    inside = graph.needed_by(sums, among)
     for number, loops in enumerate(graph.loops):
-        needed = graph.needed_by([number]) if loops else set()
+        needed = graph.needed_by([number], among) if loops else set()
         if needed <= allowed and not needed.isdisjoint(sums):
             inside |= needed
     return inside if inside <= allowed and graph.is_closed(inside) else set()
 
 
-def _is_cut(graph: TensorGraph, inside: set[int]) -> bool:
-    """Whether IREE would: between sums of which none needs another, and before loops that take elements of rows."""
-    sums = [number for number in _sums(graph) if number in inside]
+def _is_cut(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:
+    """Whether IREE would: between sums of which none needs another, before what is computed of one number, and before
+    loops that take elements of rows."""
+    sums = [number for number in _sums(graph, shape) if number in inside]
     are_apart = any(first not in graph.needed_by([second]) for first, second in combinations(sums, 2))
-    return are_apart or any(_elements(graph, inside, user) for user in graph.users(inside))
+    ends_in_number = any(graph.loops[number] and not graph.extents(number) for number in inside)
+    return are_apart or ends_in_number or any(_elements(graph, inside, user, shape) for user in graph.users(inside))
 
 
-def _has_root(graph: TensorGraph, inside: set[int]) -> bool:
+def _has_root(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:
     """Whether all sums and all that is used elsewhere are needed by one op: IREE tiles a kernel from its last op."""
-    terms = {user: _elements(graph, inside, user) for user in graph.users(inside)}
+    terms = {user: _elements(graph, inside, user, shape) for user in graph.users(inside)}
     used = {
         number
         for user in terms
         for number in graph.needs[user]
         if number in inside and number not in terms[user] and graph.loops[number]
     }
-    wanted = used.union(number for number in _sums(graph) if number in inside)
-    return any(number not in _sums(graph) and wanted <= graph.needed_by([number]) for number in used)
+    wanted = used.union(number for number in _sums(graph, shape) if number in inside)
+    return any(number not in _sums(graph, shape) and wanted <= graph.needed_by([number]) for number in used)
 
 
-def _elements(graph: TensorGraph, inside: set[int], user: int) -> set[int]:
+def _elements(graph: TensorGraph, inside: set[int], user: int, shape: Shape) -> set[int]:
     """The ops of `inside` by which a loop outside of it would compute the elements of rows that it takes itself."""
     if graph.loops[user] is None:
         return set()
-    shape = graph.extents(_sums(graph)[0])
     by_element = {
         number
         for number in inside
@@ -153,10 +181,10 @@ def _elements(graph: TensorGraph, inside: set[int], user: int) -> set[int]:
     return found if any(graph.loops[number] for number in found) else set()
 
 
-def _compute_terms(graph: TensorGraph, inside: set[int], user: int) -> None:
+def _compute_terms(graph: TensorGraph, inside: set[int], user: int, shape: Shape) -> None:
     """Has a loop outside of `inside` take elements of rows from ops of its own."""
     op = graph.ops[user]
-    values = graph.copied(_elements(graph, inside, user), ir.InsertionPoint(op))
+    values = graph.copied(_elements(graph, inside, user, shape), ir.InsertionPoint(op))
     for index, value in enumerate(op.operands):
         op.operands[index] = values.get(value, value)
 

@@ -16,8 +16,8 @@ from dovetail.dialects.torch_facts.types import is_open, is_tensor, require_tens
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
-from dovetail.passes.rewriting.cloning import constant_none
-from dovetail.passes.rewriting.constants import constant, dtype_number, full, integer_list, integers
+from dovetail.passes.rewriting.constants import constant, full, integer_list, integers
+from dovetail.passes.rewriting.counting import ARANGE, counting, named
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice, slice_of
@@ -29,7 +29,7 @@ _BETTER = (1024, 64)
 """What our own kernels of rows like: whole vectors for all threads of a workgroup, if not much is added for it."""
 _MUCH = 0.02
 
-_PERMUTE, _ARANGE = "torch.aten.permute", "torch.aten.arange.start_step"
+_PERMUTE = "torch.aten.permute"
 _NEUTRAL = {"torch.aten.amax": -inf, "torch.aten.amin": inf, SUM: 0.0}
 
 
@@ -126,7 +126,7 @@ class _Padding:
 
     def _joined(self, value: ir.Value, dim: int, size: int) -> ir.Value:
         rest = _resized(value.type, dim, size - shape(value)[dim])
-        zeros = full(rest, constant(0.0), self._device())
+        zeros = full(rest, constant(0.0), named(self.device))
         listed = create(LIST, [value, zeros], torch_type("list<vtensor>"))
         return create("torch.aten.cat", [listed, constant(dim)], _resized(value.type, dim, size))
 
@@ -144,7 +144,7 @@ class _Padding:
         if sliced is not None:
             is_start = (sliced.dim - len(shape(value)), sliced.start, sliced.step) == (dim, 0, 1)
             return 1 if is_start and shape(sliced.base)[dim] == size else None
-        if made_by(value, _ARANGE) is not None:
+        if made_by(value, ARANGE) is not None:
             return None if counted(value) is None else 0
         if op is None or recompute_policy(op) in SAVED_POLICIES or any(is_open(each.type) for each in op.operands):
             return None
@@ -162,8 +162,8 @@ class _Padding:
         op = producer(value)
         assert op is not None
         with op.location, ir.InsertionPoint(op):
-            if op.name == _ARANGE:
-                return self._counting(value.type, size)
+            if op.name == ARANGE:
+                return counting(size, require_tensor_info(value.type).dtype, self.device)
             operands = [self._wide(each, dim, size) if is_tensor(each.type) else each for each in op.operands]
             wide = _like(op, operands, _resized(value.type, dim, size))
             value.replace_all_uses_with(Slice(wide, len(sizes) + dim, 0, sizes[dim], 1).build())
@@ -173,22 +173,13 @@ class _Padding:
         """`wide` with `number` behind the first `count`."""
         sizes = shape(wide)
         # Of 32 bits, since a kernel's vectors are of as many numbers as its widest ones allow.
-        index = self._counting(torch_type(f"vtensor<[{sizes[dim]}],si32>"), sizes[dim])
+        index = counting(sizes[dim], "int32", self.device)
         inside = create("torch.aten.lt.Scalar", [index, constant(count)], torch_type(f"vtensor<[{sizes[dim]}],i1>"))
         if dim != -1:
             across = (sizes[dim], *(1 for _ in sizes[dim + 1 :]))
             inside = create("torch.aten.view", [inside, integer_list(across)], with_shape(inside.type, across))
-        other = full(with_shape(wide.type, ()), constant(number), self._device())
+        other = full(with_shape(wide.type, ()), constant(number), named(self.device))
         return create("torch.aten.where.self", [inside, wide, other], wide.type)
-
-    def _counting(self, type_: ir.Type, size: int) -> ir.Value:
-        number, none = dtype_number(require_tensor_info(type_).dtype), constant_none()
-        operands = [constant(0), constant(size), constant(1), number, none, self._device(), constant(False)]
-        return create(_ARANGE, operands, with_shape(type_, (size,)))
-
-    def _device(self) -> ir.Value:
-        named = {"value": ir.StringAttr.get(self.device)}
-        return ir.Operation.create("torch.constant.device", results=[torch_type("Device")], attributes=named).result
 
 
 def _pitch(value: ir.Value, rows: int, columns: int) -> int:

@@ -17,6 +17,10 @@ from dovetail.passes.rewriting.constants import integer
 
 _MOST_PARTS = 8
 """That have a launch each; ATen joins any number by one."""
+_MOST_CHOICES = 4
+"""Parts of which a kernel computes each element, to write one of them."""
+_LONGEST_CHOICE = 1024
+"""Numbers of each part that lie next to each other: a workgroup then reads what its neighbours do not."""
 JOINING = ("torch.aten.cat", "torch.aten.stack")
 """Ops of a list of tensors."""
 
@@ -48,6 +52,26 @@ def kernels_write_parts(op: ir.Operation) -> bool:
         and (op is not None and kind(op) is Kind.POINTWISE and len(users(*op.results)) == 1)
         for info, op in zip(infos, made, strict=True)
     )
+
+
+def selects_parts(op: ir.Operation) -> bool:
+    """Whether a kernel of a GPU that computes on had better choose between what `op` joins, element by element.
+
+    Parts are short, of one size, and of whole vectors of 16 bytes; some pointwise op computes one, or takes the result.
+    """
+    result, dim = tensor_info(op.results[0].type), integer(op.operands[1])
+    listed = producer(op.operands[0])
+    if op.name != "torch.aten.cat" or result is None or dim is None or listed is None or not result.is_floating_point:
+        return False
+    infos = [tensor_info(value.type) for value in listed.operands]
+    first = infos[0] if infos else None
+    if not 2 <= len(infos) <= _MOST_CHOICES or first is None or first.dtype != result.dtype:
+        return False
+    length = prod(first.shape[dim:])
+    if any(each != first for each in infos) or length * first.itemsize % 16 or not 0 < length <= _LONGEST_CHOICE:
+        return False
+    others = [*(producer(value) for value in listed.operands), *users(*op.results)]
+    return any(each is not None and kind(each) is Kind.POINTWISE for each in others)
 
 
 def is_computed_for_a_join(op: ir.Operation) -> bool:

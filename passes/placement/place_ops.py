@@ -19,7 +19,13 @@ from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
-from dovetail.passes.placement.joins import JOINING, is_computed_for_a_join, joins_rows, kernels_write_parts
+from dovetail.passes.placement.joins import (
+    JOINING,
+    is_computed_for_a_join,
+    joins_rows,
+    kernels_write_parts,
+    selects_parts,
+)
 from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
 from dovetail.passes.placement.placed_graph import placement_of
 
@@ -100,7 +106,7 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
     if op.name in JOINING:
         if len(op.operands[0].owner.operands) >= MOST_BINDINGS:
             return "library", _TOO_MANY
-        if joins_rows(op) and not (device == "cuda" and kernels_write_parts(op)):
+        if joins_rows(op) and not (device == "cuda" and (selects_parts(op) or kernels_write_parts(op))):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
     reason = refusal_of(op, device)
     if not reason and device == "cpu" and _reads_expanded(op):

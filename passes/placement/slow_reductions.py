@@ -6,8 +6,8 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.regions.gpu_shares import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, row_form
-from dovetail.passes.rewriting.sums import reduced_dims
+from dovetail.passes.regions.gpu_shares import COLUMN_TILE, MOST_BY_ONE, ROW_TILE, column_form, few_form, row_form
+from dovetail.passes.rewriting.sums import SUMS, reduced_dims
 
 MOST_BY_FEW = 16_384
 """Numbers that any kernel reduces in some microseconds."""
@@ -31,7 +31,8 @@ def slow_reduction(op: ir.Operation) -> str:
     if inner == 1 and not row_form(outer, count):
         rows = "one row" if outer == 1 else "rows"
         return "" if is_small and outer > 1 else f"no kernel reduces {rows} of {count} numbers"
-    if inner > 1 and not is_small and not column_form(count, inner):
+    is_added_up = op.name in SUMS and few_form(dims, count, inner)
+    if inner > 1 and not is_small and not is_added_up and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""
 

@@ -7,6 +7,8 @@ MOST_IN_A_ROW = 65_536
 """Numbers that the registers of one workgroup hold."""
 MOST_BY_ONE = 256
 """Numbers that one thread may reduce, one after the other."""
+FEW = 8
+"""Numbers of a column that one thread adds up as it reads them."""
 LANES = 32
 """Threads that share a row."""
 _MOST_OF_DEFAULT_TILES = 8192
@@ -45,6 +47,11 @@ def row_form(outer: int, count: int) -> bool:
 def column_form(count: int, inner: int) -> bool:
     """Whether many threads reduce each of `inner` columns of `count` numbers."""
     return inner % COLUMN_TILE == 0 and count % ROW_TILE == 0
+
+
+def few_form(dims: Sequence[int], count: int, inner: int) -> bool:
+    """Whether a sum along one dimension, of `inner` columns, is of so few numbers that a thread adds them up."""
+    return len(dims) == 1 and inner > 1 and count <= FEW
 
 
 def block_of_row(sizes: Sequence[int], dims: Sequence[int]) -> int | None:

@@ -10,13 +10,24 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
-from dovetail.dialects.reading import copy_attributes, made_by
-from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype
-from dovetail.passes.regions.gpu_shares import LANES, block_of_column, block_of_row, column_form, cut_of, row_form
+from dovetail.dialects.reading import copy_attributes, made_by, producer
+from dovetail.dialects.torch_facts.row import HALVES
+from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
+from dovetail.passes.regions.gpu_shares import (
+    LANES,
+    block_of_column,
+    block_of_row,
+    column_form,
+    cut_of,
+    few_form,
+    row_form,
+)
 from dovetail.passes.regions.summation_order import IN_A_ROW
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
+from dovetail.passes.rewriting.pointwise import converts, of_others
 from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.slices import Slice
 from dovetail.passes.rewriting.sums import SUM, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 
@@ -27,6 +38,8 @@ def gpu_sum_or_mean(op: ir.Operation) -> ir.Value | None:
     """
     value, dims, type_ = op.operands[0], reduced_dims(op), op.results[0].type
     source, result = require_tensor_info(value.type), require_tensor_info(type_)
+    if dims and source.dtype == result.dtype and op.name in SUMS and _are_few(value, dims):
+        return _one_by_one(value, dims[0], type_)
     is_count = (source.dtype, result.dtype) == ("bool", "int64") and 0 < source.numel <= 1 << 24
     if is_count and dims is not None:
         return cast(_summed(cast(value, "float32"), dims, with_dtype(type_, "float32")), "int64")
@@ -80,12 +93,38 @@ def _in_parts(value: ir.Value, dims: Sequence[int] | None, type_: ir.Type) -> ir
         return None
     cut = cut_of(sizes, dims, block) if inner == 1 else None
     if cut is None:
-        blocks = with_sizes(value, [outer, count // block, block, inner])
+        blocks = _in_blocks(value, [outer, count // block, block, inner])
         return with_sizes(_sum_of_parts(sum_over(blocks, [2]), [1], outer * inner), result.shape)
     index, rows = cut
-    blocks = with_sizes(value, [*sizes[:index], sizes[index] // rows, rows, *sizes[index + 1 :]])
+    blocks = _in_blocks(value, [*sizes[:index], sizes[index] // rows, rows, *sizes[index + 1 :]])
     parts = sum_over(blocks, range(index + 1, dims[-1] + 2))
     return with_sizes(_sum_of_parts(parts, range(dims[0], index + 1), outer), result.shape)
+
+
+def _in_blocks(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    """`value` in `sizes`; what is but converted is so behind the reshape, as part of the loop that adds up."""
+    op = producer(value)
+    if op is None or not converts(op):
+        return with_sizes(value, sizes)
+    operands = [with_sizes(op.operands[0], sizes), *list(op.operands)[1:]]
+    return of_others(op, operands, with_shape(value.type, sizes), sizes)
+
+
+def _are_few(value: ir.Value, dims: Sequence[int]) -> bool:
+    info = require_tensor_info(value.type)
+    count, inner = prod(info.shape[dim] for dim in dims), prod(info.shape[dims[-1] + 1 :])
+    return info.is_floating_point and count > 0 and few_form(dims, count, inner) and not column_form(count, inner)
+
+
+def _one_by_one(value: ir.Value, dim: int, type_: ir.Type) -> ir.Value:
+    """The sum of `value` over `dim` in a loop over the results, half precision in float32; of zeros it is 0."""
+    dtype = require_tensor_info(value.type).dtype
+    parts = [Slice(value, dim, number, 1, 1).build() for number in range(shape(value)[dim])]
+    first, *others = [cast(each, "float32") for each in parts] if dtype in HALVES else parts
+    total = create("torch.aten.add.Scalar", [first, constant(0.0), constant(1)], first.type)
+    for each in others:
+        total = create("torch.aten.add.Tensor", [total, each, constant(1)], total.type)
+    return with_sizes(cast(total, dtype) if dtype in HALVES else total, require_tensor_info(type_).shape)
 
 
 def _sum_of_parts(parts: ir.Value, dims: Sequence[int], results: int) -> ir.Value:

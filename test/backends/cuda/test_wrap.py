@@ -293,6 +293,162 @@ def test_whole_numbers_are_compared_and_counted_by_many_threads():
     assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])
 
 
+LOSS = f"""module {{
+  func.func @main(%x: !X, %chosen: !K, %counts: !B, %loss: !MS, %number: !MS) {{
+    %one = torch.constant.int 1
+    %zero = torch.constant.int 0
+    %single = torch.constant.int 6
+    %nothing = torch.constant.float 0.0
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %true = torch.constant.bool true
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.amax %x, %last, %true : !X, !torch.list<int>, !torch.bool -> !K
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !X, !K, !torch.int -> !X
+    %2 = torch.aten.exp %1 : !X -> !X
+    %3 = {SUM} %2, %last, %true, %none : !X, {OF_ROWS}
+    %4 = torch.aten.log %3 : !K -> !K
+    %5 = torch.aten.add.Tensor %4, %0, %one : !K, !K, !torch.int -> !K
+    %6 = torch.aten.sub.Tensor %5, %chosen, %one : !K, !K, !torch.int -> !K
+    %7 = torch.aten.squeeze.dim %6, %one : !K, !torch.int -> !R
+    %8 = torch.aten._to_copy %counts, %single, %none, %none, %none, %false, %none : !B, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !R
+    %9 = torch.aten.mul.Tensor %7, %8 : !R, !R -> !R
+    %10 = {SUM} %8, %first, %false, %none : !R, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %11 = {SUM} %9, %first, %false, %none : !R, !torch.list<int>, !torch.bool, !torch.none -> !S
+    %12 = torch.aten.div.Tensor %11, %10 : !S, !S -> !S
+    torch.overwrite.tensor.contents %12 overwrites %loss : !S, !MS
+    torch.overwrite.tensor.contents %10 overwrites %number : !S, !MS
+    return
+  }}
+}}"""  # noqa: E501 - an op is a line
+LOSS_TYPES = {
+    "!X": "!torch.vtensor<[1024,2048],f32>",
+    "!K": "!torch.vtensor<[1024,1],f32>",
+    "!B": "!torch.vtensor<[1024],i1>",
+    "!R": "!torch.vtensor<[1024],f32>",
+    "!S": "!torch.vtensor<[],f32>",
+    "!MS": "!torch.tensor<[],f32>",
+}
+
+
+def test_a_mean_loss_takes_one_kernel_behind_that_of_its_rows():
+    """Would catch a launch for the count, for the sum and for their quotient, which take longer than they compute."""
+    steps, _, transients = kernels(LOSS, LOSS_TYPES)
+    assert [step["tiling"] for step in steps] == ["rows", "rows"]
+    assert steps[0]["workgroups"] == [1024, 1, 1]
+    assert steps[1]["workgroups"] == [1, 1, 1]
+    assert sum(transients) <= 3 * 4 * 1024
+
+
+TRUTHS = """module {
+  func.func @main(%x: !X, %b: !MB, %i: !MX) {
+    %absent = torch.constant.int -100
+    %zero = torch.constant.int 0
+    %0 = torch.aten.ne.Scalar %x, %absent : !X, !torch.int -> !B
+    %1 = torch.aten.mul.Tensor %x, %0 : !X, !B -> !X
+    torch.overwrite.tensor.contents %0 overwrites %b : !B, !MB
+    torch.overwrite.tensor.contents %1 overwrites %i : !X, !MX
+    return
+  }
+}"""
+
+
+def test_truth_values_are_stored_by_the_kernel_that_uses_them():
+    """Would catch a launch more, in which IREE computes for its result what the next kernel computes again."""
+    types = {"!X": "!torch.vtensor<[4096],si64>", "!B": "!torch.vtensor<[4096],i1>"}
+    steps, _, _ = kernels(TRUTHS, types | {"!MX": "!torch.tensor<[4096],si64>", "!MB": "!torch.tensor<[4096],i1>"})
+    assert [step["tiling"] for step in steps] == ["pointwise"]
+
+
+STORED_TERMS = f"""module {{
+  func.func @main(%x: !X, %y: !X, %t: !M, %s: !MC) {{
+    %zero = torch.constant.int 0
+    %false = torch.constant.bool false
+    %none = torch.constant.none
+    %first = torch.prim.ListConstruct %zero : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.erf %x : !X -> !X
+    %1 = torch.aten.exp %y : !X -> !X
+    %2 = torch.aten.mul.Tensor %0, %1 : !X, !X -> !X
+    %3 = {SUM} %2, %first, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !C
+    torch.overwrite.tensor.contents %2 overwrites %t : !X, !M
+    torch.overwrite.tensor.contents %3 overwrites %s : !C, !MC
+    return
+  }}
+}}"""
+STORED_TYPES = {
+    "!X": "!torch.vtensor<[512,1536],f32>",
+    "!M": "!torch.tensor<[512,1536],f32>",
+    "!MC": "!torch.tensor<[1536],f32>",
+    "!C": "!torch.vtensor<[1536],f32>",
+}
+
+
+def test_columns_of_stored_terms_have_a_kernel_of_their_own():
+    """Would catch a thread that computes all terms of a column: BERT under autocast compiled for minutes."""
+    steps, code, transients = kernels(STORED_TERMS, STORED_TYPES)
+    assert [step["tiling"] for step in steps] == ["pointwise", "columns"]
+    assert transients == []
+    assert all(len(each) < 40_000 for each in code)
+
+
+ROTARY = """module {
+  func.func @main(%x: !P, %cos: !T, %sin: !T, %m: !M) {
+    %zero = torch.constant.int 0
+    %one = torch.constant.int 1
+    %two = torch.constant.int 2
+    %three = torch.constant.int 3
+    %heads = torch.constant.int 12
+    %half = torch.constant.int 32
+    %end = torch.constant.int 64
+    %length = torch.constant.int 512
+    %batch = torch.constant.int 8
+    %whole = torch.constant.int 3
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %gpu = torch.constant.device "cuda:0"
+    %order = torch.prim.ListConstruct %zero, %two, %one, %three : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.permute %x, %order : !P, !torch.list<int> -> !X
+    %1 = torch.aten.slice.Tensor %x, %three, %half, %end, %one : !P, !torch.int, !torch.int, !torch.int, !torch.int -> !Q
+    %2 = torch.aten.slice.Tensor %x, %three, %zero, %half, %one : !P, !torch.int, !torch.int, !torch.int, !torch.int -> !Q
+    %3 = torch.aten.permute %1, %order : !Q, !torch.list<int> -> !H
+    %4 = torch.aten.permute %2, %order : !Q, !torch.list<int> -> !H
+    %5 = torch.aten.neg %3 : !H -> !H
+    %6 = torch.aten.arange.start_step %zero, %two, %one, %whole, %none, %gpu, %false : !torch.int, !torch.int, !torch.int, !torch.int, !torch.none, !torch.Device, !torch.bool -> !torch.vtensor<[2],si32>
+    %7 = torch.aten.unsqueeze %6, %one : !torch.vtensor<[2],si32>, !torch.int -> !torch.vtensor<[2,1],si32>
+    %8 = torch.aten.eq.Scalar %7, %zero : !torch.vtensor<[2,1],si32>, !torch.int -> !torch.vtensor<[2,1],i1>
+    %9 = torch.aten.unsqueeze %5, %three : !H, !torch.int -> !torch.vtensor<[8,12,512,1,32],f32>
+    %10 = torch.aten.unsqueeze %4, %three : !H, !torch.int -> !torch.vtensor<[8,12,512,1,32],f32>
+    %11 = torch.aten.where.self %8, %9, %10 : !torch.vtensor<[2,1],i1>, !torch.vtensor<[8,12,512,1,32],f32>, !torch.vtensor<[8,12,512,1,32],f32> -> !torch.vtensor<[8,12,512,2,32],f32>
+    %sizes = torch.prim.ListConstruct %batch, %heads, %length, %end : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %12 = torch.aten.view %11, %sizes : !torch.vtensor<[8,12,512,2,32],f32>, !torch.list<int> -> !X
+    %13 = torch.aten.mul.Tensor %0, %cos : !X, !T -> !X
+    %14 = torch.aten.mul.Tensor %12, %sin : !X, !T -> !X
+    %15 = torch.aten.add.Tensor %13, %14, %one : !X, !X, !torch.int -> !X
+    torch.overwrite.tensor.contents %15 overwrites %m : !X, !M
+    return
+  }
+}"""  # noqa: E501 - an op is a line
+ROTARY_TYPES = {
+    "!P": "!torch.vtensor<[8,512,12,64],f32>",
+    "!X": "!torch.vtensor<[8,12,512,64],f32>",
+    "!Q": "!torch.vtensor<[8,512,12,32],f32>",
+    "!H": "!torch.vtensor<[8,12,512,32],f32>",
+    "!T": "!torch.vtensor<[512,64],f32>",
+    "!M": "!torch.tensor<[8,12,512,64],f32>",
+}
+
+
+def test_a_rotary_embedding_is_one_kernel():
+    """Would catch halves that are stored, negated or turned, before they are chosen from."""
+    steps, code, transients = kernels(ROTARY, ROTARY_TYPES)
+    assert [step["tiling"] for step in steps] == ["pointwise"]
+    assert transients == []
+    # Four numbers a thread: of the embedded, of both halves that may take its place, of the cosine and of the sine.
+    assert len(re.findall(r"ld\.global\S*v4", code[0])) == 5
+    assert len(re.findall(r"st\.global\S*v4", code[0])) == 1
+
+
 def on_cpu(text: str) -> Executable:
     """A region that a CPU runs, its text edited on the way as it would be for a GPU."""
     flags, runs, phase = CpuTarget().compile_flags(), CompilerRuns(), "global-optimization"
@@ -338,3 +494,25 @@ def test_what_is_joined_is_right_on_a_cpu():
     x, y, made = prepare(torch.randn(8, 16)), prepare(torch.randn(8, 16)), prepare(torch.empty(8, 32))
     on_cpu(written(JOINED, types))(x, y, made)
     assert torch.equal(made, torch.cat([x * 2, y + 1], 1))
+
+
+def test_a_mean_loss_is_right_on_a_cpu():
+    """Would catch a count taken for the sum of the losses, and rows that are counted though they are masked."""
+    torch.manual_seed(0)
+    run = on_cpu(written(LOSS, LOSS_TYPES))
+    x, chosen, counts = prepare(torch.randn(1024, 2048)), prepare(torch.randn(1024, 1)), torch.rand(1024) > 0.25
+    loss, number = prepare(torch.empty(())), prepare(torch.empty(()))
+    run(x, chosen, prepare(counts), loss, number)
+    expected = ((x.logsumexp(1) - chosen[:, 0]) * counts).sum() / counts.sum()
+    torch.testing.assert_close(loss, expected)
+    assert number == counts.sum()
+
+
+def test_columns_of_stored_terms_are_right_on_a_cpu():
+    """Would catch sums of terms that are not computed yet."""
+    torch.manual_seed(0)
+    run = on_cpu(written(STORED_TERMS, STORED_TYPES))
+    x, y, terms, sums = (prepare(torch.randn(each)) for each in ((512, 1536), (512, 1536), (512, 1536), (1536,)))
+    run(x, y, terms, sums)
+    torch.testing.assert_close(terms, x.erf() * y.exp())
+    torch.testing.assert_close(sums, (x.erf() * y.exp()).sum(0), rtol=1e-4, atol=1e-3)

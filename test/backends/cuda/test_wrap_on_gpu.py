@@ -90,3 +90,35 @@ def test_a_concatenation_of_parts_that_are_used_again():
 
     torch.manual_seed(0)
     _agrees(function, [torch.randn(1024, 256, device="cuda") for _ in range(2)], "pointwise")
+
+
+def _turned(x: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    first, second = x.chunk(2, -1)
+    return x * sin.cos() + torch.cat([-second, first], -1) * sin
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("width", [8, 64, 96, 2048], ids=str)
+def test_rotary_embeddings(width: int, dtype: torch.dtype):
+    """Catches halves that change places, of the embedding or of its gradient."""
+    torch.manual_seed(0)
+    given = [torch.randn(each, device="cuda", dtype=dtype) for each in ((3, 5, 37, width), (37, width))]
+    _agrees(_turned, given, "pointwise")
+    across = [given[0].transpose(1, 2).contiguous(), given[1]]
+    _agrees(lambda x, sin: _turned(x.transpose(1, 2), sin), across, "pointwise")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sums_of_few(dtype: torch.dtype):
+    """Catches a gradient of a repeated row that is another row's."""
+    torch.manual_seed(0)
+    given = [torch.randn(each, device="cuda", dtype=dtype) for each in ((8, 6, 1, 257, 64), (8, 6, 2, 257, 64))]
+    _agrees(lambda x, y: x.expand(y.shape) * y, given, "pointwise")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_columns_of_stored_terms(dtype: torch.dtype):
+    """Catches sums of columns of what another kernel has not written yet."""
+    torch.manual_seed(0)
+    given = [torch.randn(each, device="cuda", dtype=dtype) for each in ((512, 1536), (1536,))]
+    _agrees(lambda x, bias: functional.gelu(x + bias), given, "columns")

@@ -65,10 +65,10 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     // CHECK: torch.aten.rsub.Scalar %[[TOTAL]], {{.*}} -> !torch.vtensor<[8192],f32>
     %9 = torch.aten.neg %r : !rows -> !rows
     %10 = torch.aten.sum.dim_IntList %9, %last, %false, %none : !rows, !torch.list<int>, !torch.bool, !torch.none -> !row
-    // CHECK: %[[ONES:.*]] = torch.aten._to_copy %[[M]], {{.*}} -> !torch.vtensor<[64,512],f32>
+    // CHECK: %[[BLOCKS:.*]] = torch.aten.reshape %[[M]], {{.*}} -> !torch.vtensor<[8,8,512],i1>
     // CHECK-NOT: torch.aten.sum
-    // CHECK: %[[BLOCKS:[a-z0-9]+]] = torch.aten.reshape %[[ONES]], {{.*}} -> !torch.vtensor<[8,8,512],f32>
-    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[BLOCKS]]
+    // CHECK: %[[ONES:[a-z0-9]+]] = torch.aten._to_copy %[[BLOCKS]], {{.*}} -> !torch.vtensor<[8,8,512],f32>
+    // CHECK: %[[PARTS:.*]] = torch.aten.sum.dim_IntList %[[ONES]]
     // CHECK: %[[SUM:.*]] = torch.aten.sum.dim_IntList %[[PARTS]]
     // CHECK: torch.aten._to_copy %[[SUM]], {{.*}} -> !torch.vtensor<[],si64>
     %11 = torch.aten.sum %m, %none : !mask, !torch.none -> !torch.vtensor<[],si64>
@@ -89,6 +89,34 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %none = torch.constant.none
     %0 = torch.aten.sum %x, %none : !torch.vtensor<[3276800],f16>, !torch.none -> !torch.vtensor<[],f16>
     return %0 : !torch.vtensor<[],f16>
+  }
+
+  // COM: Of few, by a loop over the results, which starts from 0.
+  // CHECK-LABEL: func.func private @of_few(
+  // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[8,3,1000],f32>, %[[H:[a-z0-9]+]]: !torch.vtensor<[2,1000],bf16>
+  // CHECK: %[[A:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
+  // CHECK: %[[B:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
+  // CHECK: %[[C:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
+  // CHECK: %[[ZERO:.*]] = torch.constant.float 0.000000e+00
+  // CHECK: %[[S:.*]] = torch.aten.add.Scalar %[[A]], %[[ZERO]],
+  // CHECK: %[[T:.*]] = torch.aten.add.Tensor %[[S]], %[[B]],
+  // CHECK: %[[U:.*]] = torch.aten.add.Tensor %[[T]], %[[C]],
+  // CHECK: torch.aten.reshape %[[U]], {{.*}} -> !torch.vtensor<[8,1000],f32>
+  // COM: Half precision in float32.
+  // CHECK-COUNT-2: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,1000],f32>
+  // CHECK: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[1,1000],f32>
+  // CHECK: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,1000],bf16>
+  func.func private @of_few(%x: !torch.vtensor<[8,3,1000],f32>, %h: !torch.vtensor<[2,1000],bf16>) -> (!torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,1000],bf16>) attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %true = torch.constant.bool true
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %first = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
+    %middle = torch.prim.ListConstruct %int1 : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %middle, %false, %none : !torch.vtensor<[8,3,1000],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[8,1000],f32>
+    %1 = torch.aten.sum.dim_IntList %h, %first, %true, %none : !torch.vtensor<[2,1000],bf16>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1,1000],bf16>
+    return %0, %1 : !torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,1000],bf16>
   }
 
   // CHECK-LABEL: func.func private @of_double_precision(
