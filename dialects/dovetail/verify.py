@@ -61,7 +61,10 @@ class VerifiedOp(Dovetail.Operation):
         if not _is_as_declared(self, types, declared):
             return True  # IRDL's own check, which runs after ours, rejects it and says why
         names = (*declared.attributes, *self.optional)
-        problem = _unknown_attribute(self, names) or _unsound_ref(types) or self.problem()
+        others = (name for name in self.attributes if name not in names and "." not in name)
+        unknown = next((name for name in others if not name.endswith("SegmentSizes")), "")
+        problem = f"has no attribute '{unknown}', expected {_listed(names)}" if unknown else ""
+        problem = problem or _unsound_ref(types) or self.problem()
         if problem:
             self.location.emit_error(f"'{self.OPERATION_NAME}' op {problem}")
         return not problem
@@ -98,13 +101,6 @@ def _is_as_declared(op: VerifiedOp, types: Sequence[ir.Type], declared: _Declare
         return False
     is_typed = all(map(_is_a, types, [*operands, *results]))
     return is_typed and all(name in given and _is_a(given[name], kind) for name, kind in declared.attributes.items())
-
-
-def _unknown_attribute(op: VerifiedOp, names: Sequence[str]) -> str:
-    for name in op.attributes:
-        if name not in names and "." not in name and not name.endswith("SegmentSizes"):
-            return f"has no attribute '{name}', expected {_listed(names)}"
-    return ""
 
 
 def _is_a(given: ir.Type | ir.Attribute, kind: Any) -> bool:

@@ -49,7 +49,10 @@ def may_share(value: ir.Value) -> set[ir.Value]:
 
     def behind(each: ir.Value) -> Iterable[ir.Value]:
         op = producer(each)
-        return () if op is None or _is_fresh(op) else op.operands
+        if op is None or op.name in _FRESH:
+            return ()
+        is_own = op.name.startswith("torch.") and result_memory(op) in (ResultMemory.OWN, ResultMemory.EXACT)
+        return () if is_own else op.operands
 
     met = reachable([value], behind)
     return {each for each in met if isinstance(each.type, RefType) and isinstance(each.owner, ir.Block)}
@@ -69,10 +72,3 @@ def _keeps_dtype(op: ir.Operation) -> bool:
     """Whether the result has the operand's elements; where it has others, the op converts and so copies."""
     given, made = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     return given is None or made is None or given.dtype == made.dtype
-
-
-def _is_fresh(op: ir.Operation) -> bool:
-    """Whether the results of `op` lie in no operand's memory."""
-    if op.name in _FRESH:
-        return True
-    return op.name.startswith("torch.") and result_memory(op) in (ResultMemory.OWN, ResultMemory.EXACT)

@@ -53,7 +53,11 @@ class JointGraph(Graph[JointNode]):
         self.producers: list[int | None] = [None] * len(self.arguments)  # the node that computes a value, by number
         self.numbers = {value: number for number, value in enumerate(self.values)}
         self.nodes = [self._node(index, view) for index, view in enumerate(joint.body.blocks[0].operations)]
-        self.roots = self._roots()
+        # By value: whose memory it lies in. Views share their operand's, reads the argument's.
+        self.roots = list(range(len(self.values)))
+        for node in self.nodes:
+            for result in node.results if shows_operand(node.op) else ():
+                self.roots[result] = self.roots[node.operands[0]]
 
     def _node(self, index: int, view: ir.OpView) -> JointNode:
         op = view.operation
@@ -66,15 +70,6 @@ class JointGraph(Graph[JointNode]):
         results = tuple(range(first, len(self.values)))
         policy, once = recompute_policy(op), is_pinned(op)
         return JointNode(op, operands, results, view, kind(op), policy, is_view(op), is_extern(op), once)
-
-    def _roots(self) -> list[int]:
-        """By value: whose memory it lies in. Views share their operand's, reads the argument's."""
-        roots = list(range(len(self.values)))
-        for node in self.nodes:
-            if shows_operand(node.op):
-                for result in node.results:
-                    roots[result] = roots[node.operands[0]]
-        return roots
 
     def of(self, *classes: type) -> list[int]:
         """The nodes whose ops are of one of `classes`, in order."""

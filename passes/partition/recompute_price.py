@@ -44,16 +44,13 @@ def _price(node: JointNode, in_forward: bool) -> Cost:
         case Recompute.FREE:
             return 0
         case Recompute.FREE_IF_LARGE:
-            return 0 if _is_wide(node) else _work(node)
+            # A softmax is worth computing again, a sum of many rows is not.
+            is_wide = expected_bytes(node.op.results) * SMALL > expected_bytes(node.op.operands)
+            return 0 if is_wide else _work(node)
         case Recompute.WORK:
             return _work(node)
         case Recompute.NEVER:
             return None
-
-
-def _is_wide(node: JointNode) -> bool:
-    """Whether the results of a reduction are worth computing again: a softmax is, a sum of many rows is not."""
-    return expected_bytes(node.op.results) * SMALL > expected_bytes(node.op.operands)
 
 
 def _work(node: JointNode) -> int:

@@ -22,7 +22,9 @@ def slow_reduction(op: ir.Operation) -> str:
     if not dims:
         return ""
     is_alone = prod(source.shape[dim] for dim in dims) == source.numel
-    if (source.itemsize > 4 or not source.is_floating_point) and not _is_count(op):
+    result = tensor_info(op.results[0].type)
+    is_count = result is not None and (source.dtype, result.dtype) == ("bool", "int64")
+    if (source.itemsize > 4 or not source.is_floating_point) and not is_count:
         return "" if is_small and not is_alone else "one thread would reduce each row of whole or wide numbers"
     if dims != list(range(dims[0], dims[-1] + 1)):
         return "" if is_small else "no kernel reduces dimensions that lie apart"
@@ -35,9 +37,3 @@ def slow_reduction(op: ir.Operation) -> str:
     if inner > 1 and not is_small and not is_added_up and not column_form(count, inner):
         return f"no kernel reduces columns but by {COLUMN_TILE}, of {ROW_TILE} rows"
     return ""
-
-
-def _is_count(op: ir.Operation) -> bool:
-    """Whether `op` counts truth values."""
-    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
-    return source is not None and result is not None and (source.dtype, result.dtype) == ("bool", "int64")
