@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 
 from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.open_rows import tile_open_rows
 from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.tiles import tiles
 from dovetail.backends.worker.walk import walk
@@ -72,14 +73,20 @@ def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
 
 
 def cut_into_blocks(text: bytes) -> bytes:
-    """`text`, where the only loop of a kernel goes by blocks or rows if it computes something, or adds up columns."""
+    """`text`, where the only loop of a kernel goes by blocks or rows if it computes something, or adds up columns.
+
+    Rows of open length are added up one at a time.
+    """
     vector_bits = 512 if b"+avx512f" in text else 256
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for executable in module.body.operations:
-            computing = [op for op in walk(executable.operation) if "iterator_types" in op.attributes]
-            for op, form in _forms(computing, vector_bits):
+            ops = list(walk(executable.operation))
+            forms = _forms([op for op in ops if "iterator_types" in op.attributes], vector_bits)
+            for op, form in forms:
                 op.attributes["compilation_info"] = ir.Attribute.parse(form.attribute())
+            if not forms:
+                tile_open_rows(ops)
         return str(module).encode()
 
 

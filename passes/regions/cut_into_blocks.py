@@ -29,8 +29,9 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
-    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, and
-    loops over rows that take fewer elements of some tensor, which IREE can't make one loop over all elements.
+    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, rows of
+    open length that are summed, and loops over rows that take fewer elements of some tensor, which IREE can't make one
+    loop over all elements.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -51,10 +52,10 @@ def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _has_rows(ops: Sequence[ir.Operation]) -> bool:
-    """Whether `ops` add up columns, or repeat what they take, other than what a sum of each row gives."""
-    return any(map(_adds_columns, ops)) or (
-        any(map(_repeats, ops)) and not any(kind(op) is Kind.REDUCTION for op in ops)
-    )
+    """Whether `ops` add up columns, compute rows of open length by sums of these, or repeat what else they take."""
+    if any(map(_adds_columns, ops)) or (any(map(_takes_open_rows, ops)) and any(map(_computes_open_rows, ops))):
+        return True
+    return any(map(_repeats, ops)) and not any(kind(op) is Kind.REDUCTION for op in ops)
 
 
 def _repeats(op: ir.Operation) -> bool:
@@ -68,6 +69,24 @@ def _repeats(op: ir.Operation) -> bool:
         return False
     taken = [info.shape for value in op.operands if (info := shaped_info(value.type)) is not None]
     return any(each != shape and any(size != 1 for size in each) for each in taken)
+
+
+def _takes_open_rows(op: ir.Operation) -> bool:
+    """Whether `op` takes together the numbers of rows of open length."""
+    if kind(op) is not Kind.REDUCTION:
+        return False
+    return _has_open_rows(op.operands[0]) and reduced_dims(op) == [
+        len(require_shaped_info(op.operands[0].type).shape) - 1
+    ]
+
+
+def _computes_open_rows(op: ir.Operation) -> bool:
+    return kind(op) is Kind.POINTWISE and _has_open_rows(op.results[0])
+
+
+def _has_open_rows(value: ir.Value) -> bool:
+    shape = require_shaped_info(value.type).shape
+    return len(shape) > 1 and shape[-1] is None
 
 
 def _adds_columns(op: ir.Operation) -> bool:

@@ -1,7 +1,8 @@
 // RUN: dovetail-opt %s --cut-into-blocks | FileCheck %s
 //
 // Catches transpositions of open sizes that are written to memory first, columns that are added up by twos, and
-// blocks asked for where a loop may have more elements than what is transposed, or sums of it, or of few columns.
+// blocks asked for where a loop may have more elements than what is transposed, or sums of it, or of few columns. And rows of open length that
+// are taken four at a time: what computes them by their sums asks for one.
 
 !m = !torch.vtensor<[?,?],f32>
 !v = !torch.vtensor<[?],f32>
@@ -11,6 +12,7 @@
 #t = affine_map<()[s0, s1] -> (s1, s0)>
 #c = affine_map<()[s0, s1] -> (s1)>
 #r = affine_map<()[s0] -> (s0)>
+#one = affine_map<()[s0] -> (s0, 1)>
 #w = affine_map<()[s0, s1, s2] -> (s2, s1, s0)>
 module attributes {dovetail.level = "regions"} {
   // CHECK: func.func private @turned({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
@@ -51,6 +53,17 @@ module attributes {dovetail.level = "regions"} {
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
     %0 = torch.aten.sum.dim_IntList %x, %dims, %false, %none {dovetail.sizes = [#r]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !v
     torch.overwrite.tensor.contents %0 overwrites %to : !v, !vm
+    return
+  }
+  // CHECK: func.func private @softened({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @softened(%x: !m {dovetail.sizes = #m}, %to: !mm) attributes {dovetail.role = "region"} {
+    %last = torch.constant.int -1
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %last : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none {dovetail.sizes = [#one]} : !m, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[?,1],f32>
+    %1 = torch.aten.div.Tensor %x, %0 {dovetail.sizes = [#m]} : !m, !torch.vtensor<[?,1],f32> -> !m
+    torch.overwrite.tensor.contents %1 overwrites %to : !m, !mm
     return
   }
   // CHECK: func.func private @turned_and_added_up({{.*}} attributes {dovetail.role = "region"}
