@@ -138,3 +138,15 @@ def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture) -> None:
     """Catches a report of nothing, with the status of one that went well."""
     assert command.main([]) == 2
     assert "no NVIDIA GPU" in capsys.readouterr().err
+
+
+def test_chosen_cases_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a minute on a GPU that goes to all cases, and a report without the chosen ones."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(command, "copy_bandwidth", lambda: 1e12)
+    monkeypatch.setattr(command, "measure", lambda case, shrink: Measured(case.name, case.group))
+    monkeypatch.setattr(command.report, "machine", lambda _: "")
+    out = tmp_path / "report.md"
+    assert command.main(["--only", "bench", "--cases", "cat", "llama", "--out", str(out)]) == 0
+    said = out.read_text(encoding="utf-8")
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("| ")][1:] == ["cat", "llama"]

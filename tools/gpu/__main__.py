@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     results: list[Measured] = []
     if "bench" in options.only:
         bandwidth = copy_bandwidth()
-        for case in CASES:
+        for case in (each for each in CASES if each.name in options.cases):
             if perf_counter() - begin > options.seconds:
                 said += [f"The time was over before `{case.name}`.", ""]
                 break
@@ -59,6 +59,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=540.0, help="no test or case is begun after so long")
     parser.add_argument(
         "--only", nargs="+", choices=("tests", "bench"), default=["tests", "bench"], help="default: both"
+    )
+    names = [case.name for case in CASES]
+    parser.add_argument(
+        "--cases", nargs="+", choices=names, metavar="CASE", default=names, help="of the benchmark; default: all"
     )
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs, not how fast")
     return parser.parse_args(arguments)
