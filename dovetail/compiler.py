@@ -122,11 +122,7 @@ def compile_graph(
 def _compile(
     gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None, after: After | None
 ) -> Callable:
-    """A program of one list of arguments, for arguments that share memory as `inputs` do.
-
-    Raises:
-        DovetailError: if the graph can't be honoured.
-    """
+    """A program of one list of arguments, for arguments that share memory as `inputs` do."""
     env = shape_env(gm)
     if env is None:
         return _compiled(gm, inputs, None, options, watch, after)

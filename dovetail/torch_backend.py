@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dovetail.frontend.dynamo.without_inductor import ask_inductor_of_gpus_only
-from dovetail.frontend.dynamo.without_names_for_logs import name_functions_for_logs_only
+from dovetail.frontend.dynamo.left_out import (
+    ask_inductor_of_gpus_only,
+    leave_out_profile_ranges,
+    name_functions_for_logs_only,
+)
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_inductor_of_gpus_only()
@@ -26,7 +29,6 @@ def dovetail(
         DovetailError: for an unknown mode or option, an unsupported device or argument, before anything ran.
     """
     from dovetail.compiler import compile_graph
-    from dovetail.frontend.dynamo.without_profile_ranges import leave_out_profile_ranges
     from dovetail.options import Options
 
     compiled = compile_graph(gm, example_inputs, Options.parse(options, mode))

@@ -1,13 +1,10 @@
 """The adapter to PyTorch's private API: a Dynamo graph goes in, a joint graph with its facts comes out.
 
-What is private in `torch._functorch` is touched here and in `frontend/described.py`, its settings in
-`frontend/program_key/process.py`, its batches of gradients in `runtime/autograd/batched.py`. What is private of
-transforms stands in `frontend/observe/transforms.py`, of control flow in `frontend/trace/branch_gradients.py`, of ops'
-kernels in `frontend/trace/python_kernels.py` and `frontend/trace/extremum_gradients.py`. The facts are restated in
-frozen records, so that nothing after it depends on a PyTorch version. Supported: torch 2.11 to 2.15.
+The facts are restated in frozen records, so that nothing after it depends on a PyTorch version: 2.11 to 2.15 do.
+`test/layering/test_folders.py` says which files alone touch `torch._functorch`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -44,15 +41,14 @@ from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items,
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
-from dovetail.frontend.observe.observations import Observations, observe
+from dovetail.frontend.observe.observations import observe
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
-from dovetail.frontend.records import Capture, Result
+from dovetail.frontend.records import Capture
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
-from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.foretold import Foretold, restoring_modes
 from dovetail.frontend.trace.open_tangents import open_tangents
 from dovetail.frontend.trace.python_kernels import without_python_kernels
@@ -106,19 +102,14 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     check_metadata(metadata, names)
     check_nodes(graph, env is not None)
 
-    def plain() -> torch.fx.Graph:
-        return _traced(function, inputs, {}, env, anew)[0]
-
-    found = describe(graph, names, inputs, static, run, seen, groups, plain)
-    results = tuple(_as_number(each, seen, numbers) for each in found.results)
+    found = describe(
+        graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env, anew)[0]
+    )
+    results = tuple(
+        each if each.owned is None else replace(each, number=numbers.get(seen.owned[each.owned].origin.node))
+        for each in found.results
+    )
     return replace(found, results=results, traced_anew=tuple(anew))
-
-
-def _as_number(result: Result, seen: Observations, numbers: Mapping[str, str]) -> Result:
-    """`result`, said to be the number that it holds where its node is among `numbers`."""
-    if result.owned is None:
-        return result
-    return replace(result, number=numbers.get(seen.owned[result.owned].origin.node))
 
 
 def _traced(
@@ -145,19 +136,19 @@ def _exported(
     # PyTorch gives an `int` a symbol, that of any size which is as large now.
     given = independent(mode, inputs)
     primals = tuple(each if env is None or type(each) is not int else _constant(env, each) for each in given)
-    # Else FX removes unused random ops, and those after them draw other numbers than eager's.
-    # Dynamo's own tracing context remembers which sizes it wants symbolic.
-    with ExitStack() as stack:
+    with (
+        # Else FX removes unused random ops, and those after them draw other numbers than eager's.
+        inductor_config.patch(fallback_random=True),
         # Gradients lie as what they are of, which newer versions take for granted.
-        switches = (
-            inductor_config.patch(fallback_random=True),
-            functorch_config.patch(guess_tangent_strides_as_outputs=True),
-        )
-        for context in (*switches, tracing(TracingContext(mode)), branch_gradients(), open_tangents()):
-            stack.enter_context(context)
-        # The extrema's are kernels in Python, too: they are put in place when the others are gone.
-        with _refusing("PyTorch can't trace it"), without_python_kernels(decided()), extremum_gradients():
-            exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=table)
+        functorch_config.patch(guess_tangent_strides_as_outputs=True),
+        tracing(TracingContext(mode)),  # Dynamo's own remembers which sizes it wants symbolic
+        branch_gradients(),
+        open_tangents(),
+        ExitStack() as stack,
+        _refusing("PyTorch can't trace it"),
+        without_python_kernels(decided()),
+    ):
+        exported = aot_export_joint_with_descriptors(stack, function, primals, decompositions=table)
     return exported.graph_module.graph, exported._aot_state.fw_metadata
 
 
@@ -189,9 +180,7 @@ def _eager_run(
     """One run in which arguments share memory where one of their group is written, and those groups.
 
     What is learned of the others must hold for independent arguments too: no guard tells them apart.
-
-    Raises:
-        UnsupportedError: where a write of an argument moves the version counter of another that autograd saved.
+    Refused is a write of an argument that moves the version counter of another one that autograd saved.
     """
     groups = alias_groups(arguments.values)
     members = tuple(group.members for group in groups)

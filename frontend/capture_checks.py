@@ -38,10 +38,9 @@ def _check_tensor(what: str, value: torch.Tensor) -> None:
 
 
 def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
-    """Checks what is written in autograd's sight.
+    """Checks what is written in autograd's sight: its gradient after the write is only a part of that before it.
 
-    Of such, the gradient after the write is computed only as a part of that before it; and a call without autograd
-    can't give it a history.
+    And a call without autograd can't give it a history.
     """
     if run.tracked and not torch.is_grad_enabled():
         raise UnsupportedError(
@@ -106,9 +105,7 @@ def check_histories(
     A compiled call is one node: a backward from any of its results runs through what gave all of its arguments their
     values, with gradients or without. What a buffer's next backward runs through again must not be freed by then.
 
-    Raises:
-        UnsupportedError: where another result's history comes from arguments that a buffer's new history does not, or
-            frees what that does not.
+    Refused is another result whose history comes from arguments that a buffer's does not, or frees what that does not.
     """
     reached, frees = seen.backward.reached, seen.backward.frees
     tracked = [index for index in seen.written if (mutation := seen.mutations[index]) and mutation.is_tracked]

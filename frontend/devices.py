@@ -1,6 +1,6 @@
 """Which devices a graph computes on, and which of them its module is for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -14,7 +14,8 @@ TYPES = ("cpu", "cuda")
 def home_of(graph: torch.fx.Graph, inputs: Sequence) -> torch.device:
     """The device that the program is for: the first GPU among the inputs, else among what is computed, else the CPU."""
     computed = (each for node in graph.nodes for each in tree_leaves(node.meta.get("val")))
-    return next((each.device for each in _tensors([*inputs, *computed]) if each.is_cuda), CPU_DEVICE)
+    tensors = (each for each in (*inputs, *computed) if isinstance(each, torch.Tensor))
+    return next((each.device for each in tensors if each.is_cuda), CPU_DEVICE)
 
 
 class _TracedOn:
@@ -50,7 +51,3 @@ def with_index(device: torch.device) -> torch.device:
 
 def _is_current(value: object) -> bool:
     return isinstance(value, torch.device) and value.type == "cuda" and value.index is None
-
-
-def _tensors(values: Iterable) -> Iterable[torch.Tensor]:
-    return (each for each in values if isinstance(each, torch.Tensor))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 
 import torch
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wrapper
 from torch.utils._pytree import tree_leaves
 
 from dovetail.errors import UnsupportedError
@@ -21,7 +21,7 @@ class Copies:
     def __init__(self):
         self._memo: dict = {}
         self._kept: list[torch.Tensor] = []
-        self._existing = {_memory(each) for each in _all_tensors() if _has_memory(each) and not _wraps(each)}
+        self._existing = {_memory(each) for each in _all_tensors() if _has_memory(each) and not is_wrapper(each)}
 
     def call(self, fn: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
         """A call of a copy of `fn` (if it is a module, or the method of an object) on copies of its arguments.
@@ -48,7 +48,7 @@ class Copies:
             self._kept.append(tensor)  # else its id may come to mean another one
             with torch.inference_mode(tensor.is_inference()):
                 self._memo[id(tensor)] = made = self._made(tensor)
-            if not _wraps(tensor):  # whose attributes hold the tensors inside
+            if not is_wrapper(tensor):  # whose attributes hold the tensors inside
                 made.__dict__.update(tensor.__dict__)
             if tensor.is_leaf and tensor.grad is not None:
                 made.grad = self._tensor(tensor.grad)
@@ -58,11 +58,11 @@ class Copies:
         if not _has_memory(tensor):
             return copy.deepcopy(tensor, self._memo)
         base = tensor._base
-        if base is not None and base.dtype == tensor.dtype and not _wraps(tensor):
+        if base is not None and base.dtype == tensor.dtype and not is_wrapper(tensor):
             with torch.set_grad_enabled(tensor.requires_grad):
                 view = self._tensor(base).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
             return view if view.requires_grad == tensor.requires_grad else view.requires_grad_()
-        made = self._wrapper(tensor) if _wraps(tensor) else self._plain(tensor)
+        made = self._wrapper(tensor) if is_wrapper(tensor) else self._plain(tensor)
         if isinstance(tensor, torch.nn.Parameter):
             return torch.nn.Parameter(made, tensor.requires_grad)
         if tensor.is_leaf:
@@ -130,13 +130,8 @@ def _has_memory(value) -> bool:
     return not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
-def _wraps(tensor: torch.Tensor) -> bool:
-    """Whether `tensor` is a wrapper subclass: its memory is that of the tensors inside."""
-    return is_traceable_wrapper_subclass(tensor)
-
-
 def _memory(tensor) -> int:
     """Names the storage of `tensor`, or of the first one inside."""
-    while _wraps(tensor):
+    while is_wrapper(tensor):
         tensor = getattr(tensor, tensor.__tensor_flatten__()[0][0])
     return tensor.untyped_storage()._cdata

@@ -41,9 +41,7 @@ class _Dataflow:
         bodies = origins.module.bodies.items()
         self.positions = {op: (name, index) for name, ops in bodies for index, op in enumerate(ops)}
         self.returned = returned(origins.module.forward)
-        self.results: dict[ir.Value, str] = {}
-        for value, name in handed_out(origins, self.returned, names):
-            self.results.setdefault(value, name)
+        self.results = handed_out(origins, self.returned, names)
         self.saved: list[int] = []
         self.half = Role.FORWARD
 

@@ -85,12 +85,8 @@ def _sharing(argument: ir.Value, origins: Origins) -> tuple[Sharing, ...]:
     if found is None or argument not in operands:
         return ()
     index, check = operands.index(argument), found[1]
-    for group in check.groups:
-        for member in group:
-            if member.index == index:
-                others = [each for each in group if each.index != index]
-                return tuple(_shared(member, each, user_name(check.names[each.index])) for each in others)
-    return ()
+    pairs = [(member, other) for group in check.groups for member in group for other in group if member is not other]
+    return tuple(_shared(*pair, user_name(check.names[pair[1].index])) for pair in pairs if pair[0].index == index)
 
 
 def _shared(member: Member, other: Member, name: str) -> Sharing:

@@ -1,7 +1,5 @@
 """What the final IR says of a graph's work: what is saved, and where everything runs."""
 
-from collections.abc import Iterator
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -27,15 +25,13 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
         return ()
     stated = saved_values(forward, origins.module.backward)
     handed_over = returned(forward)
-    results: dict[ir.Value, str] = {}
-    for value, name in handed_out(origins, handed_over, names):
-        results.setdefault(value, name)
+    results = handed_out(origins, handed_over, names)
     found = []
     for value, said in zip(handed_over[len(handed_over) - len(stated) :], stated, strict=True):
         argument, info = origins.argument(value), tensor_info(value.type)
         found.append(
             Saved(
-                value=_described(value, handed_over, origins, names),
+                value=_described(value, results, origins, names),
                 nbytes=info.nbytes if info else 0,
                 donated=not said.is_checked,
                 static=argument is not None and inputs[argument].static,
@@ -46,11 +42,11 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     return tuple(found)
 
 
-def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, names: list[str]) -> str:
+def _described(value: ir.Value, results: dict[ir.Value, str], origins: Origins, names: list[str]) -> str:
     of_input = memory_of(value, origins, names)
     if of_input:
         return of_input
-    for handed, name in handed_out(origins, returned, names):
+    for handed, name in results.items():
         if memory_root(handed.owner.opview.value) == memory_root(value):
             return name
     copied = copy_of(value, origins, names)
@@ -58,8 +54,8 @@ def _described(value: ir.Value, returned: list[ir.Value], origins: Origins, name
     return f"copy of {copied}" if copied else name_of(op) if op is not None else "a constant"
 
 
-def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> Iterator[tuple[ir.Value, str]]:
-    """What `@forward` owns, each with what `@call` makes of it: the best known use first."""
+def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> dict[ir.Value, str]:
+    """What `@forward` owns, each with the best known use that `@call` makes of it."""
     caller = body(origins.module.call)
     uses = [(value, f"result {index}") for index, value in enumerate(caller[-1].operands)]
     for op in caller:
@@ -67,12 +63,14 @@ def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> 
             uses.append((op.opview.value, f"new value of {memory_of(op.opview.ref, origins, names)}"))
     call = origins.forward_call()
     uses += [(value, f"memory {number} of the call") for number, value in enumerate(call.operation.results)]
+    found: dict[ir.Value, str] = {}
     for value, name in uses:
         op = producer(value)
         if op is not None and op == call.operation:
             handed = returned[ir.OpResult(value).result_number]
             if isinstance(handed.owner.opview, OwnOp):
-                yield handed, name
+                found.setdefault(handed, name)
+    return found
 
 
 def regions(origins: Origins) -> tuple[Region, ...]:

@@ -69,11 +69,9 @@ _NARROW = (torch.int8, torch.uint8, torch.int16)
 
 def _to_copy(value: torch.Tensor, *, dtype: torch.dtype | None = None, **options) -> torch.Tensor:
     wide = _between(value.dtype, dtype)
-    return (
-        NotImplemented
-        if wide is None
-        else aten._to_copy(aten._to_copy(value, dtype=wide, **options), dtype=dtype, **options)
-    )
+    if wide is None:
+        return NotImplemented
+    return aten._to_copy(aten._to_copy(value, dtype=wide, **options), dtype=dtype, **options)
 
 
 def _between(before: torch.dtype, after: torch.dtype | None) -> torch.dtype | None:

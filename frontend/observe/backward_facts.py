@@ -35,11 +35,7 @@ class BackwardFacts:
 def backward_facts(
     run: EagerRun, results: Sequence[Result], leaving: Sequence[Leaving], groups: Sequence[AliasGroup]
 ) -> BackwardFacts:
-    """Reads the facts off autograd's graph of a run.
-
-    Raises:
-        UnsupportedError: where something saved was written later, so that eager's backward always raises.
-    """
+    """Reads the facts off autograd's graph of a run; raises as `saved_by` does."""
     differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]
     differentiated += [
         (position, each.tensor)
@@ -69,11 +65,7 @@ def backward_facts(
 
 
 def check_saved(run: EagerRun) -> None:
-    """Checks what autograd saved for the results and for the arguments that were written in its sight.
-
-    Raises:
-        UnsupportedError: where something saved was written later, so that eager's backward always raises.
-    """
+    """Raises, as `saved_by` does, for what autograd saved for results and for arguments written in its sight."""
     values = [*run.results, *(run.arguments[index] for index in run.tracked)]
     tensors = [each for each in values if isinstance(each, torch.Tensor) and each.requires_grad]
     saved_by(nodes_on_the_way(tensors, run.history), run.slices)

@@ -21,11 +21,8 @@ from dovetail.frontend.observe.operand_layouts import call_layout
 from dovetail.frontend.observe.view_chains import Key, Viewed, key
 
 # Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
-_UNMARKED_WRITES = {
-    torch.ops.aten.native_batch_norm.default: ("training", ("running_mean", "running_var")),
-    torch.ops.aten.cudnn_batch_norm.default: ("training", ("running_mean", "running_var")),
-    torch.ops.aten.miopen_batch_norm.default: ("training", ("running_mean", "running_var")),
-}
+_BATCH_NORMS = (torch.ops.aten.native_batch_norm, torch.ops.aten.cudnn_batch_norm, torch.ops.aten.miopen_batch_norm)
+_UNMARKED_WRITES = {each.default: ("training", ("running_mean", "running_var")) for each in _BATCH_NORMS}
 
 _WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
 
@@ -99,7 +96,7 @@ class DispatchLog(TorchDispatchMode):
         self.windows: dict[Key, torch.Tensor] = {}
         self.results: Sequence[Strides | None] = ()
 
-    def begin(self, node: torch.fx.Node, results: Sequence[Strides | None] = ()) -> None:
+    def begin(self, node: torch.fx.Node, results: Sequence[Strides | None]) -> None:
         """From here on, events are those of `node`, whose control flow gives `results` of these strides."""
         self.node, self.events, self.results = node, [], results
 

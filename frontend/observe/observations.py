@@ -53,11 +53,7 @@ class Observations:
 
 
 def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -> Observations:
-    """Reads the observations off a run.
-
-    Raises:
-        UnsupportedError: for what neither writes nor replayed views can reproduce, naming the argument or the result.
-    """
+    """Reads the observations off a run; what neither writes nor replayed views can reproduce is refused by its name."""
     _check_memory(run, names)
     found = Results(run, names)
     layouts = tuple(_layout(run, index) for index in range(len(run.arguments)))

@@ -20,7 +20,7 @@ from dovetail.frontend.observe.run_facts import EagerRun, version
 from dovetail.frontend.observe.step import Step, given_tensors
 from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped
-from dovetail.frontend.observe.unseen_graphs import run_unseen
+from dovetail.frontend.observe.unseen_graphs import begin
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors
 from dovetail.frontend.trace.python_kernels import with_open_sizes
 
@@ -48,10 +48,7 @@ class Recorder(torch.fx.Interpreter):
             return super().run_node(node)
         args, kwargs = self.fetch_args_kwargs_from_env(node)
         given, grad_mode = given_tensors(args, kwargs), torch.is_grad_enabled()
-        unseen = run_unseen(node, args)
-        self.log.begin(node, unseen.results)
-        self.log.addresses_storage |= unseen.addresses_storage
-        self.facts.operands.add(unseen.operands)
+        begin(node, args, self.log, self.facts.operands)
         with packing(self.inside) if self.inside else nullcontext(), with_open_sizes(node, tree_leaves((args, kwargs))):
             result = super().run_node(node)
         rebind(self.shape_env, node, result)

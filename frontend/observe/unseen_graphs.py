@@ -5,7 +5,6 @@ more, for what is true of an op wherever it stands; nothing of it reaches the ru
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -22,23 +21,10 @@ _APPLY = torch.ops.higher_order.autograd_function_apply
 _COND, _WHILE_LOOP = torch.ops.higher_order.cond, torch.ops.higher_order.while_loop
 
 
-@dataclass
-class Unseen:
-    """What hidden graphs show.
+def begin(node: torch.fx.Node, args: tuple, log: DispatchLog, operands: OperandLayouts) -> None:
+    """Begins `node`, called with `args`, in `log`; before that, runs the graphs that it hides.
 
-    Attributes:
-        addresses_storage: whether one relies on storage offsets.
-        operands: for calls of opaque ops, the strides of the operands; none of a backward, which is given others.
-        results: the strides of what control flow gives; none of other nodes.
-    """
-
-    addresses_storage: bool = False
-    operands: OperandLayouts = field(default_factory=OperandLayouts)
-    results: Sequence[Strides | None] = ()
-
-
-def run_unseen(node: torch.fx.Node, args: tuple) -> Unseen:
-    """Runs the graphs that `node`, called with `args`, hides.
+    `operands` gets the strides of those of opaque ops in them; none of a backward, which is given others.
 
     Raises:
         UnsupportedError: for an op that can't be traced, as `DispatchLog` does; where the layout of a result depends on
@@ -49,14 +35,15 @@ def run_unseen(node: torch.fx.Node, args: tuple) -> Unseen:
     if node.target is _APPLY and relying[1]:
         # What a backward is given is known when it runs.
         raise UnsupportedError(f"{source_line(node)}: as_strided in the backward of a custom autograd.Function")
-    unseen = Unseen(any(relying))
-    for each in runs[:1] if node.target is _APPLY else runs:
-        unseen.operands.add(each.operands)
+    results: list[Strides | None] = []
     if node.target is _COND:
-        unseen.results = _common(node, "branches", runs[0].results, runs[1].results)
+        results = _common(node, "branches", runs[0].results, runs[1].results)
     elif node.target is _WHILE_LOOP:
-        unseen.results = _common(node, "runs of a loop", args[2], runs[1].results)
-    return unseen
+        results = _common(node, "runs of a loop", args[2], runs[1].results)
+    for each in runs[:1] if node.target is _APPLY else runs:
+        operands.add(each.operands)
+    log.begin(node, results)
+    log.addresses_storage |= any(relying)
 
 
 def _common(node: torch.fx.Node, which: str, first: Sequence, second: Sequence) -> list[Strides | None]:
@@ -108,11 +95,7 @@ class _Interpreter(torch.fx.Interpreter):
                 self.results = tree_leaves(self.run(*operands))
 
     def run_node(self, node: torch.fx.Node):
-        args, _ = self.fetch_args_kwargs_from_env(node)
-        unseen = run_unseen(node, args)
-        self.log.begin(node, unseen.results)
-        self.log.addresses_storage |= unseen.addresses_storage
-        self.operands.add(unseen.operands)
+        begin(node, self.fetch_args_kwargs_from_env(node)[0], self.log, self.operands)
         result = super().run_node(node)
         for event in self.log.events:
             if isinstance(event, Took):

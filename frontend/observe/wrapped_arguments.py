@@ -108,11 +108,7 @@ def _part(part: torch.Tensor, wrapper: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def describe(tensor: torch.Tensor, what: str, position: int) -> Wrapped:
-    """How to make `tensor`, `what` it is for the user, of plain tensors number `position` and on.
-
-    Raises:
-        UnsupportedError: if the IR can't say it.
-    """
+    """How to make `tensor`, `what` it is for the user, of plain tensors number `position` and on, if the IR can say."""
     cls = type(tensor)
     names, context = tensor.__tensor_flatten__()  # type: ignore[attr-defined]  # wrapper subclasses have it
     found = class_name(cls)

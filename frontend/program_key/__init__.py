@@ -13,9 +13,5 @@ from dovetail.frontend.program_key.process import process_text
 
 
 def call_text(gm: torch.fx.GraphModule, inputs: Sequence) -> str:
-    """Of a call of `gm` on `inputs`, all that decides the program but Dovetail itself, its options and its libraries.
-
-    Raises:
-        Unkeyed: where text can't tell.
-    """
+    """All of a call of `gm` on `inputs` that decides the program but Dovetail itself, its options and its libraries."""
     return "\n\n".join((graph_text(gm), arguments_text(inputs), process_text()))

@@ -45,13 +45,9 @@ def _kernels_of_vmap() -> set[str]:
 
 
 def _settings(config: Mapping[str, object]) -> list[tuple[str, object]]:
-    """What `config` says, whoever set it: PyTorch's own text of it also tells what was set and set back.
-
-    Raises:
-        Unkeyed: for a function, whose text says nothing of it.
-    """
+    """What `config` says, whoever set it: PyTorch's own text of it also tells what was set and set back."""
     for name, value in config.items():
-        if callable(value):
+        if callable(value):  # whose text says nothing of it
             raise Unkeyed(f"the function that PyTorch's configuration has for {name}")
     return sorted(config.items())
 

@@ -21,11 +21,7 @@ LARGEST_OF = (by_torch.Max, sympy.Max)
 
 
 def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environment: Any) -> ir.AffineExpr:
-    """`expression` by `symbols`, by number; `environment` is Dynamo's, which guards what is decided on the way.
-
-    Raises:
-        UnsupportedError: for what no affine expression says.
-    """
+    """`expression` by `symbols`, by number; `environment` is Dynamo's, which guards what is decided on the way."""
 
     def of(part: sympy.Expr) -> ir.AffineExpr:
         return affine(part, symbols, environment)

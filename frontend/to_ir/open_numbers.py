@@ -59,9 +59,7 @@ class OpenNumbers:
 
     def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
         """What is known of argument `index` where it is a symbol."""
-        if index not in self._positions or argument.symbol is None:
-            return {}
-        return {SYMBOL: i64(self._positions[index]), RANGE: _range(argument.symbol)}
+        return self.taken(argument.symbol) if index in self._positions else {}
 
     def inside(self, given: Iterable[tuple[Any, ir.Value]]) -> "OpenNumbers":
         """Those of a function that takes values, each beside what looks like it; symbols keep their numbers."""

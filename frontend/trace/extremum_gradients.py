@@ -4,8 +4,8 @@ Where tensors have no memory, PyTorch's formula multiplies by what tells which e
 gradient is NaN. On a CPU eager selects.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch._C import DispatchKey
@@ -15,17 +15,10 @@ aten = torch.ops.aten
 _EXTREMA = (aten.max.default, aten.min.default, aten.median.default, aten.nanmedian.default)
 
 
-@contextmanager
-def extremum_gradients() -> Iterator[None]:
-    """While it is open, tracing differentiates them by selection, but inside of `torch.func`'s transforms."""
-    before = {each: each.py_kernels.get(DispatchKey.Autograd) for each in _EXTREMA}
-    for overload in _EXTREMA:
-        _set_kernel(overload, selecting(overload))
-    try:
-        yield
-    finally:
-        for overload, kernel in before.items():
-            _set_kernel(overload, kernel)
+@cache
+def extremum_gradients() -> dict[torch._ops.OpOverload, Callable]:
+    """By the overload, a kernel for autograd that selects, but inside of `torch.func`'s transforms."""
+    return {each: selecting(each) for each in _EXTREMA}
 
 
 def _set_kernel(overload: torch._ops.OpOverload, kernel: Callable | None) -> None:

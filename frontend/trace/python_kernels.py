@@ -1,6 +1,7 @@
 """Kernels in Python, by which PyTorch takes a few ops apart before autograd or a table of decompositions sees them.
 
-And those that interpolation and recurrent networks need so that sizes stay open: kernels in C++ ask for numbers.
+And those of ours: for gradients of extrema, and for interpolation and recurrent networks so that sizes stay open, of
+which kernels in C++ ask for numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from torch._prims_common import suggest_memory_format
 
 from dovetail.frontend.decompose.table import decided
 from dovetail.frontend.dynamo.open_sizes import is_open, sizes_in
+from dovetail.frontend.trace.extremum_gradients import extremum_gradients
 from dovetail.frontend.trace.recurrent_layers import recurrent_layers
 
 _aten = torch.ops.aten
@@ -28,6 +30,7 @@ _ASKING = ("interpolate", "upsample", "lstm", "gru", "rnn_tanh", "rnn_relu")
 def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     """While it is open, tracing meets these overloads as eager does: autograd's formula, then the table's entry."""
     own = _interpolation() | {each: {_PARTS: parts} for each, parts in recurrent_layers().items()}
+    own |= {each: {DispatchKey.Autograd: kernel} for each, kernel in extremum_gradients().items()}
     before = {each: dict(each.py_kernels) for each in (*overloads, *own)}
     for overload, kernels in before.items():
         left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}

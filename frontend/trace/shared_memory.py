@@ -96,11 +96,7 @@ class SharedMemory:
 
 
 def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequence[str]) -> SharedMemory:
-    """Lays out the memory of `group`.
-
-    Raises:
-        UnsupportedError: if two members require gradients of their own, naming them.
-    """
+    """Lays out the memory of `group`; raises UnsupportedError if two members require gradients of their own."""
     roots = dict(zip(group.members, group.roots, strict=True))
     differentiable = [index for index in group.members if _is_followed(values[index])]
     attached = roots[(differentiable or group.members)[0]]
@@ -149,8 +145,7 @@ def _room(member: Member) -> int:
 def _strided(flat: torch.Tensor, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
     """`flat` seen with `size` and `stride`, by views that may be written while traced: `as_strided` may not.
 
-    Raises:
-        UnsupportedError: where strides don't nest (sliding windows), or repeat elements.
+    Strides that don't nest (sliding windows), or repeat elements, are refused.
     """
     order = sorted((dim for dim in range(len(size)) if size[dim] != 1), key=lambda dim: -stride[dim])
     view = flat
