@@ -160,7 +160,8 @@ def _bytes(graph: Program) -> str:
 def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:
     counts = Counter((each.name, each.reason, each.is_fallback, each.line) for each in calls)
     for (name, reason, is_fallback, line), count in counts.items():
-        yield name, "fallback" if is_fallback else "by choice", [f"{reason}{_times(count)}{_at(line)}"]
+        times = f", {count} times" if count > 1 else ""
+        yield name, "fallback" if is_fallback else "by choice", [f"{reason}{times}{_at(line)}"]
 
 
 def _guard(graph: Program) -> Iterable[tuple[str, str, list[str]]]:
@@ -176,10 +177,6 @@ def _guard(graph: Program) -> Iterable[tuple[str, str, list[str]]]:
         yield ", ".join(group), "", ["lie in one another's memory as they do now"]
     for name, offset in guard.offsets:
         yield name, "", [f"begins at element {offset} of its storage"]
-
-
-def _times(count: int) -> str:
-    return f", {count} times" if count > 1 else ""
 
 
 def _at(line: str) -> str:

@@ -81,10 +81,6 @@ def _hardswish_backward(gradient: torch.Tensor, value: torch.Tensor) -> torch.Te
     return torch.where(value <= -3, 0.0, inside)
 
 
-def _sigmoid_backward(gradient: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    return gradient * (1 - result) * result
-
-
 def _softmax_backward_data(
     gradient: torch.Tensor, result: torch.Tensor, dim: int, input_dtype: torch.dtype
 ) -> torch.Tensor:
@@ -102,7 +98,7 @@ GRADIENTS: dict[torch._ops.OpOverload, Callable] = {
         {
             aten.elu_backward.default: _elu_backward,
             aten.hardswish_backward.default: _hardswish_backward,
-            aten.sigmoid_backward.default: _sigmoid_backward,
+            aten.sigmoid_backward.default: lambda gradient, result: gradient * (1 - result) * result,
             aten._softmax_backward_data.default: _softmax_backward_data,
         }
     ),

@@ -47,9 +47,6 @@ def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callab
 
 def _dtype(given: Sequence) -> torch.dtype | None:
     """The element type that all tensors among `given` have, and that is named there, if it is one."""
-    dtypes = {each.dtype if isinstance(each, torch.Tensor) else each for each in given if _has_dtype(each)}
+    stated = [each for each in given if isinstance(each, torch.Tensor | torch.dtype)]
+    dtypes = {each.dtype if isinstance(each, torch.Tensor) else each for each in stated}
     return dtypes.pop() if len(dtypes) == 1 else None
-
-
-def _has_dtype(given) -> bool:
-    return isinstance(given, torch.Tensor | torch.dtype)

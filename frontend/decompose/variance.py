@@ -109,15 +109,11 @@ def _batch_norm(
     return normal, *saved, *(new * momentum + old * (1 - momentum) for new, old in pairs)
 
 
-def _batch_norm_without_statistics(value: torch.Tensor, weight, bias, training: bool, momentum: float, eps: float):
-    return _batch_norm(value, weight, bias, None, None, training, momentum, eps)
-
-
 VARIANCES: dict[torch._ops.OpOverload, Callable] = {
     aten.var.correction: _first(_var_mean),
     aten.var_mean.correction: _var_mean,
     aten.std.correction: _first(_std_mean),
     aten.std_mean.correction: _std_mean,
-    _without_statistics: _batch_norm_without_statistics,
+    _without_statistics: lambda value, weight, bias, *how: _batch_norm(value, weight, bias, None, None, *how),
     _functional: _batch_norm,
 }

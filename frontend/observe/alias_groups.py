@@ -93,6 +93,11 @@ def memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether a tensor shows all of its memory, each element once."""
+    return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
+
+
 def span(tensor: torch.Tensor) -> tuple[int, int]:
     """First byte and the one after the last, in the tensor's storage."""
     start = int(tensor.storage_offset()) * tensor.itemsize
@@ -101,10 +106,12 @@ def span(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether two tensors of one storage have a byte in common; exact, where spans may just be interleaved.
+    """Whether two tensors have a byte in common; exact, where spans may just be interleaved.
 
     That asks for the numbers that open sizes are now, if the sizes do not tell that they are apart.
     """
+    if memory(left) != memory(right):
+        return False
     is_apart = left.dtype == right.dtype and left.stride() == right.stride() and _are_apart(left, right)
     return not is_apart and bool(numpy.shares_memory(_array(left), _array(right)))
 

@@ -21,28 +21,33 @@ Edge = tuple[torch.autograd.graph.Node, int]
 
 def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
     """The nodes of autograd's graph that a backward from `tensors` would run."""
-    pending = [each.grad_fn for each in tensors if isinstance(each, torch.Tensor) and not each.is_leaf]
-    return {*_walk(pending, set())}
+    return {*nodes_on_the_way(each for each in tensors if isinstance(each, torch.Tensor) and not each.is_leaf)}
 
 
 def edges(value) -> set[Edge]:
     """Where gradients of a tensor go, and by way of what it is a view of, once it is written."""
     tensors = {value, root(value)} if isinstance(value, torch.Tensor) else set()
-    followed = (each for each in tensors if each.requires_grad and not is_untracked_view(each))
-    found = map(torch.autograd.graph.get_gradient_edge, followed)
+    found = map(torch.autograd.graph.get_gradient_edge, filter(is_followed, tensors))
     return {(each.node, each.output_nr) for each in found}
 
 
-def is_untracked_view(tensor: torch.Tensor) -> bool:
-    """Whether it was made under `no_grad`: it says that it requires grad, as its base does, but has no history."""
-    return tensor._base is not None and tensor._base.requires_grad and tensor.is_leaf
+def is_followed(tensor: torch.Tensor) -> bool:
+    """Whether gradients reach the tensor: a view that was made under `no_grad` only says so, as its base does."""
+    return tensor.requires_grad and not (tensor._base is not None and tensor._base.requires_grad and tensor.is_leaf)
 
 
 def nodes_on_the_way(
-    tensors: Iterable[torch.Tensor], known: set[torch.autograd.graph.Node]
+    tensors: Iterable[torch.Tensor], known: Iterable[torch.autograd.graph.Node] = ()
 ) -> list[torch.autograd.graph.Node]:
     """The nodes that gave `tensors` their values, without those that are `known`."""
-    return [*_walk([each.grad_fn for each in tensors], known)]
+    pending, seen, found = [each.grad_fn for each in tensors], set(known), []
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            found.append(node)
+            pending.extend(each for each, _ in node.next_functions)
+    return found
 
 
 def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = MappingProxyType({})) -> list[torch.Tensor]:
@@ -58,11 +63,9 @@ def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = Mappi
 
 def frees(node: torch.autograd.graph.Node) -> bool:
     """Whether `node` lets go of something when it has run, so that it can't run again."""
-    if node.name().endswith("CopySlices"):
-        return True
-    return any(
-        _is_packed(node, name) or any(each is not None for each in _unpacked(node, name)) for name in _names(node)
-    )
+    found = (_unpacked(node, name) for name in _names(node))
+    is_any = (values is None or any(each is not None for each in values) for values in found)
+    return node.name().endswith("CopySlices") or any(is_any)
 
 
 def sharing(
@@ -87,22 +90,9 @@ def sharing(
     return found
 
 
-def _walk(pending: list, known: set) -> Iterator[torch.autograd.graph.Node]:
-    seen = set(known)
-    while pending:
-        node = pending.pop()
-        if node is not None and node not in seen:
-            seen.add(node)
-            pending.extend(each for each, _ in node.next_functions)
-            yield node
-
-
 def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
     for name in _names(node):
-        # A value that a hook has packed has no version to check; asking for it would run the hook.
-        if _is_packed(node, name):
-            continue
-        found = [unwrapped(each) for each in _unpacked(node, name) if isinstance(each, torch.Tensor)]
+        found = [unwrapped(each) for each in _unpacked(node, name) or () if isinstance(each, torch.Tensor)]
         yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
 
 
@@ -110,15 +100,13 @@ def _names(node: torch.autograd.graph.Node) -> list[str]:
     return [each for each in dir(node) if each.startswith("_raw_saved_")]
 
 
-def _is_packed(node: torch.autograd.graph.Node, name: str) -> bool:
-    return any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name)))
-
-
-def _unpacked(node: torch.autograd.graph.Node, name: str) -> list:
+def _unpacked(node: torch.autograd.graph.Node, name: str) -> list | None:
+    """What `node` saved; None if a hook has packed it: it has no version to check, and asking would run the hook."""
+    if any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name))):
+        return None
+    public = "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")
     try:
-        return tree_leaves(
-            getattr(node, "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw"))
-        )
+        return tree_leaves(getattr(node, public))
     except RuntimeError as error:
         if "modified by an inplace operation" not in str(error):
             raise

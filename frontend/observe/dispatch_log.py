@@ -14,7 +14,7 @@ from dovetail.dialects.operand_strides import Stated, Strides
 from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out, laid_out_as
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.alias_groups import memory, share_elements
+from dovetail.frontend.observe.alias_groups import is_whole, share_elements
 from dovetail.frontend.observe.bound_arguments import bound, is_written, schema, tensors_in
 from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.operand_layouts import call_layout
@@ -177,8 +177,7 @@ def _reads_written(call: Call, log: DispatchLog) -> str | None:
     tensors = [(is_written(each), tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
     for target in (tensor for is_target, tensor in tensors if is_target):
         for _, other in tensors:
-            differs = memory(other) == memory(target) and key(other).shown != key(target).shown
-            if differs and share_elements(target, other):
+            if key(other).shown != key(target).shown and share_elements(target, other):
                 return f"{call.func} reads a part of what it writes"
     return None
 
@@ -188,8 +187,7 @@ def _finds_no_order(call: Call, log: DispatchLog) -> str | None:
     if not _addresses_storage(call, log):
         return None
     tensor = call.args[0]
-    is_whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
-    is_in_order = tensor.is_contiguous() and is_whole
+    is_in_order = tensor.is_contiguous() and is_whole(tensor)
     return None if is_in_order else "as_strided of a tensor that is not all of its memory in order"
 
 
@@ -208,10 +206,6 @@ def _addresses_storage(call: Call, log: DispatchLog) -> bool:
     if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
         return False
     tensor, *line = call.args
-    is_autograds = any(each._base is tensor and _layout(each) == line for each in log.views)
+    layouts = ([[*each.size()], [*each.stride()], each.storage_offset()] for each in log.views if each._base is tensor)
     target = log.node.target if log.node is not None else None
-    return not is_autograds or getattr(target, "__name__", str(target)).startswith("as_strided")
-
-
-def _layout(tensor: torch.Tensor) -> list:
-    return [[*tensor.size()], [*tensor.stride()], tensor.storage_offset()]
+    return line not in layouts or getattr(target, "__name__", str(target)).startswith("as_strided")

@@ -65,7 +65,7 @@ class Recomputation:
     def check_later(self, step: Step) -> None:
         """Raises RereadError where a step after the call changes what the recomputation reads."""
         for event in step.events:
-            is_written = isinstance(event, Wrote) and any(_meet(event.tensor, each) for each in self.read)
+            is_written = isinstance(event, Wrote) and any(share_elements(event.tensor, each) for each in self.read)
             is_reshaped = isinstance(event, Reshaped) and any(event.tensor is each for each in self.given)
             if is_written or is_reshaped:
                 raise RereadError(f"{step.line}: changes what a checkpointed region reads again when it is recomputed")
@@ -86,7 +86,3 @@ def _only_shows(step: Step) -> bool:
     """Whether the step makes nothing but views."""
     given: Collection[int] = {memory(each.tensor) for each in step.given}
     return bool(step.returned) and not step.written and all(memory(each) in given for each in step.returned)
-
-
-def _meet(written: torch.Tensor, read: torch.Tensor) -> bool:
-    return memory(written) == memory(read) and share_elements(written, read)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import is_whole, memory
 from dovetail.frontend.observe.leaving import OwnedTensor
 from dovetail.frontend.observe.replayed_chains import checked_chain
 from dovetail.frontend.observe.run_facts import EagerRun
@@ -115,7 +115,7 @@ def fresh(results: Results, index: int, value: torch.Tensor) -> Result | None:
     """Rows O1, O7 and O11: a tensor that is no view, or detached from what nobody else sees."""
     root, _ = results.run.path(value)
     is_detached = value._base is None and not value.is_inference() and results.is_alone(value)
-    return Result(owned=results.own(value)) if root is value or (is_detached and _is_whole(value)) else None
+    return Result(owned=results.own(value)) if root is value or (is_detached and is_whole(value)) else None
 
 
 def of_custom_function(results: Results, index: int, value: torch.Tensor) -> Result | None:
@@ -123,7 +123,8 @@ def of_custom_function(results: Results, index: int, value: torch.Tensor) -> Res
     if not results.passes_barrier(value):
         return None
     root, _ = results.run.path(value)
-    if results.is_alone(value) and id(value) in results.run.barriers and _is_row_by_row(value, root):
+    is_own = results.is_alone(value) and id(value) in results.run.barriers
+    if is_own and all(is_whole(each) and each.is_contiguous() for each in (value, root)):
         return Result(owned=results.own(value, tuple(root.size()) if value.requires_grad else None))
     raise UnsupportedError(f"result {index} shares memory through a custom autograd.Function")
 
@@ -134,16 +135,6 @@ def view_of_owned(results: Results, index: int, value: torch.Tensor) -> Result |
     number = results.own(root)
     seen = root if results.owned[number].requires_grad else root.detach()
     return Result(owned=number, chain=checked_chain(results.run, index, value, seen, chain))
-
-
-def _is_whole(value: torch.Tensor) -> bool:
-    """Whether `value` shows all of its memory, each element once."""
-    return value.untyped_storage().nbytes() == value.numel() * value.itemsize
-
-
-def _is_row_by_row(value: torch.Tensor, root: torch.Tensor) -> bool:
-    """Whether `value` and what it is a view of both show all of its memory in order."""
-    return all(_is_whole(each) and each.is_contiguous() for each in (value, root))
 
 
 KINDS: tuple[Kind, ...] = (

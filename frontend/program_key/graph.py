@@ -12,6 +12,7 @@ from dovetail.frontend.program_key.unkeyed import NUMBERS, Unkeyed, number_text
 _PLAIN = (str, bytes, type(None), type(...))
 """What is told by its `repr`."""
 _OF_TORCH = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_SEQUENCES = (list, tuple, torch.Size, torch.fx.immutable_collections.immutable_list)
 
 
 def graph_text(gm: torch.fx.GraphModule) -> str:
@@ -55,13 +56,9 @@ def _value(value: object) -> str:
         return f"{kind.__name__} {value}"
     if kind is slice:
         return f"slice{_value((value.start, value.stop, value.step))}"  # type: ignore[attr-defined]
-    if isinstance(value, list | tuple) and _is_sequence(kind):
+    if isinstance(value, list | tuple) and kind in _SEQUENCES:
         return f"{kind.__name__}({', '.join(map(_value, value))})"
     if isinstance(value, dict) and kind in (dict, torch.fx.immutable_collections.immutable_dict):
         pairs = itertools.chain.from_iterable(value.items())
         return f"{kind.__name__}({', '.join(map(_value, pairs))})"
     raise Unkeyed(f"a node takes a {kind.__qualname__}")
-
-
-def _is_sequence(kind: type) -> bool:
-    return kind in (list, tuple, torch.Size, torch.fx.immutable_collections.immutable_list)

@@ -8,7 +8,7 @@ import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import AliasGroup
-from dovetail.frontend.observe.autograd_graph import is_untracked_view
+from dovetail.frontend.observe.autograd_graph import is_followed
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SharedMemory:
 def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequence[str]) -> SharedMemory:
     """Lays out the memory of `group`; raises UnsupportedError if two members require gradients of their own."""
     roots = dict(zip(group.members, group.roots, strict=True))
-    differentiable = [index for index in group.members if _is_followed(values[index])]
+    differentiable = [index for index in group.members if is_followed(values[index])]
     attached = roots[(differentiable or group.members)[0]]
     for index in differentiable:
         if roots[index] != attached or values[index].dtype != values[differentiable[0]].dtype:
@@ -129,11 +129,6 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
     largest = max(each.dtype.itemsize for each in members)
     size = -(-end // largest) * largest // dtype.itemsize
     return SharedMemory(size, dtype, tuple(sorted(members, key=priority)))
-
-
-def _is_followed(tensor: torch.Tensor) -> bool:
-    """Whether gradients reach the tensor."""
-    return tensor.requires_grad and not is_untracked_view(tensor)
 
 
 def _room(member: Member) -> int:
