@@ -184,6 +184,11 @@ class Program:
     ir: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)
 
+    @property
+    def own_bytes(self) -> int:
+        """Of the saved values, those that nothing else keeps alive."""
+        return sum(each.nbytes for each in self.saved if each.donated)
+
 
 @dataclass(frozen=True)
 class Eager:

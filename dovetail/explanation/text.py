@@ -53,7 +53,7 @@ def _print(console: Console, title: str, graph: Program) -> None:
             [(str(index), _type(each.tensor), list(_output(each))) for index, each in enumerate(graph.outputs)],
         ),
         (
-            f"saved for backward, {_bytes(graph)}",
+            f"saved for backward, {decimal(graph.own_bytes)} of it the program's own",
             [(each.value, decimal(each.nbytes), [_saved(each)]) for each in graph.saved],
         ),
         (
@@ -150,11 +150,6 @@ def _region(each: Region) -> Iterable[str]:
     yield ", ".join(each.lines)
     if each.tuned:
         yield f"tuned: {each.tuned}, measured: {each.measured}"
-
-
-def _bytes(graph: Program) -> str:
-    kept = sum(each.nbytes for each in graph.saved if each.donated)
-    return f"{decimal(kept)} of it the program's own"
 
 
 def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:

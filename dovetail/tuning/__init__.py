@@ -90,5 +90,4 @@ def _pipeline(names: list[str], chosen: str, figures: dict[str, float]) -> Pipel
         parts = [f"{name}_{number}" for name in names for number in (0, 1)]
         splits = (each for name in names for each in split_pipeline(name))
         return (*splits, *chosen_pipeline(parts, measured))
-    way = ways()[chosen]
-    return chosen_pipeline(names, measured, way.variant, way.driver)
+    return chosen_pipeline(names, measured, *ways()[chosen])

@@ -30,20 +30,12 @@ from dovetail.runtime.host import taking_any
 LIBRARY, SPLIT = "library", "split"
 
 
-@dataclass(frozen=True)
-class Way:
-    """A region compiled in a `variant` and run by a `driver`. Figures are kept under its text."""
+def ways() -> dict[str, tuple[str, str]]:
+    """The variants that regions are compiled in, with the drivers that run them, in the order of measuring.
 
-    variant: str
-    driver: str
-
-    def __str__(self) -> str:
-        return f"{self.variant} on {self.driver}"
-
-
-def ways() -> dict[str, Way]:
-    """By their texts, in the order in which they are measured."""
-    return {str(way): way for way in (Way(variant, driver) for variant in VARIANTS for driver in DRIVERS)}
+    Figures are kept under the texts.
+    """
+    return {f"{variant} on {driver}": (variant, driver) for variant in VARIANTS for driver in DRIVERS}
 
 
 @dataclass(frozen=True)
@@ -74,9 +66,9 @@ def alternatives_of(
     run = _Runs([_random(info, generator) for info in infos], timeout, cache)
     updates = any(op.name == LOAD for op in body(region))
     found: list[Alternative | None] = [
-        run.compiled(name, _alone(region), target.variant(way.variant), way.driver)
-        for name, way in ways().items()
-        if way.variant == "default" or not updates
+        run.compiled(name, _alone(region), target.variant(variant), driver)
+        for name, (variant, driver) in ways().items()
+        if variant == "default" or not updates
     ]
     if not updates and pieces_of(region) is not None:
         found.append(run.compiled(SPLIT, _after(SplitRegionPass("region"), _alone(region)), target))

@@ -65,4 +65,4 @@ def _note_aliases(run: EagerRun, output: torch.fx.Node, returned: Returned) -> N
 def _state(value) -> tuple | None:
     if not isinstance(value, torch.Tensor):
         return None
-    return memory(value), value.untyped_storage().nbytes(), value.size(), value.stride(), value.storage_offset()
+    return memory(value), value.untyped_storage().nbytes(), value.storage_offset()

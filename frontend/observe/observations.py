@@ -84,7 +84,7 @@ def _layout(run: EagerRun, index: int) -> Layout | None:
     before, value = run.before[index], run.arguments[index]
     if not run.reshaped[index]:
         return None
-    offset = known(value.storage_offset() - before[4])
+    offset = known(value.storage_offset() - before[2])
     return Layout(tuple(value.size()), tuple(value.stride()), offset, run.reshaped[index])
 
 

@@ -39,8 +39,8 @@ class EagerRun:
     """The run's tensors and their history; every tensor is kept, so that identities stay valid.
 
     Attributes:
-        arguments, results: in the graph's order; `before` is the arguments' memory, its bytes, their sizes, strides and
-            offsets before the run, `versions` by how much their counters moved.
+        arguments, results: in the graph's order; `before` is the arguments' memory, its bytes and their offsets before
+            the run, `versions` by how much their counters moved.
         parents: for a tensor, by identity, the one that it is a view of, and the steps between.
         origins: where tensors were first seen; `born` the version that they had then.
         written: the arguments that an in-place op was called on, directly or through views; `tracked` those of them

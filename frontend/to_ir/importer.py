@@ -113,12 +113,12 @@ class _Joint:
     def _set_facts(self) -> None:
         """States what is known of each argument, and what eager's backward from each owned result would do."""
         numbers = {position: number for number, position in enumerate(self.leaving.owns)}
+        tangents = self.leaving.tangents()
         if self.capture.layouts is not None:
-            layouts_function(self.nodes, self.capture.layouts, numbers, self.leaving.tangents())
-        differentiated = self.leaving.differentiated()
+            layouts_function(self.nodes, self.capture.layouts, numbers, tangents)
         facts = []
         for index, argument in enumerate(self.capture.inputs):
-            known = stated(argument) | watched(argument.needed, numbers) | reached(argument, differentiated, numbers)
+            known = stated(argument) | watched(argument.needed, numbers) | reached(argument, [*tangents], numbers)
             known |= self.open.facts(index, argument) | self.open.lying(argument.node.meta.get("val"))
             facts.append(known)
         state_arguments(self.func, facts)

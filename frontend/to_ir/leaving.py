@@ -80,14 +80,9 @@ class Leaving:
             set_grad_mode(self._capture.grad_mode)
         return [results[index] for index in range(len(results))]
 
-    def differentiated(self) -> list[int]:
-        """The places, among the tensors that leave, of what may get a gradient."""
-        delivered = [ref for _, ref in self._tangents]
-        return [position for position, each in self.owns.items() if each.ref in delivered]
-
     def state(self, numbers: dict[int, int]) -> None:
         """States what eager's backward from each owned result would do; `numbers` are theirs, by place."""
-        for position in self.differentiated():
+        for position in self.tangents():
             if self._capture.frees[position] != (0,):
                 self.owns[position].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[position])
         for position, owned in enumerate(self._capture.owned):

@@ -53,11 +53,6 @@ class Picture:
         return self.program.stages[-1].lines
 
     @property
-    def own_bytes(self) -> int:
-        """Of the saved values, those that nothing else keeps alive."""
-        return sum(each.nbytes for each in self.program.saved if each.donated)
-
-    @property
     def library_calls(self) -> list[tuple[Op, int]]:
         """Each library call once, with its number."""
         return list(Counter(self.program.library_calls).items())
