@@ -21,9 +21,8 @@ from dovetail.explanation.argument_copies import Copies
 from dovetail.explanation.compiled_options import compiled_options
 from dovetail.explanation.picture_records import Stage
 from dovetail.explanation.pictures.page import page
-from dovetail.explanation.program import read_program
+from dovetail.explanation.program import read_program, stage
 from dovetail.explanation.records import Eager, Program
-from dovetail.explanation.stages import stage
 from dovetail.explanation.text import text
 from dovetail.frontend.dynamo.graph import lift_attributes
 from dovetail.options import Options

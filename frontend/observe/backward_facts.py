@@ -7,8 +7,7 @@ import torch
 
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
-from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
-from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
 from dovetail.frontend.records import Needed, Result
 
 Node = torch.autograd.graph.Node
@@ -33,7 +32,7 @@ class BackwardFacts:
 
 
 def backward_facts(
-    run: EagerRun, results: Sequence[Result], leaving: Sequence[Leaving], groups: Sequence[AliasGroup]
+    run: EagerRun, results: Sequence[Result], leaving: Sequence[LeavingTensor], groups: Sequence[AliasGroup]
 ) -> BackwardFacts:
     """Reads the facts off autograd's graph of a run; raises as `saved_by` does."""
     differentiated = [(result.owned, value) for result, value in zip(results, run.results, strict=True)]

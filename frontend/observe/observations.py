@@ -10,9 +10,8 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
-from dovetail.frontend.observe.leaving import Leaving, OwnedTensor, WrittenArgument
 from dovetail.frontend.observe.results import Results
-from dovetail.frontend.observe.run_facts import EagerRun, version
+from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument, version
 from dovetail.frontend.records import Layout, Mutation, Result
 
 
@@ -25,7 +24,7 @@ class Observations:
         touches: by how much the arguments' version counters move without a write.
     """
 
-    leaving: tuple[Leaving, ...]
+    leaving: tuple[LeavingTensor, ...]
     results: tuple[Result, ...]
     mutations: tuple[Mutation | None, ...]
     touches: tuple[int, ...]
@@ -38,7 +37,7 @@ class Observations:
         """What the call makes: the first of those that leave."""
         return tuple(each for each in self.leaving if isinstance(each, OwnedTensor))
 
-    def requires_grad(self, leaving: Leaving) -> bool:
+    def requires_grad(self, leaving: LeavingTensor) -> bool:
         """Whether a tensor that leaves does so with a history of the call's."""
         if isinstance(leaving, OwnedTensor):
             return leaving.requires_grad
@@ -58,7 +57,7 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
     found = Results(run, names)
     layouts = tuple(_layout(run, index) for index in range(len(run.arguments)))
     written = [WrittenArgument(run.arguments[index], index) for index in sorted(run.written)]
-    leaving: tuple[Leaving, ...] = (*found.owned, *written)
+    leaving: tuple[LeavingTensor, ...] = (*found.owned, *written)
     backward = backward_facts(run, found.sorted, leaving, groups)
     # Asked last, since it moves version counters.
     mutations, touches = _mutations(run, groups)

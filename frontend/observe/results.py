@@ -6,9 +6,8 @@ import torch
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import is_whole, memory
-from dovetail.frontend.observe.leaving import OwnedTensor
 from dovetail.frontend.observe.replayed_chains import checked_chain
-from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.run_facts import EagerRun, OwnedTensor
 from dovetail.frontend.records import Layout, Result
 
 

@@ -1,4 +1,7 @@
-"""What an eager run shows: its tensors and their history."""
+"""What an eager run shows: its tensors and their history.
+
+Those that leave the call have numbers, from 0, by which all that is said of autograd names them.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +15,7 @@ from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts
-from dovetail.frontend.records import ViewStep
+from dovetail.frontend.records import Layout, ViewStep
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,32 @@ class Origin:
     node: str
     index: int
     is_base: bool
+
+
+@dataclass(frozen=True)
+class OwnedTensor:
+    """Memory that the call makes and hands out: where the run first saw it, how it ends.
+
+    `base` are the sizes of what a custom autograd function has made it a view of.
+    """
+
+    tensor: torch.Tensor
+    origin: Origin
+    layout: Layout
+    requires_grad: bool
+    base: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class WrittenArgument:
+    """What the call leaves in the memory of an argument that it writes, by the argument's position."""
+
+    tensor: torch.Tensor
+    argument: int
+
+
+LeavingTensor = OwnedTensor | WrittenArgument
+"""In their order: first what the call makes, then what it writes, as the arguments are."""
 
 
 class Reread(NamedTuple):

@@ -13,9 +13,8 @@ from torch.fx.traceback import preserve_node_meta
 
 from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
 from dovetail.frontend.dynamo.open_sizes import is_open, rebind
-from dovetail.frontend.observe.leaving import Leaving, OwnedTensor
 from dovetail.frontend.observe.observations import Observations
-from dovetail.frontend.observe.run_facts import EagerRun
+from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor
 from dovetail.frontend.observe.wrapped_arguments import Arguments, checked_gradients, rebuilt
 from dovetail.frontend.trace.copies_at_views import CopiesAtViews, at_origin, independent, last_views
 from dovetail.frontend.trace.shared_memory import SharedMemory
@@ -75,7 +74,7 @@ class AliasFree(torch.nn.Module):
                 for each, copy in zip(self.seen.leaving, copied, strict=True)
             ]
 
-    def _leaving(self, leaving: Leaving, values: dict[str, object], arguments: Sequence) -> torch.Tensor:
+    def _leaving(self, leaving: LeavingTensor, values: dict[str, object], arguments: Sequence) -> torch.Tensor:
         """A copy of a tensor that leaves the call."""
         tensor = at_origin(leaving.origin, values) if isinstance(leaving, OwnedTensor) else arguments[leaving.argument]
         return independent(tensor, self.seen.requires_grad(leaving))

@@ -13,9 +13,8 @@ from typing import cast
 import torch
 from torch.utils._pytree import tree_leaves
 
-from dovetail.frontend.observe.leaving import OwnedTensor
 from dovetail.frontend.observe.observations import Observations
-from dovetail.frontend.observe.run_facts import EagerRun, Origin
+from dovetail.frontend.observe.run_facts import EagerRun, Origin, OwnedTensor
 from dovetail.frontend.observe.transforms import is_inside_transform, unwrapped
 from dovetail.frontend.observe.wrapped_arguments import differentiable_tensors
 

@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.functional_tensor import FunctionalTensor
 
 from dovetail.frontend.devices import TYPES
-from dovetail.frontend.observe.leaving import Leaving
+from dovetail.frontend.observe.run_facts import LeavingTensor
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.copies_at_views import independent
@@ -63,7 +63,7 @@ def restoring_modes() -> Iterator[None]:
             torch.set_autocast_dtype(device, dtype)
 
 
-def _look_alike(leaving: Leaving, function: AliasFree) -> torch.Tensor:
+def _look_alike(leaving: LeavingTensor, function: AliasFree) -> torch.Tensor:
     """A copy like that which `function` returns of a tensor that leaves the call."""
     like = leaving.tensor
     requires_grad = function.seen.requires_grad(leaving)
