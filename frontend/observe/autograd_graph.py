@@ -68,6 +68,19 @@ def frees(node: torch.autograd.graph.Node) -> bool:
     return node.name().endswith("CopySlices") or any(is_any)
 
 
+def version(value) -> int:
+    """A tensor's version counter; 0 for what has none."""
+    return value._version if isinstance(value, torch.Tensor) and not value.is_inference() else 0
+
+
+def counted_with(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> list[int]:
+    """The positions of those of the `others` that have the version counter of `tensor`, which this moves."""
+    before = [version(other) for other in others]
+    if not tensor.is_inference():
+        torch.autograd.graph.increment_version(tensor)
+    return [index for index, (other, old) in enumerate(zip(others, before, strict=True)) if version(other) > old]
+
+
 def sharing(
     counted: Sequence[torch.Tensor | None], saved: Mapping[int, Sequence[torch.Tensor]]
 ) -> list[tuple[int, ...]]:
@@ -81,12 +94,9 @@ def sharing(
             by_memory.setdefault(memory(tensor), []).append((index, tensor))
     found: list[tuple[int, ...]] = []
     for each in counted:
-        near = [] if each is None or each.is_inference() else by_memory.get(memory(each), [])
-        before = [tensor._version for _, tensor in near]
-        if each is not None and near:
-            torch.autograd.graph.increment_version(each)
-        moved = {index for (index, tensor), old in zip(near, before, strict=True) if tensor._version > old}
-        found.append(tuple(sorted(moved)))
+        near = [] if each is None else by_memory.get(memory(each), [])
+        moved = counted_with(each, [tensor for _, tensor in near]) if each is not None and near else []
+        found.append(tuple(sorted({near[position][0] for position in moved})))
     return found
 
 

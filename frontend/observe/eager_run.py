@@ -14,10 +14,10 @@ from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import memory
-from dovetail.frontend.observe.autograd_graph import edges, reachable
+from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
-from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
+from dovetail.frontend.observe.run_facts import EagerRun, Origin
 from dovetail.frontend.observe.stand_ins import stand_ins
 from dovetail.frontend.observe.wrapped_arguments import Arguments, rebuilt
 from dovetail.frontend.observe.wrapped_results import Returned, count_versions, flatten_results

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
-
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
+from dovetail.frontend.observe.autograd_graph import counted_with
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.observe.results import Results
-from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument, version
+from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
 from dovetail.frontend.records import Layout, Mutation, Result
 
 
@@ -113,16 +112,9 @@ def _sharing(run: EagerRun, members: Sequence[int]) -> list[list[int]]:
     """Splits arguments by whose version counter is the same one."""
     clusters: list[list[int]] = []
     for index in members:
-        before = [version(run.arguments[cluster[0]]) for cluster in clusters]
-        if run.arguments[index].is_inference():
-            clusters.append([index])
-            continue
-        torch.autograd.graph.increment_version(run.arguments[index])
-        moved = [
-            cluster for cluster, old in zip(clusters, before, strict=True) if version(run.arguments[cluster[0]]) > old
-        ]
+        moved = counted_with(run.arguments[index], [run.arguments[cluster[0]] for cluster in clusters])
         if moved:
-            moved[0].append(index)
+            clusters[moved[0]].append(index)
         else:
             clusters.append([index])
     return clusters

@@ -13,10 +13,10 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.observe.alias_groups import memory, root
-from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by
+from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recomputation import Recomputation, packing
-from dovetail.frontend.observe.run_facts import EagerRun, version
+from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.step import Step, given_tensors
 from dovetail.frontend.observe.step_facts import NOTES, refuse_repeated_writes
 from dovetail.frontend.observe.transforms import unwrapped

@@ -6,7 +6,8 @@ import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.run_facts import EagerRun, version
+from dovetail.frontend.observe.autograd_graph import version
+from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.view_chains import as_strided, key, replay, view_step
 from dovetail.frontend.records import ViewStep
 

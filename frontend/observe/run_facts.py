@@ -136,8 +136,3 @@ class EagerRun:
     def is_known(self, tensor: torch.Tensor) -> bool:
         """Whether `tensor` is an argument, or was seen before."""
         return id(tensor) in self.numbers or id(tensor) in self.origins
-
-
-def version(value) -> int:
-    """A tensor's version counter; 0 for what has none."""
-    return value._version if isinstance(value, torch.Tensor) and not value.is_inference() else 0

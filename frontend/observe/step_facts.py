@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 
 from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
-from dovetail.frontend.observe.run_facts import EagerRun, Origin, version
+from dovetail.frontend.observe.run_facts import EagerRun, Origin
 from dovetail.frontend.observe.step import Given, Step
 from dovetail.frontend.observe.view_chains import Key, Viewed, chain_of_calls, key, view_step
 from dovetail.frontend.records import ViewStep

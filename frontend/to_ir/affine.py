@@ -1,6 +1,8 @@
 """Numbers that Dynamo leaves open as affine expressions of the IR's symbols."""
 
+import operator
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
@@ -31,10 +33,7 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
     if isinstance(expression, sympy.Integer):
         return ir.AffineExpr.get_constant(int(expression))
     if isinstance(expression, sympy.Add | sympy.Mul):
-        first, *others = map(of, expression.args)
-        for each in others:
-            first = first + each if isinstance(expression, sympy.Add) else first * each
-        return first
+        return reduce(operator.add if isinstance(expression, sympy.Add) else operator.mul, map(of, expression.args))
     if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
         return of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
     if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
