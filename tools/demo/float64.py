@@ -1,6 +1,5 @@
 """Keeps a float64 run in float64."""
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,13 +13,7 @@ class KeepFloat64(TorchFunctionMode):
     float64 run the same line casts down, and the reference would be no better than what it judges.
     """
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is torch.Tensor.float:
             return args[0].double()
         widened = {name: _widen(value) for name, value in (kwargs or {}).items()}

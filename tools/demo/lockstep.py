@@ -30,7 +30,7 @@ from time import perf_counter
 import torch
 
 from dovetail.tools.demo.compare import Verdict, judge
-from dovetail.tools.demo.rounding import RandomRounding
+from dovetail.tools.demo.rounding import RandomLastPlaces
 from dovetail.tools.demo.tasks import Batch, Task
 from dovetail.tools.demo.trainer import Backend, Trainer, Values
 
@@ -112,7 +112,7 @@ class Lockstep:
             return verdicts
         for seed in range(NOISE_RUNS):
             _copy(buffers, self.eager.buffers())
-            with RandomRounding(seed):
+            with RandomLastPlaces(seed):
                 eager.append(_first_half(self.eager, self.eager.backward(batch)))
         widened = _judge(step, values, eager, reference)
         return [first if first.ok else second for first, second in zip(verdicts, widened, strict=True)]

@@ -3,15 +3,12 @@
 Source: D. S. Parker, "Monte Carlo Arithmetic: exploiting randomness in floating-point arithmetic", 1997.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
 import torch
-from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 
-class RandomRounding(TorchDispatchMode):
+class RandomLastPlaces(TorchDispatchMode):
     """Moves every element of every new floating-point result by one unit in the last place, up or down at random.
 
     Views and in-place results are left alone (the memory they show was moved when it was made), and zero stays zero,
@@ -22,17 +19,11 @@ class RandomRounding(TorchDispatchMode):
         super().__init__()
         self._generator = torch.Generator().manual_seed(seed)
 
-    def __torch_dispatch__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         results = func(*args, **(kwargs or {}))
-        if any(result.alias_info is not None for result in func._schema.returns):  # type: ignore[attr-defined]
+        if any(result.alias_info is not None for result in func._schema.returns):
             return results
-        return pytree.tree_map_only(torch.Tensor, self._moved, results)
+        return tree_map_only(torch.Tensor, self._moved, results)
 
     def _moved(self, result: torch.Tensor) -> torch.Tensor:
         if not result.is_floating_point():

@@ -9,7 +9,8 @@ import torch
 from dovetail.tools.fuzz.rules import Rule, always, part, some_dim, where
 
 
-def _index(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+def index(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    """A part of a tensor, None of what has none."""
     found = part(draw, tensors[0])
     return f"{{0}}[{found}]" if found else None
 
@@ -28,7 +29,8 @@ def _transpose(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     return None if first is None else f"{{0}}.transpose({first}, {second})"
 
 
-def _permute(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+def permute(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
+    """Its dimensions in another order, None of what has fewer than two."""
     dims = list(range(tensors[0].ndim))
     draw.shuffle(dims)
     return f"{{0}}.permute({', '.join(map(str, dims))})" if len(dims) > 1 else None
@@ -77,11 +79,11 @@ def _as_strided(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
 
 
 VIEWS = (
-    Rule(8, _index),
+    Rule(8, index),
     Rule(2, _narrow),
     Rule(2, where(lambda each: each.ndim == 2, "{0}.t()")),
     Rule(2, _transpose),
-    Rule(1, _permute),
+    Rule(1, permute),
     Rule(5, _reshape),
     Rule(2, _unsqueeze),
     Rule(1, always("{0}.squeeze()")),

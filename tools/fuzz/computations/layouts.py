@@ -5,7 +5,8 @@ from random import Random
 
 import torch
 
-from dovetail.tools.fuzz.rules import Make, Rule, always, part, some_dim, where
+from dovetail.tools.fuzz.rules import Make, Rule, always, some_dim, where
+from dovetail.tools.fuzz.views import index, permute
 
 _F = "torch.nn.functional"
 
@@ -26,17 +27,6 @@ def _with_dims(least: int, most: int = 9) -> Callable[[torch.Tensor], bool]:
     return lambda tensor: least <= tensor.ndim <= most
 
 
-def _slice(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
-    found = part(draw, tensors[0])
-    return f"{{0}}[{found}]" if found else None
-
-
-def _permute(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
-    dims = list(range(tensors[0].ndim))
-    draw.shuffle(dims)
-    return f"{{0}}.permute({', '.join(map(str, dims))})" if len(dims) > 1 else None
-
-
 def _reshape(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
     count = tensors[0].numel()
     divisors = [each for each in range(1, min(count, 64) + 1) if count % each == 0]
@@ -54,8 +44,8 @@ LAYOUTS = (
     Rule(3, where(_with_dims(2), "{0}.transpose(-1, -2)")),
     Rule(2, where(_with_dims(2), "{0}.transpose(0, -1)")),
     Rule(2, where(_with_dims(2), "{0}.transpose(0, 1).contiguous()")),
-    Rule(2, _permute),
-    Rule(3, _slice),
+    Rule(2, permute),
+    Rule(3, index),
     Rule(2, _reshape),
     Rule(2, _expand),
     Rule(1, where(_with_dims(0, 3), "{0}.unsqueeze(0)")),
