@@ -67,10 +67,6 @@ class Case:
     autocast: bool = False
 
 
-def _pointwise(make: Make) -> Work:
-    return Work(lambda x: torch.tanh(2 * x + 1) * torch.sigmoid(x) + x, (make.randn(8192, 4096),))
-
-
 def _gelu(make: Make) -> Work:
     arguments = make.randn(8192, 4096), make.randn(4096), make.randn(8192, 4096)
     return Work(lambda x, bias, residual: functional.gelu(x + bias) + residual, arguments)
@@ -94,26 +90,6 @@ def _rms_norm(make: Make) -> Work:
         return (wide * torch.rsqrt((wide * wide).mean(-1, keepdim=True) + 1e-6)).to(x.dtype) * weight
 
     return Work(norm, (make.randn(8192, 4096), make.randn(4096)))
-
-
-def _sum_of_columns(make: Make) -> Work:
-    return Work(lambda x: (x * 2).sum(0), (make.randn(8192, 4096),))
-
-
-def _sum_of_all(make: Make) -> Work:
-    return Work(lambda x: x.sum(), (make.randn(8192, 4096),))
-
-
-def _cross_entropy(make: Make) -> Work:
-    return Work(functional.cross_entropy, (make.randn(4096, 16384), make.classes(4096, 16384)))
-
-
-def _transpose(make: Make) -> Work:
-    return Work(lambda x, y: x.t() + y, (make.randn(4096, 4096), make.randn(4096, 4096)))
-
-
-def _concatenation(make: Make) -> Work:
-    return Work(lambda x, y: torch.cat([x * 2, y + 1], 1), (make.randn(8192, 2048), make.randn(8192, 2048)))
 
 
 def _adamw(*shapes: tuple[int, ...]) -> Build:
@@ -166,17 +142,19 @@ def _resnet(make: Make) -> Work:
 
 
 _MEMORY: dict[str, Build] = {
-    "pointwise": _pointwise,
+    "pointwise": lambda make: Work(lambda x: torch.tanh(2 * x + 1) * torch.sigmoid(x) + x, (make.randn(8192, 4096),)),
     "gelu": _gelu,
     "softmax": _softmax(8192, 4096),
     "layer-norm": _layer_norm(8192, 4096),
     "layer-norm-of-768": _layer_norm(32768, 768),
     "rms-norm": _rms_norm,
-    "sum-of-columns": _sum_of_columns,
-    "sum-of-all": _sum_of_all,
-    "cross-entropy": _cross_entropy,
-    "transpose": _transpose,
-    "cat": _concatenation,
+    "sum-of-columns": lambda make: Work(lambda x: (x * 2).sum(0), (make.randn(8192, 4096),)),
+    "sum-of-all": lambda make: Work(lambda x: x.sum(), (make.randn(8192, 4096),)),
+    "cross-entropy": lambda make: Work(functional.cross_entropy, (make.randn(4096, 16384), make.classes(4096, 16384))),
+    "transpose": lambda make: Work(lambda x, y: x.t() + y, (make.randn(4096, 4096), make.randn(4096, 4096))),
+    "cat": lambda make: Work(
+        lambda x, y: torch.cat([x * 2, y + 1], 1), (make.randn(8192, 2048), make.randn(8192, 2048))
+    ),
     "softmax-of-3001": _softmax(8192, 3001),
 }
 _MODELS: dict[str, Build] = {

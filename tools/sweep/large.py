@@ -40,33 +40,19 @@ def _along(name: str) -> Reduce:
     return lambda value, dim: getattr(torch, name)(value, dim=0 if dim is None else dim)
 
 
-def _fused(value: torch.Tensor, dim: int | None) -> torch.Tensor:
-    return _by_itself("sum")(value * torch.sigmoid(value), dim)
-
-
-def _squares(value: torch.Tensor, dim: int | None) -> torch.Tensor:
-    return _by_itself("sum")(value * value, dim)
-
-
-def _norm(value: torch.Tensor, dim: int | None) -> torch.Tensor:
-    return torch.linalg.vector_norm(value, 2, dim)
-
-
-def _standardized(value: torch.Tensor, dim: int | None) -> torch.Tensor:
-    return torch.nn.functional.layer_norm(value, value.shape if dim is None else value.shape[-1:])
-
-
 LARGE: dict[str, Reduce] = {
     "sum": _by_itself("sum"),
-    "sum of products": _squares,
-    "sum of a fused value": _fused,
+    "sum of products": lambda value, dim: _by_itself("sum")(value * value, dim),
+    "sum of a fused value": lambda value, dim: _by_itself("sum")(value * torch.sigmoid(value), dim),
     "mean": _by_itself("mean"),
     "var": _by_itself("var"),
-    "vector_norm": _norm,
+    "vector_norm": lambda value, dim: torch.linalg.vector_norm(value, 2, dim),
     "logsumexp": _along("logsumexp"),
     "softmax": _along("softmax"),
     "log_softmax": _along("log_softmax"),
-    "layer_norm": _standardized,
+    "layer_norm": lambda value, dim: torch.nn.functional.layer_norm(
+        value, value.shape if dim is None else value.shape[-1:]
+    ),
 }
 """What is reduced, by the name that a finding shows."""
 
