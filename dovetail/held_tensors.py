@@ -24,4 +24,4 @@ class HeldTensors:
 
 
 def _layouts(tensors: Sequence[torch.Tensor]) -> list[tuple]:
-    return [(each.shape, each.stride(), each.dtype, each.device) for each in tensors]
+    return [(tensor.shape, tensor.stride(), tensor.dtype, tensor.device) for tensor in tensors]

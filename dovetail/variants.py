@@ -117,6 +117,6 @@ def of_these_sizes(program: Callable, inputs: Sequence) -> Callable:
 
 def _described(values: Sequence) -> list:
     return [
-        (each.shape, each.stride(), each.storage_offset()) if isinstance(each, torch.Tensor) else each
-        for each in values
+        (value.shape, value.stride(), value.storage_offset()) if isinstance(value, torch.Tensor) else value
+        for value in values
     ]

@@ -106,8 +106,8 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         graph, names, inputs, static, run, seen, groups, lambda: _traced(function, inputs, {}, env, anew)[0]
     )
     results = tuple(
-        each if each.owned is None else replace(each, number=numbers.get(seen.owned[each.owned].origin.node))
-        for each in found.results
+        result if result.owned is None else replace(result, number=numbers.get(seen.owned[result.owned].origin.node))
+        for result in found.results
     )
     return replace(found, results=results, traced_anew=tuple(anew))
 

@@ -15,7 +15,7 @@ def home_of(graph: torch.fx.Graph, inputs: Sequence) -> torch.device:
     """The device that the program is for: the first GPU among the inputs, else among what is computed, else the CPU."""
     computed = (each for node in graph.nodes for each in tree_leaves(node.meta.get("val")))
     tensors = (each for each in (*inputs, *computed) if isinstance(each, torch.Tensor))
-    return next((each.device for each in tensors if each.is_cuda), CPU_DEVICE)
+    return next((tensor.device for tensor in tensors if tensor.is_cuda), CPU_DEVICE)
 
 
 class _TracedOn:

@@ -74,7 +74,7 @@ def _value(value) -> str:
 def _refusals(row: Op) -> Iterator[str]:
     for refused in row.refused:
         types = _TYPES.get(refused.dtypes, f" ({' '.join(refused.dtypes)})")
-        overloads = "".join(f" `.{each}`" for each in refused.overloads)
+        overloads = "".join(f" `.{overload}`" for overload in refused.overloads)
         yield f"{refused.reason}{types}{overloads}"
     replaced = [f"`.{each._overloadname}`" for each in REPLACEMENTS if row_of_name(str(each)) is row]
     if replaced:

@@ -72,7 +72,7 @@ class _Dataflow:
         return [each or () for each in follow(function_op, given, self.origins.module, self._compute)]
 
     def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
-        sources = tuple(dict.fromkeys(number for each in operands for number in each or ()))
+        sources = tuple(dict.fromkeys(number for operand in operands for number in operand or ()))
         if is_work(op):
             sources = self._add(self._op(op, sources))
         return [sources] * len(made(op))

@@ -63,7 +63,7 @@ def _print(console: Console, title: str, graph: Program) -> None:
                 for (name, line), n in Counter((each.name, each.line) for each in graph.recomputed).items()
             ],
         ),
-        ("compiled regions", [(each.name, f"{each.ops} ops", list(_region(each))) for each in graph.regions]),
+        ("compiled regions", [(region.name, f"{region.ops} ops", list(_region(region))) for region in graph.regions]),
         ("library calls", list(_calls(graph.library_calls))),
         ("checked before each call", list(_guard(graph))),
     ]
@@ -153,7 +153,7 @@ def _region(each: Region) -> Iterable[str]:
 
 
 def _calls(calls: tuple[Op, ...]) -> Iterable[tuple[str, str, list[str]]]:
-    counts = Counter((each.name, each.reason, each.is_fallback, each.line) for each in calls)
+    counts = Counter((call.name, call.reason, call.is_fallback, call.line) for call in calls)
     for (name, reason, is_fallback, line), count in counts.items():
         times = f", {count} times" if count > 1 else ""
         yield name, "fallback" if is_fallback else "by choice", [f"{reason}{times}{_at(line)}"]

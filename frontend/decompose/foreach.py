@@ -28,7 +28,7 @@ def foreach_decompositions() -> dict[torch._ops.OpOverload, Callable]:
     table: dict[torch._ops.OpOverload, Callable] = {}
     for name in _NAMES.split():
         packet = getattr(aten, f"_foreach_{name}", None)
-        overloads = [] if packet is None else [each for each in packet.overloads() if "out" not in each]
+        overloads = [] if packet is None else [overload for overload in packet.overloads() if "out" not in overload]
         function = _FUNCTIONS.get(name) or getattr(torch, name)
         scaled = name.startswith("addc")
         table |= {getattr(packet, each): _for_each(function) for each in overloads if not (scaled and each == "Tensor")}
@@ -40,7 +40,7 @@ def _for_each(function: Callable) -> Callable:
 
     def run(*arguments, **named):
         count = next(len(each) for each in arguments if isinstance(each, list | tuple))
-        columns = [each if isinstance(each, list | tuple) else [each] * count for each in arguments]
+        columns = [argument if isinstance(argument, list | tuple) else [argument] * count for argument in arguments]
         return [function(*row, **named) for row in zip(*columns, strict=True)]
 
     return run

@@ -83,7 +83,7 @@ def check_reentrant(call: torch.fx.Node, operands: Sequence) -> None:
 
     Eager's result has none then, unless a parameter is passed by name: Dynamo's operands don't tell. Its own call does.
     """
-    differentiable = [each for each in operands if isinstance(each, torch.fx.Node) and _requires_grad(each)]
+    differentiable = [operand for operand in operands if isinstance(operand, torch.fx.Node) and _requires_grad(operand)]
     is_reentrant = torch.is_grad_enabled() and call.kwargs.get("use_reentrant", False)
     if is_reentrant and differentiable and all(map(is_static, differentiable)):
         raise DataDependentOutputException(cast(Any, call.target))

@@ -14,7 +14,7 @@ OPEN_KINDS: dict[type, Callable] = {torch.SymInt: int, torch.SymFloat: float, to
 
 def graphs_in(gm: torch.nn.Module) -> list[torch.fx.GraphModule]:
     """`gm` and the graphs inside of it."""
-    return [each for each in gm.modules() if isinstance(each, torch.fx.GraphModule)]
+    return [module for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]
 
 
 def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:

@@ -11,5 +11,5 @@ def source_line(node: torch.fx.Node) -> str:
     trace = node.meta.get("stack_trace") or ""
     frames = [line.strip() for line in trace.splitlines() if line.strip().startswith('File "')]
     # A default device stands between the user's line and what it calls.
-    users = [each for each in frames if not each.startswith(f'File "{_DEFAULT_DEVICE}"')]
+    users = [frame for frame in frames if not frame.startswith(f'File "{_DEFAULT_DEVICE}"')]
     return users[-1].split(", in ")[0].replace('File "', "").replace('", line ', ":") if users else f"node {node.name}"

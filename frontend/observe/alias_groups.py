@@ -124,7 +124,7 @@ def _are_apart(left: torch.Tensor, right: torch.Tensor) -> bool:
     starts = [each.storage_offset() for each in (left, right)]
     sizes = [left.size(), right.size()]
     for depth in range(left.dim() + 1):
-        inner = [zip(each[depth:], left.stride()[depth:], strict=True) for each in sizes]
+        inner = [zip(size[depth:], left.stride()[depth:], strict=True) for size in sizes]
         ends = [
             start + 1 + sum((size - 1) * stride for size, stride in each)
             for start, each in zip(starts, inner, strict=True)

@@ -21,7 +21,7 @@ Edge = tuple[torch.autograd.graph.Node, int]
 
 def reachable(tensors: Iterable) -> set[torch.autograd.graph.Node]:
     """The nodes of autograd's graph that a backward from `tensors` would run."""
-    return {*nodes_on_the_way(each for each in tensors if isinstance(each, torch.Tensor) and not each.is_leaf)}
+    return {*nodes_on_the_way(tensor for tensor in tensors if isinstance(tensor, torch.Tensor) and not tensor.is_leaf)}
 
 
 def edges(value) -> set[Edge]:
@@ -40,7 +40,7 @@ def nodes_on_the_way(
     tensors: Iterable[torch.Tensor], known: Iterable[torch.autograd.graph.Node] = ()
 ) -> list[torch.autograd.graph.Node]:
     """The nodes that gave `tensors` their values, without those that are `known`."""
-    pending, seen, found = [each.grad_fn for each in tensors], set(known), []
+    pending, seen, found = [tensor.grad_fn for tensor in tensors], set(known), []
     while pending:
         node = pending.pop()
         if node is not None and node not in seen:
@@ -64,7 +64,7 @@ def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = Mappi
 def frees(node: torch.autograd.graph.Node) -> bool:
     """Whether `node` lets go of something when it has run, so that it can't run again."""
     found = (_unpacked(node, name) for name in _names(node))
-    is_any = (values is None or any(each is not None for each in values) for values in found)
+    is_any = (values is None or any(value is not None for value in values) for values in found)
     return node.name().endswith("CopySlices") or any(is_any)
 
 

@@ -46,7 +46,7 @@ def backward_facts(
         if position is not None and isinstance(value, torch.Tensor) and value.requires_grad:
             tensors.setdefault(position, []).append(value)
     nodes = {position: nodes_on_the_way(each, run.history) for position, each in tensors.items()}
-    arguments = [each if isinstance(each, torch.Tensor) else None for each in run.arguments]
+    arguments = [argument if isinstance(argument, torch.Tensor) else None for argument in run.arguments]
     freed = _freed(nodes)
     written_last = _written_last(run, {node for each in nodes.values() for node in each})
     reached = _reached(run, tensors, nodes, groups)
@@ -66,7 +66,7 @@ def backward_facts(
 def check_saved(run: EagerRun) -> None:
     """Raises, as `saved_by` does, for what autograd saved for results and for arguments written in its sight."""
     values = [*run.results, *(run.arguments[index] for index in run.tracked)]
-    tensors = [each for each in values if isinstance(each, torch.Tensor) and each.requires_grad]
+    tensors = [value for value in values if isinstance(value, torch.Tensor) and value.requires_grad]
     saved_by(nodes_on_the_way(tensors, run.history), run.slices)
 
 
@@ -97,9 +97,9 @@ def _reread(
         read[position] = {each for reread in recomputed for each in reread.memories}
     return [
         ()
-        if each is None
-        else tuple(sorted(position for position, memories in read.items() if memory(each) in memories))
-        for each in tensors
+        if tensor is None
+        else tuple(sorted(position for position, memories in read.items() if memory(tensor) in memories))
+        for tensor in tensors
     ]
 
 

@@ -118,7 +118,7 @@ class DispatchLog(TorchDispatchMode):
         else:
             result = as_kernel_lays_out(func, args, call.kwargs, result)
         views = [] if source is None else _views(call, source, result)
-        self.windows |= {each.view: each.made for each in views if _is_window(each, self.windows)}
+        self.windows |= {event.view: event.made for event in views if _is_window(event, self.windows)}
         self.events += views
         return result
 
@@ -206,6 +206,6 @@ def _addresses_storage(call: Call, log: DispatchLog) -> bool:
     if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
         return False
     tensor, *line = call.args
-    layouts = ([[*each.size()], [*each.stride()], each.storage_offset()] for each in log.views if each._base is tensor)
+    layouts = ([[*view.size()], [*view.stride()], view.storage_offset()] for view in log.views if view._base is tensor)
     target = log.node.target if log.node is not None else None
     return line not in layouts or getattr(target, "__name__", str(target)).startswith("as_strided")

@@ -63,7 +63,7 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
         _Stand(each.dtype, each.dim(), each.device.type) if isinstance(each, torch.Tensor) else each for each in flat
     )
     # 1, 1.0 and True are equal keys.
-    error = _asked(func, tuple((type(each), each) for each in stands), spec)
+    error = _asked(func, tuple((type(stand), stand) for stand in stands), spec)
     return error if error is None or takes_any_sizes or _OF_TYPES.search(error) else None
 
 

@@ -33,9 +33,9 @@ def eager_run(
     known = env or ShapeEnv()
     mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=known)
     arguments = stand_ins(mode, inputs.values, together)
-    run = EagerRun(mode, arguments, [_state(each) for each in arguments])
-    run.history, run.edges = reachable(arguments), [edges(each) for each in arguments]
-    before = [version(each) for each in arguments]
+    run = EagerRun(mode, arguments, [_state(argument) for argument in arguments])
+    run.history, run.edges = reachable(arguments), [edges(argument) for argument in arguments]
+    before = [version(argument) for argument in arguments]
     ambient = torch.is_grad_enabled()
     log = DispatchLog(arguments)
     # A run leaves no numbers behind that the trace would have to account for.

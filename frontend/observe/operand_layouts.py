@@ -50,7 +50,7 @@ def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[S
         # Row by row, however the operand lies; tracing makes it of `bernoulli_` too, which goes along memory.
         rows = tuple(map(known, make_contiguous_strides_for(value.shape)))
         return op_name(func), (rows, *(None for _ in func._schema.arguments[1:]))
-    return op_name(func), tuple(strides_of(given.get(each.name)) for each in func._schema.arguments)
+    return op_name(func), tuple(strides_of(given.get(argument.name)) for argument in func._schema.arguments)
 
 
 def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[torch.fx.Node, tuple[Stated, ...]]:
@@ -82,7 +82,7 @@ def _calls(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
     """The calls in `graph` and in those that its control flow runs."""
     assert graph.owning_module is not None
     for module in graphs_in(graph.owning_module):
-        yield from (each for each in module.graph.nodes if each.op == "call_function")
+        yield from (node for node in module.graph.nodes if node.op == "call_function")
 
 
 def called_op(node: torch.fx.Node) -> torch._ops.OpOverload | None:

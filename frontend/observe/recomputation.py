@@ -76,8 +76,8 @@ def packing(calls: Sequence[Recomputation]) -> saved_tensors_hooks:
     """Where ops of `calls` run: what `checkpoint` saves is packed, so autograd checks no version of it."""
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
-        for each in calls:
-            each.packed.append((tensor, version(tensor)))
+        for call in calls:
+            call.packed.append((tensor, version(tensor)))
         return tensor
 
     return saved_tensors_hooks(pack, lambda packed: packed)

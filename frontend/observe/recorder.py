@@ -64,7 +64,7 @@ class Recorder(torch.fx.Interpreter):
             self.facts.rereads.append(self.inside[-1].close())
             self.over.append(self.inside.pop())
         for number in calls[len(self.inside) :]:
-            arguments = (memory(each) for each in self.facts.arguments if isinstance(each, torch.Tensor))
+            arguments = (memory(argument) for argument in self.facts.arguments if isinstance(argument, torch.Tensor))
             outside = (*arguments, *chain.from_iterable(self.facts.memories_of.values()))
             self.inside.append(Recomputation(number, outside))
 

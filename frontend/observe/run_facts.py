@@ -121,7 +121,7 @@ class EagerRun:
     @cached_property
     def argument_memories(self) -> set[int]:
         """The arguments' memory; a run that gives one other memory is refused."""
-        return {memory(each) for each in self.arguments if isinstance(each, torch.Tensor)}
+        return {memory(argument) for argument in self.arguments if isinstance(argument, torch.Tensor)}
 
     def path(
         self, tensor: torch.Tensor, until: torch.Tensor | None = None

@@ -87,7 +87,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> Arguments:
         wrapped = describe(value, f"argument {name}", position)
         passed.append(wrapped)
         flat_names += [f"{name}.{path}" for path in _paths(wrapped)]
-        flat_values += [_part(each, value, name) for each in parts(wrapped, value)]
+        flat_values += [_part(part, value, name) for part in parts(wrapped, value)]
     return Arguments(tuple(names), tuple(flat_names), tuple(flat_values), tuple(passed))
 
 

@@ -37,7 +37,7 @@ def _numbers(operands: Sequence, first: int = 0) -> dict[int, Any]:
 
 
 def _values(operands: Sequence) -> list[torch.fx.Node]:
-    return [each for each in operands if isinstance(each, torch.fx.Node)]
+    return [operand for operand in operands if isinstance(operand, torch.fx.Node)]
 
 
 def _call(importer, node, name: str, functions: list[str], arguments: list) -> None:
@@ -57,10 +57,10 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         module.graph.erase_node(placeholders[index])
     placeholders = module.graph.find_nodes(op="placeholder")
     try:
-        types = [importer._cc.node_val_to_type(each) for each in placeholders]
+        types = [importer._cc.node_val_to_type(placeholder) for placeholder in placeholders]
     except NotImplementedError as error:
         raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
-    taken = [each.meta["val"] for each in placeholders]
+    taken = [placeholder.meta["val"] for placeholder in placeholders]
     if not _sizes(module.graph) <= {each.node.expr for each in taken if is_open(each)}:
         raise UnsupportedError(f"{source_line(node)}: {node.target} makes tensors of sizes that it does not take")
     name = f"{role}_{importer.symbols[role]}"
@@ -83,5 +83,5 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
 
 def _sizes(graph: torch.fx.Graph) -> set:
     """The symbols in the sizes of tensors in `graph`."""
-    sizes = (size for each in graph.nodes for size in sizes_in(each.meta.get("val")))
+    sizes = (size for node in graph.nodes for size in sizes_in(node.meta.get("val")))
     return {symbol for size in sizes if is_open(size) for symbol in size.node.expr.free_symbols}

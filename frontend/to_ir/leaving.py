@@ -188,7 +188,7 @@ def _check_tangent(node: torch.fx.Node, strides: Sequence, is_same: bool) -> Non
 
 def _base(sizes: Sequence) -> ir.Attribute:
     """What `dovetail.base` says of `sizes`; one that is open follows from the others."""
-    stated = [-1 if is_open(each) else int(each) for each in sizes]
+    stated = [-1 if is_open(size) else int(size) for size in sizes]
     if stated.count(-1) > 1:
         raise UnsupportedError("a view of several open sizes that a custom autograd.Function made")
     return ir.DenseI64ArrayAttr.get(stated)

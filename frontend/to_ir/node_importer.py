@@ -218,7 +218,7 @@ class NodeImporter(GraphNodeImporter):
 
 def _is_double(node: torch.fx.Node) -> bool:
     values = [each.meta.get("val") for each in node.all_input_nodes]
-    return any(isinstance(each, torch.Tensor) and each.dtype in (torch.float64, torch.complex128) for each in values)
+    return any(isinstance(value, torch.Tensor) and value.dtype in (torch.float64, torch.complex128) for value in values)
 
 
 def has_effect(target: torch._ops.OpOverload) -> bool:

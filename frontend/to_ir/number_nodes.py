@@ -118,7 +118,7 @@ def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
     """The truth value that Python's operator `target` makes of two numbers of one type, or of truth values."""
     if target in _LOGIC:
         return _truth(_LOGIC[target], *operands)
-    floats = [each for each in operands if each.type == torch_type("float")]
+    floats = [operand for operand in operands if operand.type == torch_type("float")]
     # Python compares an int with a float as they are: a constant is the same as a float.
     is_alike = all(each in floats or not floats or each.owner.name == "torch.constant.int" for each in operands)
     if target not in _COMPARISONS or not is_alike:

@@ -77,7 +77,7 @@ class OpenNumbers:
 
     def entering(self, numbers: Iterable) -> list[int]:
         """The symbols that `numbers` are made of; raises UnsupportedError for one that is no argument's."""
-        found = {symbol for each in numbers for symbol in used_symbols_of(self._affine(each))}
+        found = {symbol for number in numbers for symbol in used_symbols_of(self._affine(number))}
         if not found <= set(self._positions.values()):
             raise UnsupportedError("operands in the backward lie as gradients do of sizes that only data tells")
         return sorted(found)
@@ -149,7 +149,7 @@ class OpenNumbers:
 
     def values(self, numbers: Iterable) -> list:
         """Like `value`, of each."""
-        return [self.value(each) for each in numbers]
+        return [self.value(number) for number in numbers]
 
     def sizes(self, tensor: object) -> ir.Attribute | None:
         """`dovetail.sizes` of what looks like `tensor`; None where all are known."""
@@ -164,7 +164,7 @@ class OpenNumbers:
         steps: Sequence[Any] = tensor.stride() if isinstance(tensor, torch.Tensor) else ()
         used = {symbol for step in steps if is_open(step) for symbol in step.node.expr.free_symbols}
         if used and used <= self._symbols.keys():
-            known[STRIDES] = sizes_map([self._affine(each) for each in steps])
+            known[STRIDES] = sizes_map([self._affine(step) for step in steps])
         return known
 
     def strides(self, stated: Stated) -> Stated:

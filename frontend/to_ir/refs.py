@@ -51,7 +51,7 @@ def of_size(nodes: NodeImporter, node: torch.fx.Node, tensor: torch.Tensor) -> i
 
 def stated_strides(strides: Iterable) -> list[int | None]:
     """Strides as a type says them."""
-    return [None if is_open(each) else known(each) for each in strides]
+    return [None if is_open(stride) else known(stride) for stride in strides]
 
 
 def _attribute(value) -> ir.Attribute:

@@ -65,9 +65,9 @@ def _interpolation() -> dict[OpOverload, dict[DispatchKey, Callable]]:
     """Of the overloads by sizes or factors, the parts; of their gradients, what they make, where PyTorch lacks it."""
     told = [each for each in decomposition_table if isinstance(each, OpOverload) and each._overloadname == "vec"]
     packets = [each.overloadpacket for each in (*told, _aten.upsample_linear1d.vec)]
-    gradients = [getattr(_aten, f"{each.__name__}_backward").default for each in packets]
+    gradients = [getattr(_aten, f"{packet.__name__}_backward").default for packet in packets]
     parts: dict[OpOverload, dict[DispatchKey, Callable]]
-    parts = {each.vec: {_PARTS: partial(_by_sizes, each.default)} for each in packets}
+    parts = {packet.vec: {_PARTS: partial(_by_sizes, packet.default)} for packet in packets}
     made: dict[OpOverload, dict[DispatchKey, Callable]]
     made = {each: {DispatchKey.Meta: partial(_gradient, each)} for each in gradients if each not in meta_table}
     return parts | made

@@ -18,7 +18,7 @@ _aten = torch.ops.aten
 def recurrent_layers() -> dict[OpOverload, Callable]:
     """By the overload, a function that takes and returns what it does."""
     packets = (_aten.lstm, _aten.gru, _aten.rnn_tanh, _aten.rnn_relu)
-    return {each.input: partial(_layers, decomposition_table[each.input]) for each in packets}
+    return {packet.input: partial(_layers, decomposition_table[packet.input]) for packet in packets}
 
 
 def _layers(

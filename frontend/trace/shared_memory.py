@@ -59,8 +59,8 @@ class SharedMemory:
     def arguments(self, primals: Sequence) -> dict[int, torch.Tensor]:
         """The members as views of one memory; gradients flow to those that are attached."""
         memory = self._memory(primals)
-        views = {each.argument: each.of(memory) for each in self.members if each.same_as == each.argument}
-        return {each.argument: views[each.same_as] for each in self.members}
+        views = {member.argument: member.of(memory) for member in self.members if member.same_as == member.argument}
+        return {member.argument: views[member.same_as] for member in self.members}
 
     def _memory(self, primals: Sequence) -> torch.Tensor:
         device = primals[self.members[0].argument].device

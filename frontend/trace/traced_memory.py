@@ -32,7 +32,7 @@ def differing_node(run: EagerRun, arguments: Sequence, values: Mapping[str, obje
 
 def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> Iterator[tuple[str, int, int]]:
     """Node by node, the memory of each tensor in the eager and in the traced run."""
-    held = Counter(memory(each) for each in run.arguments if isinstance(each, torch.Tensor))
+    held = Counter(memory(argument) for argument in run.arguments if isinstance(argument, torch.Tensor))
     # Arguments of one storage that have no element in common are independent in the traced run.
     several = {each for each, count in held.items() if count > 1}
     for seen, found in zip(run.arguments, arguments, strict=True):
@@ -40,7 +40,7 @@ def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> 
             yield "", memory(seen), memory(found)
     for name, memories in run.memories_of.items():
         results = tree_leaves(values.get(name))
-        if any(is_wrapper(each) for each in results):
+        if any(is_wrapper(result) for result in results):
             continue
         tensors = [unwrapped(each) for each in plain_tensors(results)]
         for seen, tensor in zip(memories, tensors, strict=True):

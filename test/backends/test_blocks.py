@@ -122,7 +122,7 @@ def test_columns_of_known_sizes(dtype: torch.dtype):
 
     torch.manual_seed(0)
     tensors = [torch.randn(shape).to(dtype) for shape in ((4096, 128), (1601, 331), (8210, 64))]
-    exact = summed(*(each.double() for each in tensors))
+    exact = summed(*(tensor.double() for tensor in tensors))
     compiled = torch.compile(summed, backend="dovetail")(*tensors)
     for result, eager, right in zip(compiled, summed(*tensors), exact, strict=True):
         error, allowed = (abs(each.double() - right).max() for each in (result, eager))
@@ -186,7 +186,7 @@ def test_what_goes_by_blocks_is_eagers(cpu: str, monkeypatch: pytest.MonkeyPatch
             x = torch.randn(shape, dtype=dtype)
             tensors += [x, torch.randn(x.permute(order).shape, dtype=dtype)]
         tensors.append(torch.randn(257, dtype=dtype))
-        exact = turned([each.double() for each in tensors])
+        exact = turned([tensor.double() for tensor in tensors])
         compiled = torch.compile(turned, backend="dovetail", options={"strict": True})
         for result, eager, right in zip(compiled(tensors), turned(tensors), exact, strict=True):
             assert result.stride() == eager.stride()

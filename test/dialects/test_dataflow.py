@@ -40,7 +40,7 @@ module {
 def spelt(op: ir.Operation, operands: list[str | None]) -> list[str]:
     """The expression that an op computes."""
     name = op.name.removeprefix("torch.").removeprefix("aten.")
-    return [f"{name}({', '.join(each or '?' for each in operands)})"] * len(op.results)
+    return [f"{name}({', '.join(operand or '?' for operand in operands)})"] * len(op.results)
 
 
 def test_values_are_followed_through_memory():

@@ -54,7 +54,7 @@ def test_callers_and_callees(module: ir.Module):
     """Catches calls that are looked up by the name of the caller, or only the first of which is found."""
     found = Module(module)
     calls = found.calls()["b"]
-    assert [found.callee(each) == found.forward for each in calls] == [True, True]
+    assert [found.callee(call) == found.forward for call in calls] == [True, True]
     assert body(found.functions["call"]) == []
 
 

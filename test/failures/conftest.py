@@ -20,9 +20,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def no_leftovers() -> Iterator[None]:
     """Fails where a test leaves a process or a zombie behind; this process's worker waits for the next text."""
-    before = {each.pid for each in psutil.Process().children(recursive=True)}
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
-    left = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
+    left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
     assert not [each for each in left if str(iree_worker.SCRIPT) not in each.cmdline()]
 
 

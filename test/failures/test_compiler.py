@@ -74,7 +74,7 @@ def test_it_fails(script: str, reason: str, use_compiler: Callable, cache: Path)
     use_compiler(script)
     work = call()
     assert (work.regions, work.eager.total()) == (0, 0)
-    assert [each for each in work.failures if not each.startswith(reason)] == []
+    assert [failure for failure in work.failures if not failure.startswith(reason)] == []
     assert work.failures
     assert not (cache / "regions").exists()
 
@@ -87,7 +87,7 @@ def test_it_returns_another_region(use_compiler: Callable, tmp_path: Path, cache
     use_compiler(f"cat > /dev/null; cat {tmp_path / 'other'}")
     work = call()
     assert work.regions == 0
-    assert all("the compiler's output is another module" in each for each in work.failures)
+    assert all("the compiler's output is another module" in failure for failure in work.failures)
     assert not (cache / "regions").exists()
 
 

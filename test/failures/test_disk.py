@@ -63,7 +63,7 @@ def test_a_cache_that_cannot_be_written_hits(monkeypatch: pytest.MonkeyPatch, ca
         monkeypatch.setattr(owner, name, _fails(errno.EROFS))
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", _fails(errno.EROFS))
     assert call().cache_hits == 1
-    assert [each for each in caplog.records if each.name.startswith("dovetail")] == []
+    assert [record for record in caplog.records if record.name.startswith("dovetail")] == []
 
 
 def test_a_cache_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, caplog):

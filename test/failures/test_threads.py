@@ -28,7 +28,7 @@ def at_once(count: int, run: Callable[[int], object]) -> None:
 def test_32_threads_compile_and_call():
     """Would catch state of the compiler that threads share, and one's numbers in another's result."""
     functions = [lambda x, factor=factor: x.exp() * factor for factor in (2, 3, 5, 7)]
-    compiled = [torch.compile(each, backend="dovetail") for each in functions]
+    compiled = [torch.compile(function, backend="dovetail") for function in functions]
 
     def run(number: int) -> None:
         for step in range(5):

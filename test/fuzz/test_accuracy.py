@@ -27,7 +27,7 @@ def inputs_0():
 def kinds(right: str, wrong: str | Callable, kind: str = "normal", shape: tuple[int, ...] = (64,)) -> set[str]:
     """What is different in kind between two functions' bodies, the first one being eager."""
     judge = Judge(SOURCE.format(body=right, kind=kind, shape=shape), [("", "once")], ["x"])
-    return {each.kind for each in judge.differences(0, *shown((right, wrong), kind, shape))}
+    return {difference.kind for difference in judge.differences(0, *shown((right, wrong), kind, shape))}
 
 
 def shown(bodies: Iterable[str | Callable], kind: str, shape: tuple[int, ...]) -> Iterator[Observed]:

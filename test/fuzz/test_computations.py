@@ -115,7 +115,7 @@ def test_programs_stay_small(drawn: dict[int, tuple[Program, ...]]) -> None:
     assert max(lengths) <= 12
     assert all(torch.Size(each.shape).numel() <= 5000 for found in drawn.values() for each in found[0].parameters[:1])
     large = programs("compute", 30)[0]
-    assert any(torch.Size(each.shape).numel() >= 32_768 for each in large.parameters)
+    assert any(torch.Size(parameter.shape).numel() >= 32_768 for parameter in large.parameters)
 
 
 def test_opaque_op_tells_strides() -> None:

@@ -77,7 +77,7 @@ def test_way_tells_functions_apart(name: str) -> None:
     right, wrong = (observed(body, uses.written(name, (0, 1))) for body in bodies)
     assert gradients(right)
     assert not [each for (kind, _), each in right.facts.items() if kind == "note"]
-    assert {each.kind for each in differences(0, right, wrong)} & {"gradient", "raised", "requires_grad"}
+    assert {difference.kind for difference in differences(0, right, wrong)} & {"gradient", "raised", "requires_grad"}
     alone = observed(bodies[0], uses.one_by_one(uses.written(name, (0, 1))))
     torch.testing.assert_close(gradients(alone), gradients(right))
 

@@ -109,7 +109,7 @@ def _shapes(program: Program) -> list[Shapes]:
     world = World(render(program))
     try:
         return [
-            [tuple(inputs[each.name].shape) for each in program.parameters if not each.made]
+            [tuple(inputs[parameter.name].shape) for parameter in program.parameters if not parameter.made]
             for inputs in map(world.inputs, range(len(program.calls)))
         ]
     finally:

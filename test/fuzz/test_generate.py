@@ -67,15 +67,15 @@ def test_every_construct_is_drawn(programs: list[Program]) -> None:
 
 def test_calls_alias_in_several_ways(programs: list[Program]) -> None:
     """Catches a generator that makes every call like the first: alias patterns that change are the point."""
-    changing = [each for each in programs if len({call.inputs for call in each.calls}) > 1]
+    changing = [program for program in programs if len({call.inputs for call in program.calls}) > 1]
     assert len(changing) > COUNT // 2
-    modes = Counter(call.mode for each in programs for call in each.calls)
+    modes = Counter(call.mode for program in programs for call in program.calls)
     assert set(modes) == {"", "torch.no_grad()", "torch.inference_mode()"}
 
 
 def test_programs_stay_small(programs: list[Program]) -> None:
     """Catches growth that makes the budget of a run meaningless."""
-    lengths = sorted(len(list(steps(each.body))) for each in programs)
+    lengths = sorted(len(list(steps(program.body))) for program in programs)
     assert lengths[0] >= 2
     assert lengths[len(lengths) // 2] <= 6
-    assert any(isinstance(line, Block) for each in programs for line in each.body)
+    assert any(isinstance(line, Block) for program in programs for line in program.body)

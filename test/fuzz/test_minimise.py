@@ -40,7 +40,7 @@ def _clones_views(gm: torch.fx.GraphModule, inputs: list) -> object:
 
 def _drops_writes(gm: torch.fx.GraphModule, inputs: list) -> object:
     """Runs on copies, as if no argument could be written."""
-    return lambda *arguments: gm.forward(*(each.clone() for each in arguments))
+    return lambda *arguments: gm.forward(*(argument.clone() for argument in arguments))
 
 
 @pytest.fixture

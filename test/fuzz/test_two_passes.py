@@ -24,7 +24,7 @@ def test_deviation_of_many_numbers():
     x = torch.nn.functional.silu((torch.arange(524287) * 7919 % 49 - 24).double() / 8)
     numbers = x.tolist()
     mean = math.fsum(numbers) / len(numbers)
-    right = math.sqrt(math.fsum((each - mean) ** 2 for each in numbers) / (len(numbers) - 1))
+    right = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / (len(numbers) - 1))
     with TwoPassVariances():
         assert abs(x.std().item() - right) < 1e-15
     assert abs(x.std().item() - right) > 1e-14

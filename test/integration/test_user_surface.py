@@ -24,7 +24,7 @@ def run(call) -> list[torch.Tensor]:
     arguments = inputs()
     result = call(*arguments)
     (result * torch.arange(12.0).reshape(3, 4)).sum().backward()
-    return [result.detach(), *(each.grad for each in arguments)]
+    return [result.detach(), *(argument.grad for argument in arguments)]
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_running_needs_no_mlir(repository: Path) -> None:
     files = {
         path.relative_to(repository / "runtime").with_suffix("") for path in repository.glob("runtime/**/[!_]*.py")
     }
-    names = {str(each) for each in files}
+    names = {str(file) for file in files}
     assert names >= LOADING, f"no such modules: {LOADING - names}"
     running = [f"dovetail.runtime.{name.replace('/', '.')}" for name in sorted(names - LOADING)]
     script = f"import importlib, sys; sys.modules['torch_mlir'] = None; [*map(importlib.import_module, {running})]"

@@ -29,11 +29,11 @@ def network(layers: int) -> str:
     weights = range(layers)
     lines = [f'%v{each} = "dovetail.read"(%w{each}) : ({_REF}) -> {_TENSOR}' for each in weights]
     lines += [f'%x0 = "dovetail.read"(%x) : ({_REF}) -> {_TENSOR}', "%one = torch.constant.int 1"]
-    for each in weights:
+    for layer in weights:
         lines += [
-            f"%m{each} = torch.aten.mm %x{each}, %v{each} : {_TENSOR}, {_TENSOR} -> {_TENSOR}",
-            f"%r{each} = torch.aten.relu %m{each} : {_TENSOR} -> {_TENSOR}",
-            _add(f"%x{each + 1}", f"%x{each}", f"%r{each}"),
+            f"%m{layer} = torch.aten.mm %x{layer}, %v{layer} : {_TENSOR}, {_TENSOR} -> {_TENSOR}",
+            f"%r{layer} = torch.aten.relu %m{layer} : {_TENSOR} -> {_TENSOR}",
+            _add(f"%x{layer + 1}", f"%x{layer}", f"%r{layer}"),
         ]
     lines += [
         f'%o = "dovetail.own"(%x{layers}) {{requires_grad = true}} : ({_TENSOR}) -> {_REF}',
@@ -59,7 +59,7 @@ def network(layers: int) -> str:
 def optimizer(parameters: int) -> str:
     """Momentum and parameter of each pair updated from its gradient, under a guard, at level `joint`."""
     numbers = range(parameters)
-    names = [f"{name}{each}" for name in "mpg" for each in numbers]
+    names = [f"{name}{number}" for name in "mpg" for number in numbers]
     types = ", ".join(_REF for _ in names)
     lines = [f"call @guard({', '.join(f'%{name}' for name in names)}) : ({types}) -> ()", "%one = torch.constant.int 1"]
     lines += [f'%{name}v = "dovetail.read"(%{name}) : ({_REF}) -> {_TENSOR}' for name in names]

@@ -17,7 +17,7 @@ def run(fn, *, outside: bool, backward_inside: bool = False):
         result = fn(*arguments)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=backward_inside):
         result.float().sum().backward()
-    return [result, *(each.grad for each in arguments)]
+    return [result, *(argument.grad for argument in arguments)]
 
 
 def assert_equal(expected, actual):

@@ -216,7 +216,7 @@ def test_version_counters_move_as_eagerly():
     tensors = [[torch.ones(5), torch.ones(5)] for _ in range(2)]
     fn(*tensors[0])
     torch.compile(fn, backend="dovetail")(*tensors[1])
-    assert [each._version for each in tensors[1]] == [each._version for each in tensors[0]] == [2, 0]
+    assert [tensor._version for tensor in tensors[1]] == [tensor._version for tensor in tensors[0]] == [2, 0]
 
     weight = torch.ones(5, requires_grad=True)
     product = weight * tensors[1][0]
@@ -254,10 +254,10 @@ def test_one_of_many_is_misaligned():
     torch._dynamo.reset()
     dovetail.stats(reset=True)
     tensors = [torch.randn(64), torch.randn(65)[1:], torch.randn(64)]
-    expected = [each * 2 for each in tensors]
+    expected = [tensor * 2 for tensor in tensors]
     torch.compile(_double, backend="dovetail")(*tensors)
     assert all(map(torch.equal, tensors, expected))
-    assert [each._version for each in tensors] == [1, 1, 1]
+    assert [tensor._version for tensor in tensors] == [1, 1, 1]
     assert dovetail.stats().copies == {MISALIGNED: 1, WRITTEN: 1}
 
 
@@ -280,8 +280,8 @@ def test_an_optimizer_of_many_tensors_takes_no_calls_each():
     for count in (2, 8):
         torch._dynamo.reset()
         parameters = [nn.Parameter(torch.randn(64)) for _ in range(count)]
-        for each in parameters:
-            each.grad = torch.randn(64)
+        for parameter in parameters:
+            parameter.grad = torch.randn(64)
         optimizer = torch.optim.AdamW(parameters)
         step = torch.compile(optimizer.step, backend="dovetail")
         step()

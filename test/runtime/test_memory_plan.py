@@ -39,7 +39,7 @@ def allocations(call) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
         call()
     return sum(
-        each.nbytes() >= BYTES for each in profiled.profiler.kineto_results.events() if each.name() == "[memory]"
+        event.nbytes() >= BYTES for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"
     )
 
 
@@ -50,7 +50,7 @@ def test_dead_memory_becomes_results(monkeypatch):
         # Here the most is held, so that dead memory may wait below.
         return chain((x @ w.repeat(1, 8)).sin().exp().unflatten(1, (8, SIZE)).sum(1).cos(), w)
 
-    call, inputs = compiled(fn), [each.detach() for each in leaves()]
+    call, inputs = compiled(fn), [leaf.detach() for leaf in leaves()]
     call(*inputs)
     # Of the four results in `chain`, each a block without a plan, the last three lie in products that are dead.
     found = allocations(lambda: call(*inputs))
@@ -91,7 +91,7 @@ def test_kept_graph_runs_again(times):
 
 def test_two_forwards_before_their_backwards():
     """Catches memory that belongs to the program rather than to the call."""
-    fn, first, second = compiled(chain), leaves(), [2 * each.detach() for each in leaves()]
+    fn, first, second = compiled(chain), leaves(), [2 * leaf.detach() for leaf in leaves()]
     second = [each.requires_grad_() for each in second]
     results = [fn(*first), fn(*second)]
     found = [torch.autograd.grad(each.sum(), inputs) for each, inputs in zip(results, (first, second), strict=True)]
@@ -121,7 +121,7 @@ def test_results_pin_their_own_bytes():
 
     call, inputs = compiled(fn), leaves()
     results = call(*inputs)
-    gradients = torch.autograd.grad(sum(each.sum() for each in results), inputs)
+    gradients = torch.autograd.grad(sum(result.sum() for result in results), inputs)
     seen = [*results, *gradients]
     assert [each.untyped_storage().nbytes() for each in seen] == [each.nbytes for each in seen]
     assert len({each.untyped_storage().data_ptr() for each in seen}) == len(seen)

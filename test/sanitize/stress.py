@@ -192,8 +192,8 @@ class RandomPlan:
 
     def check(self, draw: random.Random) -> None:
         arguments = [Guarded(count).tensor for count in self.counts]
-        for each in arguments:
-            each.copy_(torch.randint(-(1 << 31), (1 << 31) - 1, each.shape, dtype=torch.int32))
+        for argument in arguments:
+            argument.copy_(torch.randint(-(1 << 31), (1 << 31) - 1, argument.shape, dtype=torch.int32))
         expected = self.expected(arguments)
         self.run(*arguments)
         for position, (actual, wanted) in enumerate(zip(arguments, expected, strict=True)):
@@ -205,7 +205,7 @@ class RandomPlan:
     def _check_other_sizes(self, draw: random.Random) -> None:
         """Arguments that are smaller or larger: whatever is computed, nothing lies outside of them."""
         arguments = [Guarded(max(count + draw.randint(-16, 16), 0)).tensor for count in self.counts]
-        before = [each.clone() for each in arguments]
+        before = [argument.clone() for argument in arguments]
         try:
             self.run(*arguments)
         except ValueError:

@@ -80,7 +80,7 @@ def test_history_that_outlives_the_call(name):
             x = torch.full((3,), 1.0 + step)
             x = prepare(x.requires_grad_()) if step == 0 else x
             results = [each for each in call(x) if each is not x]
-            sum(each.sum() for each in results if each.requires_grad).backward()
+            sum(result.sum() for result in results if result.requires_grad).backward()
             seen.append((module.total.tolist(), module.weight.grad))
         return seen
 

@@ -18,7 +18,7 @@ def gradients(function, inputs, dtype=torch.float32):
     """The gradients, in float64, of what `function` returns, weighed by numbers that differ."""
     leaves = [each.to(dtype).requires_grad_() for each in inputs]
     results = [each for each in function(*leaves) if each.requires_grad]
-    weights = [torch.linspace(0.5, 1.5, each.numel()).reshape(each.shape).to(dtype) for each in results]
+    weights = [torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape).to(dtype) for result in results]
     return [each.double() for each in torch.autograd.grad(results, leaves, weights)]
 
 

@@ -113,7 +113,7 @@ def test_sizes_of_data(op_by_op, name, dynamic):
     dovetail.stats(reset=True)
     for call, size in enumerate(SIZES):
         arguments = make(size)
-        twins = [each.detach().clone().requires_grad_(each.requires_grad) for each in arguments]
+        twins = [argument.detach().clone().requires_grad_(argument.requires_grad) for argument in arguments]
         expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
         compare(f"call {call}, size {size}", expected, actual)
     stats = dovetail.stats()
@@ -158,7 +158,7 @@ def test_data_sizes_through_regions():
     compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=True)
     for size in (6, 9):
         arguments = [tensor(size, 4), tensor(4)]
-        twins = [each.detach().clone().requires_grad_() for each in arguments]
+        twins = [argument.detach().clone().requires_grad_() for argument in arguments]
         expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
         compare(f"size {size}", expected, actual)
 

@@ -91,7 +91,7 @@ def _gradient(function: Callable, x: torch.Tensor, tangent: Callable) -> torch.T
     leaf = x.detach().requires_grad_()
     results = function(leaf)
     results = results if isinstance(results, tuple) else (results,)
-    (gradient,) = torch.autograd.grad(results, leaf, [tangent(each.detach()) for each in results])
+    (gradient,) = torch.autograd.grad(results, leaf, [tangent(result.detach()) for result in results])
     return gradient
 
 

@@ -115,7 +115,7 @@ def test_argument_without_gradient():
 def test_float_types():
     """Catches a demoted or promoted element type, forward or backward."""
     types = (torch.float64, torch.bfloat16, torch.float16)
-    assert_same(lambda *given: [x.exp() * 2 for x in given], *(BASE.to(each).requires_grad_() for each in types))
+    assert_same(lambda *given: [x.exp() * 2 for x in given], *(BASE.to(type_).requires_grad_() for type_ in types))
 
 
 def test_integer_types():
@@ -123,7 +123,7 @@ def test_integer_types():
     types = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
     assert_same(
         lambda *given: [(x // 2, x % 3, x * 100, x.sum(), x.float()) for x in given],
-        *(torch.arange(1, 9).to(each) for each in types),
+        *(torch.arange(1, 9).to(type_) for type_ in types),
     )
 
 

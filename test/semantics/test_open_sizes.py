@@ -177,7 +177,7 @@ def test_sizes_are_values(op_by_op, name, device):
     dovetail.stats(reset=True)
     for call, size in enumerate(SIZES):
         arguments = make(size)
-        copies = [each.detach().clone(memory_format=torch.preserve_format) for each in arguments]
+        copies = [argument.detach().clone(memory_format=torch.preserve_format) for argument in arguments]
         twins = [copy.requires_grad_(each.requires_grad) for copy, each in zip(copies, arguments, strict=True)]
         expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
         compare(f"call {call}, size {size}", expected, actual)
@@ -281,7 +281,7 @@ def test_python_numbers_are_values(op_by_op):
     dovetail.stats(reset=True)
     for scale, shift in ((0.5, 3), (0.25, 4), (1e-3, 5), (-2.0, 7), (float("inf"), 2)):
         arguments = [tensor(3, 4)]
-        twins = [each.detach().clone().requires_grad_() for each in arguments]
+        twins = [argument.detach().clone().requires_grad_() for argument in arguments]
         numbers = scale, shift
         expected = observe(lambda x, numbers=numbers: function(x, *numbers), arguments, None, None, True, {})
         actual = observe(lambda x, numbers=numbers: compiled(x, *numbers), twins, None, None, True, {})
@@ -424,7 +424,7 @@ def test_strides_of_what_is_empty(op_by_op):
     for size in (4, 7):
         x = torch.randn(0, size)
         results, expected = compiled(x), function(x)
-        assert [each.stride() for each in results] == [each.stride() for each in expected]
+        assert [result.stride() for result in results] == [each.stride() for each in expected]
     (reason, *_) = dovetail.stats().specialised
     assert reason.endswith("how a result without elements lies can't be said of open sizes")
 

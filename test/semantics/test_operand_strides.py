@@ -31,8 +31,8 @@ def note_gradient(x: torch.Tensor, tag: str) -> torch.Tensor:
 
 @torch.library.custom_op("dovetail_strides::note_all", mutates_args=())
 def note_all(tensors: list[torch.Tensor], other: torch.Tensor | None) -> list[torch.Tensor]:
-    seen.append(("all", [each.stride() for each in tensors], None if other is None else other.stride()))
-    return [each * 2 for each in tensors]
+    seen.append(("all", [tensor.stride() for tensor in tensors], None if other is None else other.stride()))
+    return [tensor * 2 for tensor in tensors]
 
 
 @torch.library.custom_op("dovetail_strides::note_and_write", mutates_args={"x"})
@@ -57,7 +57,7 @@ def note_rows(x: torch.Tensor) -> torch.Tensor:
 note_rows.register_fake(lambda x: torch.empty(x.shape))
 note.register_fake(lambda x, tag: torch.empty_like(x))
 note_gradient.register_fake(lambda x, tag: torch.empty_like(x))
-note_all.register_fake(lambda tensors, other: [torch.empty_like(each) for each in tensors])
+note_all.register_fake(lambda tensors, other: [torch.empty_like(tensor) for tensor in tensors])
 view.register_fake(lambda x: torch.empty_like(x))
 note.register_autograd(
     lambda ctx, gradient: (note_gradient(gradient, ctx.tag), None),
@@ -116,7 +116,7 @@ def test_lists_and_names():
 
     def fn(x):
         parts = note_all([x.t(), x.t().contiguous(), x[:, ::2], x.unfold(1, 2, 1) * 1], x.t().contiguous())
-        return sum(each.sum() for each in parts) + view(x.t().contiguous()).sum() + note_all([x], None)[0].sum()
+        return sum(part.sum() for part in parts) + view(x.t().contiguous()).sum() + note_all([x], None)[0].sum()
 
     assert_sees_same(fn, torch.rand(3, 4))
 

@@ -18,7 +18,7 @@ def matrix(*, grad: bool = False) -> torch.Tensor:
 
 
 def cloned(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return tuple(each.clone() for each in tensors)
+    return tuple(tensor.clone() for tensor in tensors)
 
 
 def write_first(outputs, arguments):

@@ -41,10 +41,10 @@ def test_updates_of_changing_size():
     dovetail.stats(reset=True)
     for rows, columns in ((4, 7), (33, 5), (2, 300), (33, 5)):
         arguments = make(rows, columns)
-        copies = [each.clone(memory_format=torch.preserve_format) for each in arguments]
+        copies = [argument.clone(memory_format=torch.preserve_format) for argument in arguments]
         torch.testing.assert_close(compiled(*arguments), step(*copies))
         torch.testing.assert_close(arguments, copies)
-        assert [each._version for each in arguments] == [each._version for each in copies]
+        assert [argument._version for argument in arguments] == [copy_._version for copy_ in copies]
     stats = dovetail.stats()
     assert stats.graphs == 1
     assert stats.copies["value into a mutated input"] == 4  # `turned`, in each call
@@ -72,7 +72,7 @@ def test_sums_across_open_sizes():
             x = torch.randn(sizes[:rank], requires_grad=True)
             actual, expected = compiled(x), centred(x)
             torch.testing.assert_close(actual, expected)
-            squares = [sum((each * each).sum() for each in results) for results in (actual, expected)]
+            squares = [sum((result * result).sum() for result in results) for results in (actual, expected)]
             torch.testing.assert_close(*[torch.autograd.grad(each, x) for each in squares])
 
 

@@ -137,8 +137,8 @@ def called(fn: Callable, arguments: list, train: bool) -> tuple[list[dict], list
     if train:
         sum((each * (index + 2)).sum() for index, each in enumerate(results) if each.requires_grad).backward()
         gradients = [argument.grad for argument in arguments if argument.is_leaf]
-        facts += [{"gradient": None} if each is None else described(each, [each]) for each in gradients]
-        values += [part.clone() for each in gradients if each is not None for part in inner(each)]
+        facts += [{"gradient": None} if gradient is None else described(gradient, [gradient]) for gradient in gradients]
+        values += [part.clone() for gradient in gradients if gradient is not None for part in inner(gradient)]
     return facts, values
 
 
@@ -264,7 +264,7 @@ def test_inference_mode():
             x = two(3)
             results = compiler(lambda x: (x.mul_(2), x + 1))(x)
         assert results[0] is x
-        found.append([part.clone() for each in results for part in inner(each)])
+        found.append([part.clone() for result in results for part in inner(result)])
     torch.testing.assert_close(found[1], found[0])
 
 
@@ -371,10 +371,10 @@ def test_parameter():
             optimizer.zero_grad()
             loss = fn(torch.ones(4, 3)).sin().sum()
             loss.backward()
-            assert all(type(each.grad) is TwoTensor for each in module.parameters())
+            assert all(type(parameter.grad) is TwoTensor for parameter in module.parameters())
             optimizer.step()
             losses += inner(loss.detach())
-        parameters.append([part.detach() for each in module.parameters() for part in inner(each)])
+        parameters.append([part.detach() for parameter in module.parameters() for part in inner(parameter)])
     torch.testing.assert_close(losses[6:], losses[:6])
     torch.testing.assert_close(parameters[1], parameters[0])
     assert dovetail.stats().eager == eager

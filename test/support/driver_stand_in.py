@@ -76,11 +76,11 @@ class StandIn:
     def names(self) -> list[str]:
         """What was called, without what only asks or changes the thread's state."""
         quiet = ("cuCtx", "cuThread", "cuGet", "cuFunc", "cuDevice", "cuModule", "cuStream")
-        return [each[0] for each in self.calls if not each[0].startswith(quiet)]
+        return [call[0] for call in self.calls if not call[0].startswith(quiet)]
 
     def launches(self) -> list[tuple]:
         """Of each launch: the kernel, the workgroups, the threads, shared memory, the stream, the parameters."""
-        return [each[1:] for each in self.calls if each[0] == "cuLaunchKernelEx"]
+        return [call[1:] for call in self.calls if call[0] == "cuLaunchKernelEx"]
 
     def cuLaunchKernelEx(self, config: Any, kernel: Kernel, where: int, extra: int) -> tuple:
         pointers = (ctypes.c_void_p * len(kernel.parameters)).from_address(where)
@@ -91,7 +91,7 @@ class StandIn:
         return self._noted("cuLaunchKernelEx", kernel.name, grid, block, config.sharedMemBytes, config.hStream, given)
 
     def cuModuleGetFunction(self, module: int, name: bytes) -> tuple:
-        found = [each for each in self.kernels if each.name == name.decode()]
+        found = [kernel for kernel in self.kernels if kernel.name == name.decode()]
         status = Status.SUCCESS if found else Status.NOT_FOUND
         return (status, *self._noted("cuModuleGetFunction", module, name)[1:], found[0] if found else None)
 

@@ -166,7 +166,7 @@ def test_stop_after_ends_the_pipeline_where_the_level_is_verified(level: str, pa
     verified = [str(each) for each in compile_pipeline()].index(
         "verify-level" + f"{{level={level}}}" * (level != "joint")
     )
-    assert _headers(err) == [f"// -----// IR Dump After {each} //----- //" for each in names[: verified + 1]]
+    assert _headers(err) == [f"// -----// IR Dump After {name} //----- //" for name in names[: verified + 1]]
 
 
 def test_stop_after_cuts_a_given_pipeline(path: str, capsys: pytest.CaptureFixture):

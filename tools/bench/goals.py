@@ -37,9 +37,9 @@ class Goal:
     def ratios(self, results: Sequence[Figures]) -> dict[str, float]:
         """By name of the case, of those that were measured."""
         return {
-            each.case: self._ratio(getattr(each, self.figure))
-            for each in results
-            if each.group == self.group and self.ours in getattr(each, self.figure)
+            result.case: self._ratio(getattr(result, self.figure))
+            for result in results
+            if result.group == self.group and self.ours in getattr(result, self.figure)
         }
 
     def _ratio(self, samples: dict[str, list[float]]) -> float:

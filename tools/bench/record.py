@@ -42,7 +42,7 @@ def record(path: Path, results: Sequence[Figures]) -> None:
     """Writes the samples in seconds and bytes, with the machine's facts that they depend on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rounded = json.loads(
-        json.dumps([asdict(each) for each in results]), parse_float=lambda text: float(f"{float(text):.4g}")
+        json.dumps([asdict(result) for result in results]), parse_float=lambda text: float(f"{float(text):.4g}")
     )
     stated = {"machine": asdict(this_machine()), "results": rounded}
     path.write_text(json.dumps(stated) + "\n", encoding="utf-8")

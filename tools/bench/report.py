@@ -50,7 +50,7 @@ def figures(machine: Machine, results: Sequence[Figures]) -> str:
 
 def _table(results: Sequence[Figures], figure: str, factor: float) -> list[str]:
     """The cases that have the figure, without the columns in which none has anything."""
-    samples = {each.case: getattr(each, figure) for each in results if getattr(each, figure)}
+    samples = {result.case: getattr(result, figure) for result in results if getattr(result, figure)}
     found = {case: {name: median(times) for name, times in of_case.items()} for case, of_case in samples.items()}
     columns = {name: [_scaled(medians, name, factor) for medians in found.values()] for name in _COMPILERS}
     columns |= {title: [_ratio(medians, *pair) for medians in found.values()] for title, pair in _RATIOS.items()}

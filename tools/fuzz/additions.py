@@ -20,7 +20,7 @@ def terms(args: Sequence) -> torch.Tensor:
     """What one of `SUMS` adds up, of shape (elements of the result, addends of each)."""
     value: torch.Tensor = args[0]
     dims = (args[1] if len(args) > 1 else None) or [*range(value.dim())]
-    addends = math.prod(value.size(each) for each in dims)
+    addends = math.prod(value.size(dim) for dim in dims)
     return value.movedim(dims, [*range(-len(dims), 0)]).reshape(-1, addends)
 
 

@@ -52,9 +52,9 @@ def _later(draw: Random, program: Program) -> tuple[Step, ...] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outputs, inputs = _last_call(world, program)
-            if any(is_leaf(each) is None for each in outputs):
+            if any(is_leaf(output) is None for output in outputs):
                 return None
-            parameters, has_regions = [each.name for each in program.parameters], NAME in str(program.body)
+            parameters, has_regions = [parameter.name for parameter in program.parameters], NAME in str(program.body)
             return tuple(_writes(draw, world, outputs, inputs, parameters, has_regions))
     except (RuntimeError, IndexError, ValueError, TypeError):
         return None
@@ -66,8 +66,8 @@ def _last_call(world: World, program: Program) -> tuple[list[torch.Tensor], dict
     for number, call in enumerate(program.calls):
         with in_mode(call.mode):
             inputs = world.inputs(number)
-            results = world.fn(*(inputs[each.name] for each in program.parameters))
-    return [each for each in tree_leaves(results) if isinstance(each, torch.Tensor)], inputs
+            results = world.fn(*(inputs[parameter.name] for parameter in program.parameters))
+    return [result for result in tree_leaves(results) if isinstance(result, torch.Tensor)], inputs
 
 
 def _writes(

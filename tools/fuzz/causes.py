@@ -60,5 +60,5 @@ def _minimal(task: tuple[Job, str, str]) -> Minimal:
 
 def _lines(smallest: Program) -> str:
     """The body's templates, and its form."""
-    lines = "; ".join(dict.fromkeys(each.template for each in steps(smallest.body)))
+    lines = "; ".join(dict.fromkeys(step.template for step in steps(smallest.body)))
     return f"{lines}, in {smallest.form}" if smallest.form else lines

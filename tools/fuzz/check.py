@@ -54,14 +54,14 @@ def check_forms(programs: Iterable[Program], backend: str, iree: bool = False) -
         outcomes.append(replace(check(program, backend, iree, accepted), form=program.form))
         if outcomes[-1].found:
             break
-    worst = next((each for each in reversed(outcomes) if each.found), None)
-    worst = worst or next((each for each in outcomes if each.status != "same"), outcomes[0])
+    worst = next((outcome for outcome in reversed(outcomes) if outcome.found), None)
+    worst = worst or next((outcome for outcome in outcomes if outcome.status != "same"), outcomes[0])
     return replace(
         worst,
-        graphs=sum(each.graphs for each in outcomes),
-        checks=sum((each.checks for each in outcomes), Counter()),
-        eager=sum((each.eager for each in outcomes), Counter()),
-        specialised=sum((each.specialised for each in outcomes), Counter()),
+        graphs=sum(outcome.graphs for outcome in outcomes),
+        checks=sum((outcome.checks for outcome in outcomes), Counter()),
+        eager=sum((outcome.eager for outcome in outcomes), Counter()),
+        specialised=sum((outcome.specialised for outcome in outcomes), Counter()),
     )
 
 
@@ -101,7 +101,7 @@ def _check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            parameters = [each.name for each in program.parameters]
+            parameters = [parameter.name for parameter in program.parameters]
             judge = Judge(source, modes, parameters, accepted or Accepted())
             by_value = judge.differences if program.kind == "compute" else None
             return run(worlds, modes, parameters, backend, iree, changed(worlds[0].fn), by_value, program.dynamic)

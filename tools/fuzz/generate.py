@@ -56,7 +56,7 @@ class _Generator:
             self.parameters, aliased = self.parameters[:1], ()
         shell = Program(self.parameters, (), (), (), state=state, captured=captured, helpers=tuple(SOURCES))
         inputs = self._enter(shell, aliased)
-        names = [*(each.name for each in self.parameters), *state_names, *(("G0",) if captured else ())]
+        names = [*(parameter.name for parameter in self.parameters), *state_names, *(("G0",) if captured else ())]
         self.tensors = {name: eval(name, self.space) for name in names}
         body = self._body(draw.choices((2, 3, 4, 5, 6, 7), (2, 4, 5, 4, 3, 2))[0], depth=0)
         results = self._results()

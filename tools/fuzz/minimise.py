@@ -103,13 +103,13 @@ def _renamed(program: Program, names: dict[str, str]) -> Program:
     return replace(
         program,
         body=tuple(each.renamed(names) for each in program.body),
-        results=tuple(each.renamed(names) for each in program.results),
+        results=tuple(result.renamed(names) for result in program.results),
     )
 
 
 def _tidy(program: Program) -> Program:
     """Without empty blocks and without custom functions that nothing calls."""
-    text = " ".join(each.template for each in steps(program.body))
+    text = " ".join(step.template for step in steps(program.body))
     return replace(program, helpers=tuple(name for name in SOURCES if f"{name}.apply" in text))
 
 

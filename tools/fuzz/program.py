@@ -18,7 +18,7 @@ class Step:
 
     def renamed(self, names: Mapping[str, str]) -> "Step":
         """The same line reading other variables."""
-        return replace(self, operands=tuple(names.get(each, each) for each in self.operands))
+        return replace(self, operands=tuple(names.get(operand, operand) for operand in self.operands))
 
 
 @dataclass(frozen=True)

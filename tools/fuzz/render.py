@@ -8,7 +8,7 @@ from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step
 
 def render(program: Program) -> str:
     """Source that defines `fn`, and `inputs_0`, `later_0` and so on for the calls."""
-    names = [each.name for each in program.parameters]
+    names = [parameter.name for parameter in program.parameters]
     parts = ["\n".join(_imports(program)), *(SOURCES[name].rstrip() for name in program.helpers)]
     parts += ["\n".join(map(str, program.captured))] if program.captured else []
     parts += [_module(program, names)] if program.state else _functions(program, "fn", names)
@@ -59,7 +59,7 @@ def _imports(program: Program) -> Iterator[str]:
 def _functions(program: Program, name: str, parameters: list[str]) -> list[str]:
     """The function `name`, and those that it calls where the body is inside of something."""
     own = "self" if parameters[0] == "self" else ""
-    body, arguments = f"{own}.body".removeprefix("."), [each for each in parameters if each != own]
+    body, arguments = f"{own}.body".removeprefix("."), [parameter for parameter in parameters if parameter != own]
     head = f"def {name}({', '.join(parameters)}):"
     given = ", ".join(arguments)
     if program.form.startswith("checkpoint"):

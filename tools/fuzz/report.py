@@ -141,8 +141,8 @@ def report(tallies: Sequence[Tally]) -> str:
     for name, value in _OWN_ROWS.items():
         rows.append([name, *(value(each) if each.backend in ("dovetail", "run-check") else "–" for each in tallies)])
     lines = [head, *table(["", *(f"{each.kind}, {each.backend}" for each in tallies)], rows), ""]
-    for each in tallies:
-        lines += _seeds(each) + _reasons(each)
+    for tally in tallies:
+        lines += _seeds(tally) + _reasons(tally)
     return "\n".join(lines)
 
 

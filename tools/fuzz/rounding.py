@@ -37,7 +37,7 @@ def _in_double_precision(program: Program, call: int) -> Observed:
     source = render(program)
     for dtype, wider in _WIDER.items():
         source = source.replace(dtype, wider)
-    names = [each.name for each in program.parameters]
+    names = [parameter.name for parameter in program.parameters]
     torch.set_default_dtype(torch.float64)
     try:
         world = World(source)

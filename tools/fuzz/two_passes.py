@@ -60,8 +60,8 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
     count = math.prod(value.size(each) for each in dims)
     mean = value.mean(dims, True)
     first = value
-    for each in dims:
-        first = first.narrow(each, 0, 1)
+    for dim in dims:
+        first = first.narrow(dim, 0, 1)
     are_equal = (value - first == 0).all(dims, True)
     squares = (value - mean).square().sum(dims, True).masked_fill(are_equal, 0.0)
     return squares / float(max(count - correction, 0)), mean

@@ -92,7 +92,7 @@ def _nest_manifest(files: dict[str, bytes], draw: Random) -> None:
 
 def _change_code(files: dict[str, bytes], draw: Random) -> None:
     """The code is another's, of whose making the manifest knows nothing."""
-    name = draw.choice([each for each in files if each.startswith("code/")])
+    name = draw.choice([file for file in files if file.startswith("code/")])
     files[name] = draw.choice((b"", b"no code", damaged(files[name], draw)))
 
 

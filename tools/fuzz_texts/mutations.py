@@ -111,7 +111,7 @@ def change_map(text: str, draw: Random) -> str:
         put, at = payloads.expression(draw), draw.randrange(len(sizes))
         sizes[at : at + draw.choice((0, 1, 1, 1))] = draw.choice(([put], [put], [put], [put, put], []))
         names = {"d0": "(d0)[s0, s1]", "s1": "()[s0, s1]", "s0": "()[s0]"}
-        needed = next((names[each] for each in names if any(each in size for size in sizes)), "()")
+        needed = next((names[name] for name in names if any(name in size for size in sizes)), "()")
         return f"affine_map<{taken if draw.random() < 0.2 else needed} -> ({', '.join(sizes)})>"
 
     return _replaced(_MAP, text, draw, changed)

@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
             results.append(measure(case, shrink=SMOKE if options.smoke else 1))
             print(results[-1], flush=True)
             _write(options.out, [*said, "## Speed", "", report.figures(results, bandwidth)])
-    return int(any(each.failures for each in runs) or any(each.problem for each in results))
+    return int(any(each.failures for each in runs) or any(result.problem for result in results))
 
 
 def _write(out: Path, said: list[str]) -> None:

@@ -95,8 +95,8 @@ def _rms_norm(make: Make) -> Work:
 def _adamw(*shapes: tuple[int, ...]) -> Build:
     def build(make: Make) -> Work:
         parameters = [nn.Parameter(make.randn(*sizes)) for sizes in shapes[: max(2, len(shapes) // make.shrink)]]
-        for each in parameters:
-            each.grad = make.randn(*each.shape) if make.shrink == 1 else torch.ones_like(each)
+        for parameter in parameters:
+            parameter.grad = make.randn(*parameter.shape) if make.shrink == 1 else torch.ones_like(parameter)
         optimizer = torch.optim.AdamW(parameters, capturable=make.device != "cpu")
         return Work(optimizer.step, written=tuple(parameters))
 

@@ -103,7 +103,7 @@ def prepare(case: Case, make: Make, backend: str | None, is_wide: bool = False) 
             return list(work.written) if result is None else [result]
 
         return infer
-    leaves = [each.requires_grad_() for each in work.arguments if each.is_floating_point()]
+    leaves = [argument.requires_grad_() for argument in work.arguments if argument.is_floating_point()]
     leaves += work.compute.parameters() if isinstance(work.compute, torch.nn.Module) else ()
     given = functools.cache(_tangent)
 
@@ -127,8 +127,8 @@ def _tangent(shape: torch.Size, dtype: torch.dtype, device: torch.device) -> tor
 def _compared(case: Case, results: list[torch.Tensor]) -> list[torch.Tensor]:
     """Copies of what is compared: of a model its loss, and all gradients as one, of which some are but rounding."""
     if case.group != "model":
-        return [each.detach().clone() for each in results]
-    return [results[0].clone(), torch.cat([each.flatten() for each in results[1:]])]
+        return [result.detach().clone() for result in results]
+    return [results[0].clone(), torch.cat([result.flatten() for result in results[1:]])]
 
 
 def device_microseconds(steps: dict[str, Step]) -> dict[str, float]:

@@ -42,12 +42,12 @@ def machine(commit: str) -> str:
 def outcome(run: TestRun) -> str:
     """How the tests went."""
     said = f"{run.name[0].upper()}{run.name[1:]}: {run.summary}; {run.seconds:.0f} s with their processes."
-    return "\n".join([said, *([""] if run.failures else []), *(f"- failed: `{each}`" for each in run.failures)])
+    return "\n".join([said, *([""] if run.failures else []), *(f"- failed: `{failure}`" for failure in run.failures)])
 
 
 def figures(results: Sequence[Measured], bandwidth: float) -> str:
     """The table of all cases, and what they come to."""
-    rows = [_row(each, bandwidth) for each in results]
+    rows = [_row(result, bandwidth) for result in results]
     head = (
         "case",
         "eager, us",
@@ -61,14 +61,14 @@ def figures(results: Sequence[Measured], bandwidth: float) -> str:
         "note",
     )
     said = [*table(head, rows), "", f"A copy moves {bandwidth / 1e12:.2f} TB/s."]
-    for group in dict.fromkeys(each.group for each in results):
-        ratios = [ratio for each in results if each.group == group and (ratio := speed(each)) is not None]
+    for group in dict.fromkeys(result.group for result in results):
+        ratios = [ratio for result in results if result.group == group and (ratio := speed(result)) is not None]
         if ratios:
             said.append(
                 f"Of group {group}, {len(ratios)} cases: {_mean(ratios):.2f} × inductor by the geometric mean,"
                 f" {min(ratios):.2f} at least."
             )
-    compiled = [times[OURS] / times[THEIRS] for each in results if len(times := each.compile_seconds) == 2]
+    compiled = [times[OURS] / times[THEIRS] for result in results if len(times := result.compile_seconds) == 2]
     if compiled:
         said.append(f"First calls, with empty caches, take {_mean(compiled):.2f} of inductor's time, by the same mean.")
     return "\n".join(said)

@@ -73,7 +73,7 @@ def _process(
         errors.append(error)
     if not options.verify_diagnostics or isinstance(source, bytes):
         return outputs, []
-    return outputs, [f"{options.input}{each}" for each in differences(source, errors)]
+    return outputs, [f"{options.input}{difference}" for difference in differences(source, errors)]
 
 
 def _remarks(module: ir.Module) -> list:

@@ -56,14 +56,14 @@ class Call:
         """Calls the module on copies; gradients are those of the sum of all results."""
         leaves = [self._leaf(index, each) for index, each in enumerate(self.inputs)]
         # Copies of the leaves, since autograd lets nobody write to a leaf.
-        passed = arranged(self.module, [_copy(each) for each in leaves])
+        passed = arranged(self.module, [_copy(leaf) for leaf in leaves])
         program, _ = load_plain_program(self.module, executables)
         torch.manual_seed(seed)
         results = list(program(list(passed)))
-        reached = [each for each in results if isinstance(each, torch.Tensor) and each.requires_grad]
+        reached = [result for result in results if isinstance(result, torch.Tensor) and result.requires_grad]
         if self.differentiated:
             torch.autograd.backward(reached, [torch.ones_like(each) for each in reached])
-        return Outcome(results, passed, [getattr(each, "grad", None) for each in leaves])
+        return Outcome(results, passed, [getattr(leaf, "grad", None) for leaf in leaves])
 
     def _leaf(self, index: int, value):
         if not isinstance(value, torch.Tensor):

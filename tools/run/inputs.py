@@ -95,4 +95,4 @@ def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors of one shape and element type hold the same bytes, NaN and the sign of zero included."""
     # A copy has strides that bytes can be viewed by: those of a single element may be any.
     values = (each.detach().resolve_conj().resolve_neg().reshape(-1) for each in (one, other))
-    return torch.equal(*(each.clone(memory_format=torch.contiguous_format).view(torch.uint8) for each in values))
+    return torch.equal(*(value.clone(memory_format=torch.contiguous_format).view(torch.uint8) for value in values))

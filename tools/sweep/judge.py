@@ -89,7 +89,7 @@ def _wrong(outcome: Outcome, got: torch.Tensor, expected: torch.Tensor, inputs: 
     if kind_of_name(outcome.case.name) is Kind.REDUCTION or outcome.case.overload._opname.endswith("_backward"):
         # Not the extremes: against those every error is small.
         sizes = [each.double().abs() for each in inputs]
-        scale = max([1.0, *(each[each < 1e4].max().item() for each in sizes if (each < 1e4).any())])
+        scale = max([1.0, *(size[size < 1e4].max().item() for size in sizes if (size < 1e4).any())])
     tolerance = UNITS[expected.dtype] * torch.finfo(expected.dtype).eps
     close = a.isfinite() & b.isfinite() & ((a - b).abs() <= tolerance * (b.abs() + scale))
     return ~(close | (a == b) | (a.isnan() & b.isnan()))

@@ -34,7 +34,7 @@ def table(cases: list[Case], rows: Rows) -> Table:
     shown = Table("case", *COLUMNS.values(), show_lines=True)
     for case in cases:
         outcomes = [rows[case.name][backend] for backend in COLUMNS]
-        shown.add_row(Text(case.title), *(Text(each.text, "" if each.right else "red") for each in outcomes))
+        shown.add_row(Text(case.title), *(Text(outcome.text, "" if outcome.right else "red") for outcome in outcomes))
     return shown
 
 

@@ -62,7 +62,7 @@ def page(name: str, graphs: Sequence[Program | Eager], options: Options) -> str:
     """The page's HTML; `name` is the function's, `options` those that it was compiled with."""
     return _ENVIRONMENT.get_template("page.html.jinja").render(
         name=name,
-        graphs=[Picture.of(each) if isinstance(each, Program) else each for each in graphs],
+        graphs=[Picture.of(graph) if isinstance(graph, Program) else graph for graph in graphs],
         options=str(options),
         text=text(tuple(graphs), options),
     )

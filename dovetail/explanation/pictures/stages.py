@@ -45,7 +45,7 @@ def changes(stages: Iterable[Stage]) -> Iterator[Change]:
     """One for each pass that ran, in order."""
     for before, after in pairwise(stages):
         rows = list(_rows(before.lines, after.lines))
-        marks = [each.mark for each in rows]
+        marks = [row.mark for row in rows]
         yield Change(after.name, tuple(_folded(rows)), marks.count("added"), marks.count("removed"))
 
 

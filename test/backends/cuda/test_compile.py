@@ -205,11 +205,11 @@ def test_what_only_copies_and_fills_has_a_plan(beside: tuple[str, ...]):
         assert isinstance(plan, LaunchPlan), plan
         assert plan.code == b""
     moved = {"op": "copy", "source": [0, 0, 512], "target": [1, 0, 512]}
-    assert [each for each in copy.steps["steps"] if each["op"] != "barrier"] == [moved]
+    assert [step for step in copy.steps["steps"] if step["op"] != "barrier"] == [moved]
     again = moved | {"target": [2, 0, 512]}
-    assert [each for each in twice.steps["steps"] if each["op"] != "barrier"] == [moved, again]
+    assert [step for step in twice.steps["steps"] if step["op"] != "barrier"] == [moved, again]
     filled = {"op": "fill", "target": [0, 0, 512], "pattern": 0x40200000, "bits": 32}
-    assert [each for each in fill.steps["steps"] if each["op"] != "barrier"] == [filled]
+    assert [step for step in fill.steps["steps"] if step["op"] != "barrier"] == [filled]
     module = parse_module(COPY, make_context())
     with module.context:
         module.body.operations[0].attributes[ROLE] = ir.StringAttr.get("region")

@@ -31,7 +31,7 @@ def compiled() -> dict[str, LaunchPlan]:
         # Each by itself: IREE makes one kernel of two that differ only in what is known of their sizes.
         target, jobs = target_for_device("cuda:sm_90"), len(REGIONS)
         outcomes = compile_regions(REGIONS, target, timeout=60, plans=True, jobs=jobs)
-    assert all(isinstance(each, LaunchPlan) for each in outcomes.values()), outcomes
+    assert all(isinstance(outcome, LaunchPlan) for outcome in outcomes.values()), outcomes
     return outcomes
 
 

@@ -73,7 +73,7 @@ def kernels(text: str, types: dict[str, str]) -> tuple[list[dict], list[str], li
     entries = re.split(r"(?=\.visible \.entry)", plan.code.decode())[1:]
     return (
         steps,
-        [next(each for each in entries if f"{step['entry']}(" in each) for step in steps],
+        [next(entry for entry in entries if f"{step['entry']}(" in entry) for step in steps],
         plan.steps["transients"],
     )
 

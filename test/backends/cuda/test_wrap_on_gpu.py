@@ -29,7 +29,7 @@ def _agrees(function: Callable, tensors: list[torch.Tensor], form: str = "rows")
     """Also, that kernels of `form` ran: of odd sizes, ATen computes the sums of columns."""
 
     def results(compute: Callable, dtype: torch.dtype) -> list[torch.Tensor]:
-        leaves = [each.detach().to(dtype).requires_grad_() for each in tensors]
+        leaves = [tensor.detach().to(dtype).requires_grad_() for tensor in tensors]
         result = compute(*leaves)
         torch.manual_seed(1)
         tangent = torch.randn(result.shape, device="cuda", dtype=tensors[0].dtype).to(dtype)

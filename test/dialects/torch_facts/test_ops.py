@@ -67,7 +67,7 @@ def test_no_op_has_two_rows():
 def test_refused_overloads_exist(row):
     """A misspelt overload would be handed to IREE."""
     packet = getattr(torch.ops.aten, row.name.partition(".")[0])
-    assert {each for refused in row.refused for each in refused.overloads} <= set(packet.overloads())
+    assert {overload for refused in row.refused for overload in refused.overloads} <= set(packet.overloads())
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -86,7 +86,7 @@ def test_pointwise_tag(name):
 @pytest.mark.parametrize("row", [row for row in VIEWS if row.name not in UNMARKED], ids=lambda row: row.name)
 def test_views_alias(row):
     """An op that copies, if called a view, would be free in the accounting and replayed on its input."""
-    found = [each for each in overloads(row.name.partition(".")[0]) if not each._schema.is_mutable]
+    found = [overload for overload in overloads(row.name.partition(".")[0]) if not overload._schema.is_mutable]
     functional = [each for each in found if "Dimname" not in str(each._schema)]
     assert any(argument.alias_info is not None for each in functional for argument in each._schema.arguments)
 
@@ -174,6 +174,6 @@ def test_reduced_dimensions_are_where_the_row_says(name: str):
     """The order of a norm was taken for the dimension that it reduces: the place differs from op to op."""
     position = row_of_name(f"aten.{name}").reduces_at
     for overload in overloads(name):
-        arguments = [each.name for each in overload._schema.arguments if not each.is_out]
+        arguments = [argument.name for argument in overload._schema.arguments if not argument.is_out]
         named = [index for index, each in enumerate(arguments) if each in ("dim", "dims")]
         assert named in ([], [position]), overload

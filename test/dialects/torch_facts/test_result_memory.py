@@ -49,7 +49,7 @@ def test_kernels_allocate_just_their_result(row, is_transposed):
     result = getattr(overload, "Tensor" if "Tensor" in overload.overloads() else "default")(*arguments)
     assert result.untyped_storage().nbytes() == result.nbytes
     assert result.storage_offset() == 0
-    taken = {each.untyped_storage()._cdata for each in arguments if isinstance(each, torch.Tensor)}
+    taken = {argument.untyped_storage()._cdata for argument in arguments if isinstance(argument, torch.Tensor)}
     assert result.untyped_storage()._cdata not in taken
     assert not row.is_row_major or result.is_contiguous()
 

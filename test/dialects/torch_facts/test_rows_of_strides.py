@@ -40,7 +40,7 @@ class Again(TorchDispatchMode):
         row = row_of_name(name)
         if _computes_any_strides(row) and not func._schema.is_mutable:
             self.ran.add(name.split(".")[1])
-            names, rows = [each.name for each in func._schema.arguments], row.in_rows
+            names, rows = [argument.name for argument in func._schema.arguments], row.in_rows
             given = [_laid_out_as(each, argument in rows) for argument, each in zip(names, args, strict=False)]
             named = {each: _laid_out_as(value, each in rows) for each, value in (kwargs or {}).items()}
             other = callable_for(func)(*given, **named)

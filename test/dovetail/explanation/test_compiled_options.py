@@ -128,8 +128,8 @@ def test_tuning_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     compiled = torch.compile(exponential, backend="dovetail", options={"tune": True})
     explanation = dovetail.explain(compiled, torch.linspace(-1, 1, 16), html=path)
     (program,) = explanation.graphs
-    assert {each.tuned for each in program.regions} == {fastest}
-    assert all(each.measured.startswith(f"{fastest} 1.0 us, ") for each in program.regions)
+    assert {region.tuned for region in program.regions} == {fastest}
+    assert all(region.measured.startswith(f"{fastest} 1.0 us, ") for region in program.regions)
     assert f"tuned: {fastest}, measured: {fastest} 1.0 us" in " ".join(str(explanation).split())
     rows = Page(path.read_text(encoding="utf-8")).rows("regions")
-    assert [row[4:] for row in rows] == [[each.tuned, each.measured] for each in program.regions]
+    assert [row[4:] for row in rows] == [[region.tuned, region.measured] for region in program.regions]

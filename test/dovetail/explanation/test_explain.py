@@ -257,7 +257,7 @@ FACTS: dict[str, tuple] = {
     "region": (
         product,
         (vector(), vector()),
-        lambda program: [(each.name, each.ops, each.names, each.lines) for each in program.regions],
+        lambda program: [(region.name, region.ops, region.names, region.lines) for region in program.regions],
         [("forward_region_0", 1, ("aten.mul.Tensor",), (line(product, 1),))],
     ),
     "library call": (
@@ -335,7 +335,7 @@ def test_result_that_is_an_input_or_another_result():
 def test_constant_result():
     """Would catch a number among the results read as a tensor."""
     program = explained(lambda x: (x + 1, 3, None), vector())
-    assert [(each.origin, each.of, each.tensor) for each in program.outputs[1:]] == [
+    assert [(output.origin, output.of, output.tensor) for output in program.outputs[1:]] == [
         ("constant", "3", None),
         ("constant", "None", None),
     ]
@@ -422,8 +422,8 @@ def trace_of(tensor: torch.Tensor) -> tuple:
 
 def leaves_no_trace(fn: Callable, arguments: tuple, others: tuple = ()) -> None:
     tensors = [each for each in (*arguments, *others) if type(each) in (torch.Tensor, torch.nn.Parameter)]
-    tensors += [each._base for each in tensors if each._base is not None]
-    before = [trace_of(each) for each in tensors]
+    tensors += [tensor._base for tensor in tensors if tensor._base is not None]
+    before = [trace_of(tensor) for tensor in tensors]
     random, grad_mode = torch.get_rng_state(), torch.is_grad_enabled()
     explanation = dovetail.explain(fn, *arguments)
     assert explanation.graphs

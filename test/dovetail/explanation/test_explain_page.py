@@ -132,7 +132,7 @@ def test_every_op_is_drawn(pages: dict[str, Explained]):
     drawn = [attributes["class"].split()[1] for attributes, _ in page.all("g", "node")]
     assert drawn.count("saved") == len(program.saved)
     assert drawn.count("recomputed") == len(program.recomputed) > 0
-    work = sum(each.ops for each in program.regions) + len(program.library_calls)
+    work = sum(region.ops for region in program.regions) + len(program.library_calls)
     assert drawn.count("forward") + drawn.count("backward") + drawn.count("recomputed") == work
     assert len(page.all("g", "library")) == len(program.library_calls)
     assert (drawn.count("gradient"), drawn.count("result"), drawn.count("tangent")) == (1, 1, 1)
@@ -174,7 +174,7 @@ def test_user_text_is_escaped(pages: dict[str, Explained]):
 def test_source_stands_beside_ops(pages: dict[str, Explained]):
     """Would catch ops shown beside another op's line, or beside none."""
     program = programs(pages)[0]
-    shown = [each for each in program.stages[-1].lines if "torch.aten.sinh" in each.text]
+    shown = [line for line in program.stages[-1].lines if "torch.aten.sinh" in line.text]
     assert shown
     where = f"test_explain_page.py:{trained.__code__.co_firstlineno + 2}"
     assert {(each.source, each.python) for each in shown} == {

@@ -71,7 +71,7 @@ def test_nothing_to_draw():
 
 
 def stage(name: str, *lines: str) -> Stage:
-    return Stage(name, tuple(Line(each, "", "", "") for each in lines))
+    return Stage(name, tuple(Line(line, "", "", "") for line in lines))
 
 
 def change(before: tuple[str, ...], after: tuple[str, ...]) -> Change:

@@ -36,7 +36,7 @@ def test_nan_has_no_gradient():
     def gradients(function):
         leaves = [torch.tensor(value).requires_grad_() for _, value in OF_NAN.values()]
         results = function(*leaves)
-        weights = [torch.linspace(0.5, 1.5, each.numel()).reshape(each.shape) for each in results]
+        weights = [torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape) for result in results]
         return dict(zip(OF_NAN, torch.autograd.grad(results, leaves, weights), strict=True))
 
     compiled = torch.compile(of_each, backend="dovetail")

@@ -62,7 +62,7 @@ def test_batch_norm_that_updates_half_precision_statistics():
         return torch.ops.aten._batch_norm_with_update(value, weight, bias, mean, variance, 0.1, 1e-5)[0]
 
     arguments = [torch.randn(4, 5, 3), torch.ones(5), torch.zeros(5), torch.zeros(5), torch.ones(5)]
-    halves = [[each.bfloat16() for each in arguments] for _ in range(2)]
+    halves = [[argument.bfloat16() for argument in arguments] for _ in range(2)]
     expected = updated(*halves[0])
     actual = torch.compile(updated, backend="dovetail")(*halves[1])
     for one, other in zip([expected, *halves[0]], [actual, *halves[1]], strict=True):

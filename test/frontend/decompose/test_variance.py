@@ -36,7 +36,7 @@ def test_batch_norm(has_statistics: bool, affine: bool, shape: tuple[int, ...]):
         leaf = value.to(dtype, copy=True).requires_grad_()
         result = function(leaf)
         (result * result * torch.arange(1.0, 41).view(shape)).sum().backward()
-        shown.append([result, leaf.grad, *function.buffers(), *(each.grad for each in function.parameters())])
+        shown.append([result, leaf.grad, *function.buffers(), *(parameter.grad for parameter in function.parameters())])
     assert shown[0][0].stride() == strides
     for ours, expected in zip(*shown, strict=True):
         torch.testing.assert_close(ours, expected.to(ours.dtype), atol=1e-4, rtol=1e-4)

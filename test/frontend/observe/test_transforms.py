@@ -30,7 +30,7 @@ TRANSFORMS = {
 def test_transform(name, train):
     """Catches a transform that is dropped or applied twice, and the gradient through it."""
     arguments = leaf(3, 3), leaf(3, 3)
-    assert_same(TRANSFORMS[name], *arguments if train else [each.detach() for each in arguments], train=train)
+    assert_same(TRANSFORMS[name], *arguments if train else [argument.detach() for argument in arguments], train=train)
 
 
 @pytest.mark.parametrize("randomness", ["different", "same"])

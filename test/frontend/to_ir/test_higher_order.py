@@ -25,7 +25,7 @@ def test_cond(sign, train):
         return torch.cond(x.sum() > 0, lambda x: ((x @ w).sin(), x * 2), lambda x: (x.cos(), x + 1), (x,))
 
     arguments = numbers(3, 3, sign=sign), numbers(3, 3)
-    assert_same(fn, *arguments if train else [each.detach() for each in arguments], train=train)
+    assert_same(fn, *arguments if train else [argument.detach() for argument in arguments], train=train)
 
 
 def test_cond_takes_the_branch_of_each_call():

@@ -26,7 +26,7 @@ def test_counted_indices_need_no_library_call():
     for result, eager in zip(found, expected, strict=True):
         torch.testing.assert_close(result, eager)
         assert result.stride() == eager.stride()
-        assert all(result.data_ptr() != each.data_ptr() for each in arguments)
+        assert all(result.data_ptr() != argument.data_ptr() for argument in arguments)
     tangents = [torch.randn_like(each) for each in expected]
     gradients = [torch.autograd.grad(results, arguments, tangents) for results in (found, expected)]
     for gradient, eager in zip(*gradients, strict=True):

@@ -183,8 +183,8 @@ def test_maxima_beside_nan_angles_and_powers_of_two():
     special = torch.tensor([0.0, 1.5, -2.0, float("inf"), float("-inf"), float("nan"), 3.0, -0.5])
     left, right = special.repeat(SIZE // 8).view(8, -1), special.view(8, 1)
     functions = torch.fmax, torch.fmin, torch.ldexp, lambda x, _: x.angle()
-    compiled = _strictly_compiled(lambda x, y: [each(x, y) * 2 for each in functions], left, right)
-    torch.testing.assert_close(compiled, [each(left, right) * 2 for each in functions], equal_nan=True)
+    compiled = _strictly_compiled(lambda x, y: [function(x, y) * 2 for function in functions], left, right)
+    torch.testing.assert_close(compiled, [function(left, right) * 2 for function in functions], equal_nan=True)
     assert dovetail.stats().regions
 
 

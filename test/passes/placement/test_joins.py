@@ -18,7 +18,7 @@ def allocated_by(compiled: Callable, *arguments: torch.Tensor) -> int:
     compiled(*arguments)
     with torch.profiler.profile(profile_memory=True) as profile:
         compiled(*arguments)
-    return sum(each.nbytes() for each in profile.profiler.kineto_results.events() if each.nbytes() > 4096)
+    return sum(event.nbytes() for event in profile.profiler.kineto_results.events() if event.nbytes() > 4096)
 
 
 def test_what_is_joined_is_written_where_it_belongs():
@@ -47,7 +47,7 @@ def test_open_sizes_are_written_where_they_belong():
 
     compiled = torch.compile(run, backend="dovetail", dynamic=True)
     for rows, *columns in ((512, 514, 300), (7, 5, 4), (2, 1000, 31), (1025, 129, 640)):
-        x, y = (torch.randn(rows, each) for each in columns)
+        x, y = (torch.randn(rows, column) for column in columns)
         result, expected = compiled(x, y), run(x, y)
         torch.testing.assert_close(result, expected)
         assert (result.stride(), result._version, result._base) == (expected.stride(), 0, None)

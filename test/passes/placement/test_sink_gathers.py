@@ -28,12 +28,12 @@ def test_losses_are_eagers():
         tensors += [torch.randn(shape, requires_grad=True), classes]
     found = torch.compile(losses, backend="dovetail")(*tensors)
     expected = losses(*tensors)
-    exact = losses(*(each.double() if each.is_floating_point() else each for each in tensors))
+    exact = losses(*(tensor.double() if tensor.is_floating_point() else tensor for tensor in tensors))
     for result, eager, right in zip(found, expected, exact, strict=True):
         assert result.shape == eager.shape
         error, allowed = (result - right).abs().max(), 3 * (eager - right).abs().max()
         assert error <= allowed + 2**-23 * right.abs().max()
-    inputs = [each for each in tensors if each.is_floating_point()]
+    inputs = [tensor for tensor in tensors if tensor.is_floating_point()]
     gradients = [torch.autograd.grad(sum(each.sum() for each in results), inputs) for results in (found, expected)]
     for gradient, eager in zip(*gradients, strict=True):
         torch.testing.assert_close(gradient, eager)

@@ -34,13 +34,13 @@ def compiled_alike(functions: dict[str, Callable], *arguments: torch.Tensor) -> 
     """The names of the functions whose results, compiled in one graph, are not eager's to the last bit."""
     torch._dynamo.reset()
     together = torch.compile(
-        lambda *given: [each(*given) for each in functions.values()],
+        lambda *given: [function(*given) for function in functions.values()],
         backend="dovetail",
         fullgraph=True,
         options={"strict": True},
     )
     results = together(*arguments)
-    wanted = [each(*arguments) for each in functions.values()]
+    wanted = [function(*arguments) for function in functions.values()]
     pairs = zip(functions, results, wanted, strict=True)
     return [name for name, got, want in pairs if not torch.equal(_bits(got), _bits(want))]
 

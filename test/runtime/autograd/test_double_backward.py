@@ -35,7 +35,7 @@ def orders(fn: Callable, leaves: list[torch.Tensor], highest: int) -> list[torch
     for _ in range(highest):
         gradients = torch.autograd.grad(total, leaves, create_graph=True)
         found += gradients
-        total = sum((each * each).sum() for each in gradients)
+        total = sum((gradient * gradient).sum() for gradient in gradients)
     return [*found, torch.get_rng_state()]
 
 
@@ -50,7 +50,7 @@ def assert_same_orders(fn: Callable, *leaves: torch.Tensor, highest: int = 2, ou
 
 
 def _copies(leaves) -> list[torch.Tensor]:
-    return [each.detach().clone().requires_grad_() for each in leaves]
+    return [leaf.detach().clone().requires_grad_() for leaf in leaves]
 
 
 FUNCTIONS: dict[str, Callable] = {
@@ -120,7 +120,7 @@ def test_gradient_penalty(kind):
         (gradient,) = torch.autograd.grad(score.sum(), leaf, create_graph=True)
         penalty = ((gradient.flatten(1).norm(dim=1) - 1) ** 2).mean()
         (score.mean() + 10 * penalty).backward()
-        found.append([penalty.detach(), *(each.grad for each in mine.parameters()), *mine.buffers()])
+        found.append([penalty.detach(), *(parameter.grad for parameter in mine.parameters()), *mine.buffers()])
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
 
 
@@ -441,7 +441,7 @@ def test_views_of_shared_complex_memory(part: Callable) -> None:
     def second(fn: Callable) -> torch.Tensor:
         leaf = torch.complex(numbers(12), numbers(12)).detach().requires_grad_()
         results = fn(leaf[:6].view(2, 3), leaf[3:9].view(2, 3))
-        total = sum((each * each * each).abs().sum() for each in results)
+        total = sum((result * result * result).abs().sum() for result in results)
         [first] = torch.autograd.grad(total, leaf, create_graph=True)
         return torch.autograd.grad(first.abs().square().sum(), leaf)[0]
 

@@ -48,7 +48,7 @@ def test_everything_but_the_launch_is_prepared_once(gpu: StandIn) -> None:
     plan(*arguments())
     before = len(gpu.calls)
     plan(*arguments())
-    assert [each[0] for each in gpu.calls[before:]] == ["cuLaunchKernelEx"]
+    assert [call[0] for call in gpu.calls[before:]] == ["cuLaunchKernelEx"]
     assert ("cuFuncSetAttribute", ADD, "shared", 2048) in gpu.calls
 
 
@@ -66,7 +66,7 @@ def test_transients_and_constants_are_buffers(gpu: StandIn) -> None:
     assert gpu.names() == ["cuMemAlloc", "cuMemcpyHtoDAsync", *["cuMemsetD32Async", "cuMemcpyDtoDAsync"] * 2]
     (_, target, bits, count, stream), copied = gpu.calls[-2:]
     assert (bits, count, stream) == (0x3F800000, 16, 77)
-    [uploaded] = [each[1] for each in gpu.calls if each[0] == "cuMemcpyHtoDAsync"]
+    [uploaded] = [call[1] for call in gpu.calls if call[0] == "cuMemcpyHtoDAsync"]
     assert copied == ("cuMemcpyDtoDAsync", out.data_ptr() + 8, int(uploaded) + 16, 32, 77)
     assert target % 16 == 0
 
@@ -85,7 +85,7 @@ def test_eight_bytes_are_filled_as_two_columns(gpu: StandIn) -> None:
     plan_of(Fill(Range(1, 8, 32), 0x1111111122222222, 8))(x, out)
     start = out.data_ptr() + 8
     low, high = (start, 8, 0x22222222, 1, 4, 77), (start + 4, 8, 0x11111111, 1, 4, 77)
-    assert [each[1:] for each in gpu.calls[-2:]] == [low, high]
+    assert [call[1:] for call in gpu.calls[-2:]] == [low, high]
 
 
 def misfits() -> list:
@@ -149,10 +149,10 @@ def test_each_device_gets_its_own_code_and_stream(gpu: StandIn) -> None:
     plan = plan_of(ADDITION)
     plan(*arguments())
     plan(on_device(torch.zeros(16), 1), on_device(torch.zeros(4, 4), 1))
-    assert [each[4] for each in gpu.launches()] == [77, 78]
+    assert [launch[4] for launch in gpu.launches()] == [77, 78]
     assert [each[0] for each in gpu.calls].count("cuModuleLoadDataEx") == 2
     at = [number for number, each in enumerate(gpu.calls) if each[0] == "cuLaunchKernelEx"][1]
-    contexts = [each for each in gpu.calls if each[0] == "cuCtxSetCurrent"]
+    contexts = [call for call in gpu.calls if call[0] == "cuCtxSetCurrent"]
     assert gpu.calls[at - 1] == ("cuCtxSetCurrent", 1001)
     assert contexts[-1] == ("cuCtxSetCurrent", 1000)
 
@@ -257,7 +257,7 @@ def test_threads(gpu: StandIn) -> None:
     for thread in threads:
         thread.join()
     pairs = [(x.data_ptr(), out.data_ptr() + 16) for x, out in given]
-    launched = [tuple(each[-1][:2]) for each in gpu.launches()]
+    launched = [tuple(launch[-1][:2]) for launch in gpu.launches()]
     assert len(launched) == 800
     assert {pair: launched.count(pair) for pair in pairs} == dict.fromkeys(pairs, 200)
 
@@ -266,7 +266,7 @@ def test_constants_are_freed_with_the_plan(gpu: StandIn) -> None:
     """Catches constants of a plan that nobody has any more, which stay in the GPU's memory."""
     plan = plan_of(Copy(Range(3, 0, 32), Range(1, 0, 32)), constants=bytes(64))
     plan(*arguments())
-    assert "cuMemFree" not in [each[0] for each in gpu.calls]
+    assert "cuMemFree" not in [call[0] for call in gpu.calls]
     del plan
     assert [each[0] for each in gpu.calls].count("cuMemFree") == 1
 

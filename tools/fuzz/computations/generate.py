@@ -73,7 +73,7 @@ class Generator:
         world = World(render(shell))
         self.space = world.namespace | world.inputs(0) | {"self": world.fn}
         world.close()
-        given = {name: eval(name, self.space) for name in [*(each.name for each in self.parameters), *names]}
+        given = {name: eval(name, self.space) for name in [*(parameter.name for parameter in self.parameters), *names]}
         self.tensors = {name: each for name, each in given.items() if isinstance(each, torch.Tensor)}
         torch.manual_seed(0)
         with warnings.catch_warnings():
@@ -113,7 +113,7 @@ class Generator:
 
     def _rule(self) -> Rule:
         table = self.draw.choices(list(_TABLES), list(_TABLES.values()))[0]
-        if self.draw.random() < 0.3 and any(each.ndim == 4 for each in self.tensors.values()):
+        if self.draw.random() < 0.3 and any(tensor.ndim == 4 for tensor in self.tensors.values()):
             table = IMAGES
         rule = choice(table, self.draw)
         return RUNNING if "self.mean" in self.tensors and self.draw.random() < 0.15 else rule

@@ -44,7 +44,7 @@ class _Generator(Generator):
 
     def may_be_in(self, form: str) -> bool:
         """Not in `checkpoint`, if it writes to arguments: eager writes again; `cond` takes nothing but tensors."""
-        if form == "cond" and any(each.made for each in self.parameters):
+        if form == "cond" and any(parameter.made for parameter in self.parameters):
             return False
         return not any(self.tensors[each.name]._version for each in self.parameters if each.name in self.tensors)
 
@@ -108,7 +108,7 @@ def _other(draw: Random, size: int) -> int:
 
 
 def _fits(program: Program, sizes: Sizes, large: bool) -> bool:
-    few = all(math.prod(_resized(each, sizes).shape) <= _MOST[large] for each in program.parameters)
+    few = all(math.prod(_resized(parameter, sizes).shape) <= _MOST[large] for parameter in program.parameters)
     return few and len({*sizes.values()}) == len(sizes)
 
 
@@ -119,7 +119,7 @@ def _runs(program: Program) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             inputs = world.inputs(0)
-            world.fn(*(inputs[each.name] for each in program.parameters))
+            world.fn(*(inputs[parameter.name] for parameter in program.parameters))
     except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
         return False
     finally:
@@ -129,7 +129,7 @@ def _runs(program: Program) -> bool:
 
 def _inputs(program: Program, sizes: Sizes, kind: str, mode: str, layouts: int) -> tuple[Step, ...]:
     """The same layouts for all sizes: those that the number `layouts` draws."""
-    parameters = tuple(_resized(each, sizes) for each in program.parameters)
+    parameters = tuple(_resized(parameter, sizes) for parameter in program.parameters)
     return draw_inputs(Random(layouts), parameters, kind, grads=not mode)
 
 

@@ -16,7 +16,7 @@ def dual(called: Called) -> Found:
     with forward_ad.dual_level():
         given = [called.arguments[index] for index in called.real()]
         results = called.again(*map(forward_ad.make_dual, given, directions(given)))
-        unpacked = [forward_ad.unpack_dual(each) for each in results]
+        unpacked = [forward_ad.unpack_dual(result) for result in results]
     for index, each in enumerate(unpacked):
         yield f"primal of result {index}", each.primal
         yield f"tangent of result {index}", each.tangent

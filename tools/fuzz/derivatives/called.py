@@ -28,12 +28,12 @@ class Called:
 
     def chosen(self) -> list[torch.Tensor]:
         """The results asked about, each once; none if none is differentiable."""
-        return self._among([each for each in self.outputs if each.requires_grad])
+        return self._among([output for output in self.outputs if output.requires_grad])
 
     def others(self) -> list[torch.Tensor]:
         """The differentiable results that are not asked about."""
         chosen = {id(each) for each in self.chosen()}
-        return [each for each in self.outputs if each.requires_grad and id(each) not in chosen]
+        return [output for output in self.outputs if output.requires_grad and id(output) not in chosen]
 
     def real(self) -> list[int]:
         """Which arguments are differentiable, whether or not they require a gradient."""
@@ -43,7 +43,7 @@ class Called:
         """The real results of another call, with `values` in place of the arguments that are `real`."""
         given = dict(zip(self.real(), values, strict=True))
         results = self.fn(*(given.get(index, each) for index, each in enumerate(self.arguments)))
-        return [each for each in tree_leaves(results) if each.is_floating_point()]
+        return [result for result in tree_leaves(results) if result.is_floating_point()]
 
     def total(self, *values: torch.Tensor) -> torch.Tensor:
         """One number of another call: the sum of the results asked about, in a direction."""
@@ -51,7 +51,7 @@ class Called:
         return sum(((each * direction(each, number)).sum() for number, each in enumerate(chosen)), torch.zeros(()))
 
     def _among(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        found = {id(each): each for number in self.of for each in tensors[number % max(len(tensors), 1) :][:1]}
+        found = {id(tensor): tensor for number in self.of for tensor in tensors[number % max(len(tensors), 1) :][:1]}
         return list(found.values())
 
 

@@ -47,7 +47,7 @@ class _Generator(Generator):
 
     def is_differentiable(self, program: Program) -> bool:
         """Whether there is a result of which a gradient can be asked."""
-        return any(self.tensors[name].requires_grad for each in program.results for name in each.operands)
+        return any(self.tensors[name].requires_grad for result in program.results for name in result.operands)
 
     def _body(self, length: int) -> tuple[Step, ...]:
         lines = super()._body(max(2, length - 2))

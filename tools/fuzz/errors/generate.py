@@ -27,7 +27,7 @@ def generate(seed: int) -> Program:
     draw = Random(f"errors:{errors.GENERATOR}:{seed}")
     generator = _Generator(draw, large=False)
     program = generator.program()
-    calls = tuple(replace(each, backward="none") for each in program.calls[:1])
+    calls = tuple(replace(call, backward="none") for call in program.calls[:1])
     # An op whose result nothing uses is left out, and its error too.
     return replace(program, calls=calls, results=(*program.results, Step("{0}", (generator.last,))))
 
