@@ -45,7 +45,7 @@ from dovetail.frontend.observe.observations import observe
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.stand_ins import independent
 from dovetail.frontend.observe.transforms import closing_transforms
-from dovetail.frontend.observe.wrapped_arguments import Arguments, flatten_arguments
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments, flatten_arguments
 from dovetail.frontend.records import Capture
 from dovetail.frontend.trace.alias_free import AliasFree
 from dovetail.frontend.trace.branch_gradients import branch_gradients
@@ -175,7 +175,7 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
 
 
 def _eager_run(
-    gm: torch.fx.GraphModule, arguments: Arguments, env: ShapeEnv | None
+    gm: torch.fx.GraphModule, arguments: PlainArguments, env: ShapeEnv | None
 ) -> tuple[EagerRun, tuple[AliasGroup, ...]]:
     """One run in which arguments share memory where one of their group is written, and those groups.
 

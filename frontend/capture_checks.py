@@ -14,7 +14,7 @@ from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
-from dovetail.frontend.observe.wrapped_arguments import Arguments
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments
 from dovetail.frontend.records import Needed
 
 
@@ -60,7 +60,7 @@ def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> N
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
-def check_open(arguments: Arguments, groups: Sequence[AliasGroup]) -> None:
+def check_open(arguments: PlainArguments, groups: Sequence[AliasGroup]) -> None:
     """Raises for what is known of arguments of now alone: how far apart they lie in one memory, what wrappers hold."""
     if groups:
         first, *_ = groups[0].members

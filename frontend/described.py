@@ -14,7 +14,7 @@ from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.operand_layouts import eager_operands
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.records import Capture, Input, Owned
-from dovetail.frontend.trace.backward_layouts import Traced, backward_layouts
+from dovetail.frontend.trace.backward_layouts import TracedGraph, backward_layouts
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def describe(
     )
     inputs = tuple(_input(index, name, values[index], index in static, seen, ends) for index, name in enumerate(names))
 
-    def again() -> Traced:
+    def again() -> TracedGraph:
         traced = in_eager()
-        return Traced(traced, _ends(traced).tangents)
+        return TracedGraph(traced, _ends(traced).tangents)
 
-    operand_strides, layouts = backward_layouts(Traced(graph, ends.tangents), again)
+    operand_strides, layouts = backward_layouts(TracedGraph(graph, ends.tangents), again)
     return Capture(
         graph,
         inputs,

@@ -33,7 +33,7 @@ class ViewStep:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FinalLayout:
     """Size and strides (in elements) that a tensor ends with.
 
     `offset` is by how much its first element moved, `versions` by how much these changes alone moved the counter.
@@ -113,7 +113,7 @@ class Input:
     position: int | None
     mutated_value: torch.fx.Node | None
     tangent: torch.fx.Node | None
-    layout: Layout | None
+    layout: FinalLayout | None
     gradient: torch.fx.Node | None
     touches: int
     number: int | float | bool | None
@@ -135,7 +135,7 @@ class Owned:
     """
 
     node: torch.fx.Node
-    layout: Layout
+    layout: FinalLayout
     requires_grad: bool
     tangent: torch.fx.Node | None
     needed: Needed

@@ -20,7 +20,7 @@ _REGION = "dovetail_region"
 
 
 @dataclass(frozen=True)
-class Region:
+class CheckpointedRegion:
     """A checkpointed region: equal numbers are parts of one outermost call of `checkpoint`.
 
     `calls` are the numbers of that call and of those inside of it that the region is a part of.
@@ -32,11 +32,13 @@ class Region:
     contexts: Callable[[], tuple] | None
     draws_alike: bool
 
-    def within(self, outer: "Region | None") -> "Region":
+    def within(self, outer: "CheckpointedRegion | None") -> "CheckpointedRegion":
         """This region inside of `outer`: one call saves and recomputes all of it, the innermost policy holds."""
         if outer is None:
             return self
-        return Region(outer.calls + self.calls, self.contexts or outer.contexts, self.draws_alike and outer.draws_alike)
+        return CheckpointedRegion(
+            outer.calls + self.calls, self.contexts or outer.contexts, self.draws_alike and outer.draws_alike
+        )
 
     @property
     def number(self) -> int:
@@ -67,12 +69,12 @@ class _Recomputed(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def region_of(node: torch.fx.Node) -> Region | None:
+def region_of(node: torch.fx.Node) -> CheckpointedRegion | None:
     """The region that `node` is a part of, None outside of all."""
     return node.meta.get(_REGION)
 
 
-def place_in(region: Region, node: torch.fx.Node) -> None:
+def place_in(region: CheckpointedRegion, node: torch.fx.Node) -> None:
     """Makes `node` a part of `region`, by way of the region inside of it that it may be a part of."""
     inner = region_of(node)
     node.meta[_REGION] = region if inner is None else inner.within(region)

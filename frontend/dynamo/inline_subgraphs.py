@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import torch
 
-from dovetail.frontend.dynamo.checkpoint_regions import Region, check_reentrant, place_in, region_of
+from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, check_reentrant, place_in, region_of
 from dovetail.frontend.dynamo.graph import graphs_in
 
 _NESTED, _CHECKPOINTED = torch.ops.higher_order.invoke_subgraph, torch.ops.higher_order.tag_activation_checkpoint
@@ -39,7 +39,9 @@ def _inline(module: torch.fx.GraphModule, call: torch.fx.Node, numbers: Iterator
     if call.target is _CHECKPOINTED:
         check_reentrant(call, operands)
         draws_alike = bool(call.kwargs.get("preserve_rng_state", True))
-        region = Region((next(numbers),), inner.meta.get("_checkpoint_context_fn"), draws_alike).within(region)
+        region = CheckpointedRegion((next(numbers),), inner.meta.get("_checkpoint_context_fn"), draws_alike).within(
+            region
+        )
     placeholders = inner.graph.find_nodes(op="placeholder")
     values = dict(zip(placeholders, operands, strict=True))
     with module.graph.inserting_before(call):

@@ -60,7 +60,7 @@ class Drew(NamedTuple):
 Event = Viewed | Wrote | Reshaped | Took | Drew
 
 
-class Call(NamedTuple):
+class OpCall(NamedTuple):
     """A call of `func`; `given` are its arguments by name."""
 
     func: Any
@@ -103,7 +103,7 @@ class DispatchLog(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(map(is_wrapper_type, types)):
             return NotImplemented  # what it does to the tensors inside comes here again
-        call = Call(func, args, kwargs or {}, bound(func, args, kwargs or {}))
+        call = OpCall(func, args, kwargs or {}, bound(func, args, kwargs or {}))
         self.events += [*_writes(call), *_operands(call), *_draws(call)]
         for refusal in REFUSALS:
             reason = refusal(call, self)
@@ -123,7 +123,7 @@ class DispatchLog(TorchDispatchMode):
         return result
 
 
-def _writes(call: Call) -> list[Wrote | Reshaped]:
+def _writes(call: OpCall) -> list[Wrote | Reshaped]:
     """What the call writes or gives other sizes, as its schema says, or as is known of it."""
     now = torch.autograd._get_sequence_nr()
     arguments = filter(is_written, schema(call.func))
@@ -136,17 +136,17 @@ def _writes(call: Call) -> list[Wrote | Reshaped]:
     return [*(Wrote(each, now) for each in written), *(Wrote(each, now - 1) for each in unmarked)]
 
 
-def _operands(call: Call) -> list[Took]:
+def _operands(call: OpCall) -> list[Took]:
     """How the operands lie, if the op can tell."""
     layout = call_layout(call.func, call.given)
     return [] if layout is None else [Took(*layout)]
 
 
-def _draws(call: Call) -> list[Drew]:
+def _draws(call: OpCall) -> list[Drew]:
     return [Drew(str(call.func))] if torch.Tag.nondeterministic_seeded in getattr(call.func, "tags", ()) else []
 
 
-def _views(call: Call, source: Key, result: object) -> list[Viewed]:
+def _views(call: OpCall, source: Key, result: object) -> list[Viewed]:
     """The views that the call made of its first argument, which lay at `source`."""
     first = next(iter(schema(call.func)), None)
     if first is None or first.alias_info is None or first.alias_info.is_write:
@@ -165,13 +165,13 @@ def _is_window(event: Viewed, windows: Mapping[Key, torch.Tensor]) -> bool:
     return event.view != event.source and (event.callee in _WINDOWS or event.source in windows)
 
 
-def _writes_window(call: Call, log: DispatchLog) -> str | None:
+def _writes_window(call: OpCall, log: DispatchLog) -> str | None:
     """Functionalization loses what lies between windows, and adds up what is written twice."""
     is_window = any(key(event.tensor) in log.windows for event in _writes(call))
     return "a write through `unfold` or `expand` can't be traced" if is_window else None
 
 
-def _reads_written(call: Call, log: DispatchLog) -> str | None:
+def _reads_written(call: OpCall, log: DispatchLog) -> str | None:
     """Eager refuses most ops that read memory which they write, but not in place."""
     arguments = schema(call.func)
     tensors = [(is_written(each), tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
@@ -182,7 +182,7 @@ def _reads_written(call: Call, log: DispatchLog) -> str | None:
     return None
 
 
-def _finds_no_order(call: Call, log: DispatchLog) -> str | None:
+def _finds_no_order(call: OpCall, log: DispatchLog) -> str | None:
     """Values have no memory: where one is addressed by its place in it, that must be its place among the elements."""
     if not _addresses_storage(call, log):
         return None
@@ -191,7 +191,7 @@ def _finds_no_order(call: Call, log: DispatchLog) -> str | None:
     return None if is_in_order else "as_strided of a tensor that is not all of its memory in order"
 
 
-def _fails_in_eager(call: Call, log: DispatchLog) -> str | None:
+def _fails_in_eager(call: OpCall, log: DispatchLog) -> str | None:
     """A graph that eager does not come through has nothing to be compiled; run as it is, it raises where eager does."""
     error = eager_error(call.func, call.args, call.kwargs)
     return None if error is None else f"{call.func} raises: {error}"
@@ -201,7 +201,7 @@ REFUSALS = (_writes_window, _reads_written, _finds_no_order, _fails_in_eager)
 """Why a call can't be traced, each for a reason of its own; None where it can."""
 
 
-def _addresses_storage(call: Call, log: DispatchLog) -> bool:
+def _addresses_storage(call: OpCall, log: DispatchLog) -> bool:
     """Whether the call addresses memory by its place in the storage, and not as autograd alone does."""
     if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
         return False

@@ -17,14 +17,14 @@ from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
-from dovetail.frontend.observe.run_facts import EagerRun, Origin
+from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.stand_ins import stand_ins
-from dovetail.frontend.observe.wrapped_arguments import Arguments, rebuilt
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments, rebuilt
 from dovetail.frontend.observe.wrapped_results import Returned, count_versions, flatten_results
 
 
 def eager_run(
-    gm: torch.fx.GraphModule, inputs: Arguments, together: Sequence[tuple[int, ...]], env: ShapeEnv | None = None
+    gm: torch.fx.GraphModule, inputs: PlainArguments, together: Sequence[tuple[int, ...]], env: ShapeEnv | None = None
 ) -> EagerRun:
     """Runs `gm` on stand-ins for `inputs`, computes nothing, draws no random numbers.
 
@@ -57,7 +57,7 @@ def eager_run(
 def _note_aliases(run: EagerRun, output: torch.fx.Node, returned: Returned) -> None:
     """Parts of differentiable wrappers have their gradient from them, not from what they are views of."""
     for index, alias, part in returned.aliases:
-        run.origins[id(alias)] = Origin(output.name, index, False)
+        run.origins[id(alias)] = FirstSeen(output.name, index, False)
         run.parents[id(alias)] = part, ()
         run.barriers.add(id(alias))
 

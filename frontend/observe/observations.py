@@ -11,7 +11,7 @@ from dovetail.frontend.observe.autograd_graph import counted_with
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.observe.results import Results
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
-from dovetail.frontend.records import Layout, Mutation, Result
+from dovetail.frontend.records import FinalLayout, Mutation, Result
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Observations:
     results: tuple[Result, ...]
     mutations: tuple[Mutation | None, ...]
     touches: tuple[int, ...]
-    layouts: tuple[Layout | None, ...]
+    layouts: tuple[FinalLayout | None, ...]
     grad_mode: bool | None
     backward: BackwardFacts
 
@@ -78,12 +78,12 @@ def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
             raise UnsupportedError(f"argument {name}: its memory is written in a way that can't be followed")
 
 
-def _layout(run: EagerRun, index: int) -> Layout | None:
+def _layout(run: EagerRun, index: int) -> FinalLayout | None:
     before, value = run.before[index], run.arguments[index]
     if not run.reshaped[index]:
         return None
     offset = known(value.storage_offset() - before[2])
-    return Layout(tuple(value.size()), tuple(value.stride()), offset, run.reshaped[index])
+    return FinalLayout(tuple(value.size()), tuple(value.stride()), offset, run.reshaped[index])
 
 
 def _mutations(run: EagerRun, groups: Sequence[AliasGroup]) -> tuple[list[Mutation | None], list[int]]:

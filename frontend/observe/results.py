@@ -8,7 +8,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import is_whole, memory
 from dovetail.frontend.observe.replayed_chains import checked_chain
 from dovetail.frontend.observe.run_facts import EagerRun, OwnedTensor
-from dovetail.frontend.records import Layout, Result
+from dovetail.frontend.records import FinalLayout, Result
 
 
 class Results:
@@ -33,7 +33,7 @@ class Results:
         for number, each in enumerate(self.owned):
             if each.tensor is tensor:
                 return number
-        layout = Layout(tuple(tensor.size()), tuple(tensor.stride()))
+        layout = FinalLayout(tuple(tensor.size()), tuple(tensor.stride()))
         requires_grad = tensor.requires_grad and any(each.requires_grad for each in self.showing(tensor))
         self.owned.append(OwnedTensor(tensor, self.run.origins[id(tensor)], layout, requires_grad, base))
         return len(self.owned) - 1

@@ -15,11 +15,11 @@ from dovetail.dialects.subclasses import Convention
 from dovetail.frontend.observe.alias_groups import memory
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts
-from dovetail.frontend.records import Layout, ViewStep
+from dovetail.frontend.records import FinalLayout, ViewStep
 
 
 @dataclass(frozen=True)
-class Origin:
+class FirstSeen:
     """Where a tensor was first seen: result number `index` of the graph's node `node`, or that tensor's base."""
 
     node: str
@@ -35,8 +35,8 @@ class OwnedTensor:
     """
 
     tensor: torch.Tensor
-    origin: Origin
-    layout: Layout
+    origin: FirstSeen
+    layout: FinalLayout
     requires_grad: bool
     base: tuple[int, ...] | None = None
 
@@ -94,7 +94,7 @@ class EagerRun:
     memories: set[int] = field(default_factory=set)
     memories_of: dict[str, tuple[int, ...]] = field(default_factory=dict)
     parents: dict[int, tuple[torch.Tensor, tuple[ViewStep, ...]]] = field(default_factory=dict)
-    origins: dict[int, Origin] = field(default_factory=dict)
+    origins: dict[int, FirstSeen] = field(default_factory=dict)
     born: dict[int, int] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     tracked: set[int] = field(default_factory=set)

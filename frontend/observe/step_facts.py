@@ -8,7 +8,7 @@ from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
-from dovetail.frontend.observe.run_facts import EagerRun, Origin
+from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.step import Given, Step
 from dovetail.frontend.observe.view_chains import Key, Viewed, chain_of_calls, key, view_step
 from dovetail.frontend.records import ViewStep
@@ -76,7 +76,7 @@ def note_origins(step: Step, run: EagerRun) -> None:
     for index, tensor in enumerate(step.returned):
         if run.is_known(tensor):
             continue
-        run.origins[id(tensor)], run.born[id(tensor)] = Origin(step.node.name, index, False), version(tensor)
+        run.origins[id(tensor)], run.born[id(tensor)] = FirstSeen(step.node.name, index, False), version(tensor)
         if step.node.target is _APPLY:
             run.barriers.add(id(tensor))
         source = next((each for each in step.given if memory(each.tensor) == memory(tensor)), None)
@@ -91,7 +91,7 @@ def _note_base(step: Step, base: torch.Tensor, index: int, run: EagerRun) -> Non
     """Notes a tensor that was made inside of the node, as the base of what it returned."""
     if not run.is_known(base):
         run.kept.append(base)
-        run.origins[id(base)] = Origin(step.node.name, index, True)
+        run.origins[id(base)] = FirstSeen(step.node.name, index, True)
 
 
 def _steps(step: Step, source: Key, tensor: torch.Tensor, index: int) -> tuple[ViewStep, ...]:

@@ -49,7 +49,7 @@ def _leaves(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Arguments:
+class PlainArguments:
     """A call's arguments as plain values, with their names; `passed` says what the caller passes, by position in them.
 
     A part of a wrapper that requires grad is an alias that requires grad. `passed_names` are the caller's.
@@ -66,7 +66,7 @@ class Arguments:
         return {position for each in chosen for position in ((each,) if isinstance(each, int) else each.positions())}
 
 
-def flatten_arguments(names: Sequence[str], values: Sequence) -> Arguments:
+def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
     """Takes the wrapper subclasses among a call's arguments apart.
 
     Raises:
@@ -88,7 +88,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> Arguments:
         passed.append(wrapped)
         flat_names += [f"{name}.{path}" for path in _paths(wrapped)]
         flat_values += [_part(part, value, name) for part in parts(wrapped, value)]
-    return Arguments(tuple(names), tuple(flat_names), tuple(flat_values), tuple(passed))
+    return PlainArguments(tuple(names), tuple(flat_names), tuple(flat_values), tuple(passed))
 
 
 def _paths(wrapped: Wrapped) -> Iterator[str]:
@@ -145,7 +145,7 @@ def rebuilt(passed: Sequence[int | Wrapped], values: Sequence) -> list:
         return [values[each] if isinstance(each, int) else wrap(each, values) for each in passed]
 
 
-def checked_gradients(inputs: Arguments, primals: Sequence, refusals: list[str]) -> list:
+def checked_gradients(inputs: PlainArguments, primals: Sequence, refusals: list[str]) -> list:
     """`primals`; when their gradients are computed, plain tensors' that are not plain are noted in `refusals`."""
     found = list(primals)
     if all(isinstance(each, int) for each in inputs.passed):

@@ -8,7 +8,7 @@ import torch
 from dovetail.dialects.subclasses import Same, Wrapped
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import memory
-from dovetail.frontend.observe.wrapped_arguments import Arguments, differentiable_parts, is_wrapper, plain_tensors
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments, differentiable_parts, is_wrapper, plain_tensors
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _check_result(what: str, value: torch.Tensor, everything: Sequence) -> None:
 
 
 def count_versions(
-    inputs: Arguments, values: Sequence, given: Sequence, written: set[int], tracked: set[int]
+    inputs: PlainArguments, values: Sequence, given: Sequence, written: set[int], tracked: set[int]
 ) -> tuple[int | Wrapped, ...]:
     """`inputs.passed` with what a run on `given`, wrapped around `values`, did to the wrappers' version counters.
 

@@ -20,7 +20,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
 from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.records import Capture, Input, Layout, Mutation, Result, ViewStep
+from dovetail.frontend.records import Capture, FinalLayout, Input, Mutation, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import watched
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import of_size, replay, stated_strides
@@ -118,7 +118,7 @@ class Leaving:
         position: int,
         value: ir.Value,
         node: torch.fx.Node,
-        layout: Layout,
+        layout: FinalLayout,
         tangent_node: torch.fx.Node | None,
         requires_grad: bool,
     ) -> ir.Value:
@@ -154,16 +154,16 @@ class Leaving:
         return self._nodes.argument(known(result.value))
 
 
-def _layout_of(node: torch.fx.Node) -> Layout:
-    return Layout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
+def _layout_of(node: torch.fx.Node) -> FinalLayout:
+    return FinalLayout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
 
 
-def _as_strided(layout: Layout, dtype: torch.dtype) -> ViewStep:
+def _as_strided(layout: FinalLayout, dtype: torch.dtype) -> ViewStep:
     position = ([*layout.size], [*layout.stride], layout.offset)
     return ViewStep("aten.as_strided.default", position, layout.size, layout.stride, dtype)
 
 
-def _check_sizes(node: torch.fx.Node, layout: Layout) -> None:
+def _check_sizes(node: torch.fx.Node, layout: FinalLayout) -> None:
     """Raises UnsupportedError where PyTorch's parts of an op make other sizes than its kernel, so that one is wrong.
 
     In PyTorch 2.11: an LSTM on a GPU, and a norm over a dimension of one element.

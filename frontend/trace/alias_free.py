@@ -11,11 +11,11 @@ import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.traceback import preserve_node_meta
 
-from dovetail.frontend.dynamo.checkpoint_regions import Region, region_of
+from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, region_of
 from dovetail.frontend.dynamo.open_sizes import is_open, rebind
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor
-from dovetail.frontend.observe.wrapped_arguments import Arguments, checked_gradients, rebuilt
+from dovetail.frontend.observe.wrapped_arguments import PlainArguments, checked_gradients, rebuilt
 from dovetail.frontend.trace.copies_at_views import CopiesAtViews, at_origin, independent, last_views
 from dovetail.frontend.trace.shared_memory import SharedMemory
 from dovetail.frontend.trace.traced_memory import differing_node
@@ -42,7 +42,7 @@ class AliasFree(torch.nn.Module):
         seen: Observations,
         shared: Sequence[SharedMemory],
         ambient: bool,
-        inputs: Arguments,
+        inputs: PlainArguments,
         run: EagerRun,
     ):
         super().__init__()
@@ -101,7 +101,7 @@ class _Tagging(torch.fx.Interpreter):
     def __init__(self, gm: torch.fx.GraphModule, copies: CopiesAtViews, ambient: bool, env: ShapeEnv | None):
         super().__init__(gm, garbage_collect_values=False)
         self.copies, self.ambient, self.shape_env = copies, ambient, env
-        self.region: Region | None = None
+        self.region: CheckpointedRegion | None = None
         self.tagging: AbstractContextManager = nullcontext()
         self.stack = ExitStack()
 

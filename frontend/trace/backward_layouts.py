@@ -20,7 +20,7 @@ from dovetail.frontend.records import BackwardLayouts
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedGraph:
     """A traced graph, and the placeholders of its tangents by the number of the tensor that leaves the call."""
 
     graph: torch.fx.Graph
@@ -31,7 +31,7 @@ class Traced:
 class _Telling:
     """What a trace tells of operands; `results` are the nodes that some lie as."""
 
-    trace: Traced
+    trace: TracedGraph
     results: dict[torch.fx.Node, int] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -71,7 +71,7 @@ class _Telling:
 
 
 def backward_layouts(
-    joint: Traced, in_eager: Callable[[], Traced]
+    joint: TracedGraph, in_eager: Callable[[], TracedGraph]
 ) -> tuple[dict[torch.fx.Node, tuple[Stated, ...]], BackwardLayouts | None]:
     """For nodes of `joint` how their operands lie, and what tells those that hang on tangents.
 

@@ -14,7 +14,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.frontend.observe.observations import Observations
-from dovetail.frontend.observe.run_facts import EagerRun, Origin, OwnedTensor
+from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen, OwnedTensor
 from dovetail.frontend.observe.transforms import is_inside_transform, unwrapped
 from dovetail.frontend.observe.wrapped_arguments import differentiable_tensors
 
@@ -75,7 +75,7 @@ def _first_view(run: EagerRun, tensor: torch.Tensor, root: torch.Tensor) -> torc
     return tensor
 
 
-def at_origin(origin: Origin, values: Mapping[str, object]) -> torch.Tensor:
+def at_origin(origin: FirstSeen, values: Mapping[str, object]) -> torch.Tensor:
     """The tensor of the graph that has this origin."""
     tensor = unwrapped(differentiable_tensors(tree_leaves(values[origin.node]))[origin.index])
     return cast(torch.Tensor, tensor._base) if origin.is_base else tensor

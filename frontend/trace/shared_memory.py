@@ -12,7 +12,7 @@ from dovetail.frontend.observe.autograd_graph import is_followed
 
 
 @dataclass(frozen=True)
-class Member:
+class SharedArgument:
     """One argument of an alias group: its place in the group's memory, and whether autograd sees it as a view of that.
 
     `start` is in bytes; `argument` and `same_as` differ where the same tensor is given twice.
@@ -54,7 +54,7 @@ class SharedMemory:
 
     size: int
     dtype: torch.dtype
-    members: tuple[Member, ...]
+    members: tuple[SharedArgument, ...]
 
     def arguments(self, primals: Sequence) -> dict[int, torch.Tensor]:
         """The members as views of one memory; gradients flow to those that are attached."""
@@ -75,10 +75,10 @@ class SharedMemory:
             member.of(memory).copy_(primals[member.argument])
         return memory
 
-    def _pieces(self) -> Iterator[tuple[int, int, Member | None]]:
+    def _pieces(self) -> Iterator[tuple[int, int, SharedArgument | None]]:
         """Who fills which elements, in order; None for what no member has."""
         ends = {0, self.size} | {end for each in self.members for end in (each.first, each.first + each.numel)}
-        pieces: list[tuple[int, int, Member | None]] = []
+        pieces: list[tuple[int, int, SharedArgument | None]] = []
         for start, end in pairwise(sorted(ends)):
             covering = (each for each in self.members if each.first <= start and end <= each.first + each.numel)
             member = next(covering, None)
@@ -88,7 +88,7 @@ class SharedMemory:
                 pieces.append((start, end, member))
         yield from pieces
 
-    def _piece(self, primals: Sequence, device, start: int, end: int, member: Member | None) -> torch.Tensor:
+    def _piece(self, primals: Sequence, device, start: int, end: int, member: SharedArgument | None) -> torch.Tensor:
         if member is None:
             return torch.zeros(end - start, dtype=self.dtype, device=device)
         flat = primals[member.argument].reshape(-1)
@@ -109,7 +109,7 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
         if values[index].is_neg() or values[index].is_conj():
             raise UnsupportedError(f"argument {names[index]} shares memory, and shows it negated or conjugated")
     members = [
-        Member(
+        SharedArgument(
             index,
             group.members[group.objects.index(same)],
             values[index].dtype,
@@ -121,7 +121,7 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
         for index, same, start in zip(group.members, group.objects, group.starts, strict=True)
     ]
 
-    def priority(member: Member) -> tuple:
+    def priority(member: SharedArgument) -> tuple:
         """Those come first that gradients must reach; the others' elements are the same."""
         return member.argument not in differentiable, not member.is_attached, -member.numel
 
@@ -131,7 +131,7 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
     return SharedMemory(size, dtype, tuple(sorted(members, key=priority)))
 
 
-def _room(member: Member) -> int:
+def _room(member: SharedArgument) -> int:
     """Bytes from a member's first element to the end of its outermost step."""
     steps = [size * stride for size, stride in zip(member.size, member.stride, strict=True)]
     return (member.numel if member.is_contiguous else max([*steps, 1])) * member.dtype.itemsize

@@ -6,13 +6,13 @@ from torch_mlir import ir
 from dovetail.dialects.reading import Module
 from dovetail.passes.cleanup.merge_equal_values import MergeEqualValuesPass
 from dovetail.tools.fuzz.check import check
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 
-INPUTS = (Step("torch.arange(3.0)", (), ("x0",)), Step("torch.ones(3)", (), ("x1",)))
+INPUTS = (CodeLine("torch.arange(3.0)", (), ("x0",)), CodeLine("torch.ones(3)", (), ("x1",)))
 PROGRAM = Program(
     (Parameter("x0", (3,), "torch.float32"), Parameter("x1", (3,), "torch.float32")),
-    (Step("{0} - {1}", ("x0", "x1"), ("v0",)),),
-    (Step("{0}", ("v0",)),),
+    (CodeLine("{0} - {1}", ("x0", "x1"), ("v0",)),),
+    (CodeLine("{0}", ("v0",)),),
     (Call(INPUTS, backward="none"),),
     "single",
 )

@@ -11,7 +11,7 @@ from dovetail.tools.fuzz import computations
 from dovetail.tools.fuzz.backends import compiled
 from dovetail.tools.fuzz.computations.opaque import scale_by_layout
 from dovetail.tools.fuzz.observe import observe
-from dovetail.tools.fuzz.program import Call, Program, Step, steps
+from dovetail.tools.fuzz.program import Call, CodeLine, Program, code_lines
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.world import World
@@ -51,7 +51,7 @@ def test_reductions_of_returned_reductions_are_drawn(drawn: dict[int, tuple[Prog
     """Catches chains that end early: a compiler may compute a sum that it stores again where the next one needs it."""
     found = 0
     for each, *_ in drawn.values():
-        lines = {line.targets[0]: line for line in steps(each.body)}
+        lines = {line.targets[0]: line for line in code_lines(each.body)}
         returned = {name for result in each.results for name in result.operands}
         for last in filter(_reduces, lines.values()):
             spread = lines.get(last.operands[0])
@@ -60,7 +60,7 @@ def test_reductions_of_returned_reductions_are_drawn(drawn: dict[int, tuple[Prog
     assert found >= len(drawn) // 20
 
 
-def _reduces(line: Step) -> bool:
+def _reduces(line: CodeLine) -> bool:
     return (
         re.search(r"\.(sum|mean|amax|amin|norm|var|std|logsumexp)\([^()]*\(?[^()]*\)?[^()]*\)$", line.template)
         is not None
@@ -71,7 +71,7 @@ def test_equal_products_that_cancel_are_drawn(drawn: dict[int, tuple[Program, ..
     """Catches operands that are never equal, so that no root or comparison tells whether products are rounded."""
     found = 0
     for each, *_ in drawn.values():
-        bodies = [str(line) for line in steps(each.body)]
+        bodies = [str(line) for line in code_lines(each.body)]
         found += any(re.fullmatch(r"(\w+) = (\w+) \* 2 - \2", body) for body in bodies)
     assert found >= len(drawn) // 20
     twice = [call for each, *_ in drawn.values() for call in each.calls if _has_equal_arguments(call)]
@@ -90,7 +90,8 @@ def test_results_are_drawn_in_several_ways(drawn: dict[int, tuple[Program, ...]]
     assert any(result.template != "{0}" for found in results for result in found)
     assert any(result.operands[0].startswith("x") for found in results for result in found)
     assert any(
-        len({*found}) == len([*steps(each[0].body)]) > 3 for found, each in zip(results, drawn.values(), strict=True)
+        len({*found}) == len([*code_lines(each[0].body)]) > 3
+        for found, each in zip(results, drawn.values(), strict=True)
     )
 
 
@@ -111,7 +112,7 @@ def test_forms(drawn: dict[int, tuple[Program, ...]]) -> None:
 
 def test_programs_stay_small(drawn: dict[int, tuple[Program, ...]]) -> None:
     """Catches growth that makes the budget of a run meaningless, and large arguments at other seeds than the tenth."""
-    lengths = Counter(len(list(steps(each[0].body))) for each in drawn.values())
+    lengths = Counter(len(list(code_lines(each[0].body))) for each in drawn.values())
     assert max(lengths) <= 12
     assert all(torch.Size(each.shape).numel() <= 5000 for found in drawn.values() for each in found[0].parameters[:1])
     large = programs("compute", 30)[0]

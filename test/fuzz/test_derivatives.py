@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 import torch
 
-from dovetail.frontend.dynamo.checkpoint_regions import Region
+from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion
 from dovetail.runtime.autograd.border import Border
 from dovetail.tools.fuzz import derivatives
 from dovetail.tools.fuzz.check import check
@@ -17,7 +17,7 @@ from dovetail.tools.fuzz.compare import differences
 from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.derivatives.generate import REDRAWING
 from dovetail.tools.fuzz.observe import BatchingError, Observed, observe
-from dovetail.tools.fuzz.program import Program, steps
+from dovetail.tools.fuzz.program import Program, code_lines
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.seeds import programs
 from dovetail.tools.fuzz.world import World
@@ -66,7 +66,7 @@ def test_every_way_is_drawn() -> None:
     ways = {use[0] for each in found for call in each.calls if (use := uses.read(call.backward))}
     assert ways == {name for name, _ in uses.documented()}
     assert {each.form for each in found} == {"", "checkpoint", REDRAWING}
-    text = " ".join(line.template for each in found for line in steps(each.body))
+    text = " ".join(line.template for each in found for line in code_lines(each.body))
     assert not [each for each in ("sqrt()", "floor()", "zero_()", "detach()", "dropout") if each not in text]
 
 
@@ -103,7 +103,10 @@ def _switched_off() -> Iterator[tuple[str, int, AbstractContextManager]]:
     yield "forward mode", 29, patch("dovetail.variants._has_derivative", lambda values: False)
     yield "batched gradients", 21, patch("dovetail.runtime.autograd.node.is_batched", lambda gradients: False)
     yield "absent gradients", 95, patch.object(Border, "absent", lambda *_: frozenset())
-    alike = patch("dovetail.frontend.dynamo.inline_subgraphs.Region", lambda *given: Region(*given[:2], True))
+    alike = patch(
+        "dovetail.frontend.dynamo.inline_subgraphs.CheckpointedRegion",
+        lambda *given: CheckpointedRegion(*given[:2], True),
+    )
     yield "numbers drawn anew", 64, alike
 
 

@@ -7,7 +7,7 @@ import pytest
 from new_process import run_python
 
 from dovetail.tools.fuzz.generate import GENERATOR, generate
-from dovetail.tools.fuzz.program import Block, Program, steps
+from dovetail.tools.fuzz.program import Block, Program, code_lines
 from dovetail.tools.fuzz.render import render
 
 # Of the first seeds' sources, by generator. A new entry needs a new number: old reports name seeds of the old one.
@@ -75,7 +75,7 @@ def test_calls_alias_in_several_ways(programs: list[Program]) -> None:
 
 def test_programs_stay_small(programs: list[Program]) -> None:
     """Catches growth that makes the budget of a run meaningless."""
-    lengths = sorted(len(list(steps(program.body))) for program in programs)
+    lengths = sorted(len(list(code_lines(program.body))) for program in programs)
     assert lengths[0] >= 2
     assert lengths[len(lengths) // 2] <= 6
     assert any(isinstance(line, Block) for program in programs for line in program.body)

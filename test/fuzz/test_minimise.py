@@ -9,25 +9,25 @@ import torch
 from dovetail.tools.fuzz import backends
 from dovetail.tools.fuzz.check import check
 from dovetail.tools.fuzz.minimise import minimise, shows
-from dovetail.tools.fuzz.program import Block, Call, Parameter, Program, Step, steps
+from dovetail.tools.fuzz.program import Block, Call, CodeLine, Parameter, Program, code_lines
 from dovetail.tools.fuzz.recipes import fresh
 from dovetail.tools.fuzz.render import render, script
 
 X, Y = Parameter("x0", (2, 3), "torch.float32"), Parameter("x1", (4,), "torch.float32")
-OVERLAPPING = (Step("torch.arange(8.0)", (), ("b",)), Step("{0}[1:7].view(2, 3)", ("b",), ("x0",)))
+OVERLAPPING = (CodeLine("torch.arange(8.0)", (), ("b",)), CodeLine("{0}[1:7].view(2, 3)", ("b",), ("x0",)))
 PROGRAM = Program(
     parameters=(X, Y),
     body=(
-        Step("{0}.sin()", ("x1",), ("v0",)),
-        Block("torch.no_grad()", (Step("{0}.add_(1)", ("x0",)), Step("{0} * 2", ("x0",), ("v1",)))),
-        Step("{0}.t()", ("x0",), ("v2",)),
-        Step("{0}[1:]", ("v2",), ("v3",)),
-        Step("{0} + {1}", ("v0", "v0"), ("v4",)),
+        CodeLine("{0}.sin()", ("x1",), ("v0",)),
+        Block("torch.no_grad()", (CodeLine("{0}.add_(1)", ("x0",)), CodeLine("{0} * 2", ("x0",), ("v1",)))),
+        CodeLine("{0}.t()", ("x0",), ("v2",)),
+        CodeLine("{0}[1:]", ("v2",), ("v3",)),
+        CodeLine("{0} + {1}", ("v0", "v0"), ("v4",)),
     ),
-    results=(Step("{0}", ("v4",)), Step("{0}[0]", ("v3",)), Step("None"), Step("{0}", ("v1",))),
+    results=(CodeLine("{0}", ("v4",)), CodeLine("{0}[0]", ("v3",)), CodeLine("None"), CodeLine("{0}", ("v1",))),
     calls=(
         Call((*fresh(X, 0), *fresh(Y, 1, grad=True))),
-        Call((*OVERLAPPING, *fresh(Y, 1)), later=(Step("{0}.add_(1)", ("outputs[1]",)),)),
+        Call((*OVERLAPPING, *fresh(Y, 1)), later=(CodeLine("{0}.add_(1)", ("outputs[1]",)),)),
     ),
     container="nested",
 )
@@ -61,7 +61,7 @@ def test_minimal_program(planted: str, family: str, lines: int) -> None:
     smallest = minimise(PROGRAM, fails)
     assert fails(smallest)
     assert not shows(family, "eager-check")(smallest)
-    assert len(list(steps(smallest.body))) <= lines, render(smallest)
+    assert len(list(code_lines(smallest.body))) <= lines, render(smallest)
     assert len(smallest.calls) == len(smallest.parameters) == 1, render(smallest)
     assert all(len(call.inputs) == 1 and not call.later for call in smallest.calls), render(smallest)
 
@@ -81,7 +81,7 @@ def test_limit_is_kept(planted: str) -> None:
 
 def test_program_that_cannot_be_run_shows_nothing() -> None:
     """Catches a 'smaller' program that only fails because its arguments can't be made."""
-    broken = Program((X,), (), (Step("{0}", ("x0",)),), (Call((Step("no_such_name", (), ("x0",)),)),))
+    broken = Program((X,), (), (CodeLine("{0}", ("x0",)),), (Call((CodeLine("no_such_name", (), ("x0",)),)),))
     assert not shows("raised", "eager-check")(broken)
 
 

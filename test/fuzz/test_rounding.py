@@ -4,18 +4,18 @@ import torch
 
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.observe import Observed
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 from dovetail.tools.fuzz.rounding import is_rounding
 
 KEY = "value", "output 0, called"
 
 
-def judged(eager: list[float], compiled: list[float], step: str) -> bool:
-    """Whether a difference of these results of `step`, a line over the one argument (1, 3), counts as rounding."""
+def judged(eager: list[float], compiled: list[float], line: str) -> bool:
+    """Whether a difference of these results of `line`, a line over the one argument (1, 3), counts as rounding."""
     parameter = Parameter("x0", (2,), "torch.float32")
-    made = Step("torch.tensor([1.0, 3.0], dtype=torch.float32)", (), ("x0",))
+    made = CodeLine("torch.tensor([1.0, 3.0], dtype=torch.float32)", (), ("x0",))
     call = Call((made,), backward="none")
-    program = Program((parameter,), (Step(step, ("x0",), ("v0",)),), (Step("{0}", ("v0",)),), (call,), "single")
+    program = Program((parameter,), (CodeLine(line, ("x0",), ("v0",)),), (CodeLine("{0}", ("v0",)),), (call,), "single")
     seen = [Observed(values={KEY: torch.tensor(each)}) for each in (eager, compiled)]
     return is_rounding(program, [Difference(*KEY[:1], 0, KEY[1], "", "")], *seen)
 

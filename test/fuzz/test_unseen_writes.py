@@ -3,18 +3,18 @@
 import pytest
 
 from dovetail.tools.fuzz.check import check
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 
-SINE = Step("{0}.sin()", ("x0",), ("v0",))
-WRITTEN = Step("{0}.data.mul_(2)", ("x0",))
+SINE = CodeLine("{0}.sin()", ("x0",), ("v0",))
+WRITTEN = CodeLine("{0}.data.mul_(2)", ("x0",))
 
 
-def program(body: Step, later: Step) -> Program:
-    inputs = (Step("torch.arange(3.0).requires_grad_()", (), ("x0",)),)
+def program(body: CodeLine, later: CodeLine) -> Program:
+    inputs = (CodeLine("torch.arange(3.0).requires_grad_()", (), ("x0",)),)
     return Program(
         (Parameter("x0", (3,), "torch.float32"),),
         (body,),
-        (Step("{0}", ("v0",)),),
+        (CodeLine("{0}", ("v0",)),),
         (Call(inputs, later=(later,)),),
         "single",
     )
@@ -32,6 +32,6 @@ def test_wrong_gradient_stays_a_difference(monkeypatch: pytest.MonkeyPatch) -> N
         return fn if backend == "eager-check" else lambda x: fn(x) + (x - x.detach()) * 0.5
 
     monkeypatch.setattr("dovetail.tools.fuzz.check.compiled", compiled)
-    outcome = check(program(SINE, Step("{0}.data.mul_(1)", ("x0",))), "dovetail")
+    outcome = check(program(SINE, CodeLine("{0}.data.mul_(1)", ("x0",))), "dovetail")
     assert outcome.status == "different"
     assert {each.kind for each in outcome.found} == {"gradient"}

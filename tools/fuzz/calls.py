@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.tools.fuzz.observe import is_leaf
-from dovetail.tools.fuzz.program import Call, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Program
 from dovetail.tools.fuzz.recipes import draw_inputs
 from dovetail.tools.fuzz.regions import NAME
 from dovetail.tools.fuzz.render import render
@@ -27,7 +27,7 @@ _LATER = (
 )
 
 
-def draw_calls(draw: Random, program: Program, first: tuple[Step, ...], state: tuple[str, ...]) -> Program:
+def draw_calls(draw: Random, program: Program, first: tuple[CodeLine, ...], state: tuple[str, ...]) -> Program:
     """`program` with two or three calls; `first` is the recipe that its body was drawn with."""
     mode = draw.choices(("", "torch.no_grad()", "torch.inference_mode()"), (88, 9, 3))[0]
     for number in range(draw.choices((2, 3), (4, 1))[0]):
@@ -45,7 +45,7 @@ def draw_calls(draw: Random, program: Program, first: tuple[Step, ...], state: t
     return program
 
 
-def _later(draw: Random, program: Program) -> tuple[Step, ...] | None:
+def _later(draw: Random, program: Program) -> tuple[CodeLine, ...] | None:
     """What the caller does after the program's last call; None if eager does not get through to it."""
     world = World(render(program))
     try:
@@ -72,13 +72,13 @@ def _last_call(world: World, program: Program) -> tuple[list[torch.Tensor], dict
 
 def _writes(
     draw: Random, world: World, outputs: list[torch.Tensor], inputs: dict, parameters: list[str], has_regions: bool
-) -> Iterator[Step]:
+) -> Iterator[CodeLine]:
     """Up to two writes, mostly such that eager accepts."""
     names = [f"outputs[{index}]" for index in range(len(outputs))] * 3 + parameters
     # What is written through `.data` a region reads again in eager alone (docs/limits.md).
     later = [each for each in _LATER if not has_regions or ".data" not in each]
     for _ in range(draw.choices((0, 1, 2), (4, 4, 2))[0]):
-        line = Step(draw.choice(later), (draw.choice(names),))
+        line = CodeLine(draw.choice(later), (draw.choice(names),))
         try:
             exec(str(line), world.namespace | inputs | {"outputs": outputs})
         except (RuntimeError, IndexError, TypeError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dovetail.tools.fuzz.check import Outcome, check
 from dovetail.tools.fuzz.minimise import minimise, shows
-from dovetail.tools.fuzz.program import Program, steps
+from dovetail.tools.fuzz.program import Program, code_lines
 from dovetail.tools.fuzz.render import script
 from dovetail.tools.fuzz.seeds import program
 from dovetail.tools.fuzz.workers import Job
@@ -60,5 +60,5 @@ def _minimal(task: tuple[Job, str, str]) -> Minimal:
 
 def _lines(smallest: Program) -> str:
     """The body's templates, and its form."""
-    lines = "; ".join(dict.fromkeys(step.template for step in steps(smallest.body)))
+    lines = "; ".join(dict.fromkeys(line.template for line in code_lines(smallest.body)))
     return f"{lines}, in {smallest.form}" if smallest.form else lines

@@ -8,7 +8,7 @@ import torch
 from dovetail.tools.fuzz.calls import draw_calls
 from dovetail.tools.fuzz.helpers import SOURCES
 from dovetail.tools.fuzz.observe import is_leaf
-from dovetail.tools.fuzz.program import Block, Call, Parameter, Program, Statement, Step
+from dovetail.tools.fuzz.program import Block, Call, CodeLine, Parameter, Program, Statement
 from dovetail.tools.fuzz.recipes import data, draw_inputs
 from dovetail.tools.fuzz.regions import REGIONS
 from dovetail.tools.fuzz.render import render
@@ -46,7 +46,7 @@ class _Generator:
         draw = self.draw
         self.parameters = self._parameters()
         state, state_names = self._state()
-        captured = (Step(data(4, "torch.float32", 2), (), ("G0",)),) if draw.random() < 0.06 else ()
+        captured = (CodeLine(data(4, "torch.float32", 2), (), ("G0",)),) if draw.random() < 0.06 else ()
         aliased = tuple(name.replace("self.", "fn.") for name in state_names if name != "self.mean")
         aliased += ("G0",) if captured else ()
         # Of custom functions Dynamo makes operators whose arguments it takes to be independent, and unchanged until the
@@ -73,7 +73,7 @@ class _Generator:
         )
         return draw_calls(draw, program, inputs, aliased)
 
-    def _enter(self, shell: Program, aliased: tuple[str, ...]) -> tuple[Step, ...]:
+    def _enter(self, shell: Program, aliased: tuple[str, ...]) -> tuple[CodeLine, ...]:
         """Draws recipes for the arguments until eager accepts one, whose tensors the body is drawn with."""
         while True:
             inputs = draw_inputs(self.draw, self.parameters, aliased)
@@ -97,21 +97,21 @@ class _Generator:
             found.append(Parameter(f"x{number}", shape, dtype))
         return tuple(found)
 
-    def _state(self) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    def _state(self) -> tuple[tuple[CodeLine, ...], tuple[str, ...]]:
         draw = self.draw
         if draw.random() > 0.25:
             return (), ()
         lines, names = [], []
         if draw.random() < 0.6:
-            lines.append(Step(f"torch.nn.Parameter({data(4, 'torch.float32', 5)})", (), ("self.w",)))
+            lines.append(CodeLine(f"torch.nn.Parameter({data(4, 'torch.float32', 5)})", (), ("self.w",)))
             names.append("self.w")
         if draw.random() < 0.7 or not lines:
             values = data(4, draw.choice(["torch.float32"] * 4 + ["torch.int64"]), 3)
-            lines.append(Step(f"self.register_buffer('b', {values})"))
+            lines.append(CodeLine(f"self.register_buffer('b', {values})"))
             names.append("self.b")
         if draw.random() < 0.5:
-            lines.append(Step("self.register_buffer('mean', torch.zeros(2))"))
-            lines.append(Step("self.register_buffer('var', torch.ones(2))"))
+            lines.append(CodeLine("self.register_buffer('mean', torch.zeros(2))"))
+            lines.append(CodeLine("self.register_buffer('var', torch.ones(2))"))
             names.append("self.mean")
         return tuple(lines), tuple(names)
 
@@ -140,14 +140,14 @@ class _Generator:
             body = self._body(self.draw.choice((1, 1, 2, 3)), depth + 1)
         return [Block(manager, body)] if body else []
 
-    def _line(self, rule: Rule, assigns: bool = True) -> list[Step]:
+    def _line(self, rule: Rule, assigns: bool = True) -> list[CodeLine]:
         """The line, run; nothing if the rule does not apply or eager raises."""
         operands = tuple(self._operand() for _ in range(rule.operands))
         template = rule.make(self.draw, [self.tensors[name] for name in operands])
         if template is None:
             return []
         name = f"v{self.made}"
-        line = Step(template, operands, (name,) if assigns else ())
+        line = CodeLine(template, operands, (name,) if assigns else ())
         if not self._runs(line) or (assigns and not self._is_wanted(name)):
             return []
         self.made += 1
@@ -165,7 +165,7 @@ class _Generator:
         self.tensors[name] = value
         return True
 
-    def _runs(self, line: Step) -> bool:
+    def _runs(self, line: CodeLine) -> bool:
         """Whether eager accepts the line. Tensors of which it no longer says how they were made, no line uses again."""
         try:
             exec(str(line), self.space)
@@ -180,17 +180,17 @@ class _Generator:
         recent = names[-3:] + names[: len(self.parameters)]
         return self.draw.choice(recent if self.draw.random() < 0.8 else names)
 
-    def _results(self) -> tuple[Step, ...]:
+    def _results(self) -> tuple[CodeLine, ...]:
         """Arguments, intermediates, views of them, duplicates, None and numbers."""
         draw = self.draw
         found = []
         for _ in range(draw.choices((1, 2, 3, 4), (4, 5, 3, 1))[0]):
             roll = draw.random()
             if roll < 0.05 or not self.tensors:
-                found.append(Step(draw.choice(["None", "3", "True", "2.5"])))
+                found.append(CodeLine(draw.choice(["None", "3", "True", "2.5"])))
                 continue
             name = self._operand() if roll < 0.7 else next(reversed(self.tensors))
             view = choice(VIEWS, draw).make(draw, [self.tensors[name]]) if draw.random() < 0.2 else None
-            line = Step(view or "{0}", (name,))
-            found.append(line if self._runs(line) else Step("{0}", (name,)))
-        return tuple(found + [Step("{0}", (name,)) for name in self.numbers])
+            line = CodeLine(view or "{0}", (name,))
+            found.append(line if self._runs(line) else CodeLine("{0}", (name,)))
+        return tuple(found + [CodeLine("{0}", (name,)) for name in self.numbers])

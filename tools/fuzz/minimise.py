@@ -7,7 +7,7 @@ from dovetail.tools.fuzz.check import check
 from dovetail.tools.fuzz.computations.inputs import fresh as fresh_numbers
 from dovetail.tools.fuzz.derivatives import uses
 from dovetail.tools.fuzz.helpers import SOURCES
-from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step, steps
+from dovetail.tools.fuzz.program import Block, Call, CodeLine, Program, Statement, code_lines
 from dovetail.tools.fuzz.recipes import fresh
 
 
@@ -58,7 +58,7 @@ def _smaller(program: Program) -> Iterator[Program]:
         yield replace(program, container="tuple")
     for index, result in enumerate(program.results):
         if result.operands and result.template != "{0}":
-            plain = Step("{0}", result.operands[:1])
+            plain = CodeLine("{0}", result.operands[:1])
             yield replace(program, results=(*program.results[:index], plain, *program.results[index + 1 :]))
     for state in _without_one(program.state):
         yield replace(program, state=state)
@@ -109,12 +109,12 @@ def _renamed(program: Program, names: dict[str, str]) -> Program:
 
 def _tidy(program: Program) -> Program:
     """Without empty blocks and without custom functions that nothing calls."""
-    text = " ".join(step.template for step in steps(program.body))
+    text = " ".join(line.template for line in code_lines(program.body))
     return replace(program, helpers=tuple(name for name in SOURCES if f"{name}.apply" in text))
 
 
 def _without_parameter(program: Program) -> Iterator[Program]:
-    used = {name for each in (*steps(program.body), *program.results) for name in each.operands}
+    used = {name for each in (*code_lines(program.body), *program.results) for name in each.operands}
     for index, parameter in enumerate(program.parameters):
         if parameter.name not in used and len(program.parameters) > 1:
             yield replace(program, parameters=program.parameters[:index] + program.parameters[index + 1 :])

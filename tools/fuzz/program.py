@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Step:
+class CodeLine:
     """One line: `targets = template`, with the operands' names filled in at `{0}`, `{1}`, ..."""
 
     template: str
@@ -16,7 +16,7 @@ class Step:
         expression = self.template.format(*self.operands)
         return f"{', '.join(self.targets)} = {expression}" if self.targets else expression
 
-    def renamed(self, names: Mapping[str, str]) -> "Step":
+    def renamed(self, names: Mapping[str, str]) -> "CodeLine":
         """The same line reading other variables."""
         return replace(self, operands=tuple(names.get(operand, operand) for operand in self.operands))
 
@@ -33,7 +33,7 @@ class Block:
         return replace(self, body=tuple(each.renamed(names) for each in self.body))
 
 
-Statement = Step | Block
+Statement = CodeLine | Block
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Call:
             (`derivatives.uses`).
     """
 
-    inputs: tuple[Step, ...]
+    inputs: tuple[CodeLine, ...]
     mode: str = ""
-    later: tuple[Step, ...] = ()
+    later: tuple[CodeLine, ...] = ()
     backward: str = "once"
 
 
@@ -86,21 +86,21 @@ class Program:
 
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
-    results: tuple[Step, ...]
+    results: tuple[CodeLine, ...]
     calls: tuple[Call, ...]
     container: str = "tuple"
-    state: tuple[Step, ...] = ()
-    captured: tuple[Step, ...] = ()
+    state: tuple[CodeLine, ...] = ()
+    captured: tuple[CodeLine, ...] = ()
     helpers: tuple[str, ...] = ()
     kind: str = "alias"
     form: str = ""
     dynamic: bool | None = None
 
 
-def steps(statements: Iterable[Statement]) -> Iterator[Step]:
+def code_lines(statements: Iterable[Statement]) -> Iterator[CodeLine]:
     """Every line, also those in blocks."""
     for each in statements:
         if isinstance(each, Block):
-            yield from steps(each.body)
+            yield from code_lines(each.body)
         else:
             yield each

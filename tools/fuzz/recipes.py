@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from dovetail.tools.fuzz.program import Parameter, Step
+from dovetail.tools.fuzz.program import CodeLine, Parameter
 
 FLOATS = ("torch.float32", "torch.float64", "torch.bfloat16", "torch.complex64")
 
@@ -19,15 +19,15 @@ def data(count: int, dtype: str, salt: int) -> str:
     return f"torch.arange({count}, dtype={dtype}) % 7 - {salt % 4}"
 
 
-def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[Step, ...]:
+def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[CodeLine, ...]:
     """The simplest recipe: a contiguous leaf."""
     values = f"({data(math.prod(parameter.shape), parameter.dtype, salt)})"
-    return (Step(f"{values}.view({parameter.shape}){'.requires_grad_()' if grad else ''}", (), (parameter.name,)),)
+    return (CodeLine(f"{values}.view({parameter.shape}){'.requires_grad_()' if grad else ''}", (), (parameter.name,)),)
 
 
-def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], state: tuple[str, ...]) -> tuple[Step, ...]:
+def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], state: tuple[str, ...]) -> tuple[CodeLine, ...]:
     """Lines that define every parameter; `state` names tensors of the module that arguments may alias."""
-    lines: list[Step] = []
+    lines: list[CodeLine] = []
     done: list[Parameter] = []
     for salt, parameter in enumerate(parameters):
         lines += _draw_one(draw, parameter, done, state, salt)
@@ -37,14 +37,14 @@ def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], state: tuple[st
 
 def _draw_one(
     draw: Random, parameter: Parameter, done: list[Parameter], state: tuple[str, ...], salt: int
-) -> tuple[Step, ...]:
+) -> tuple[CodeLine, ...]:
     """Half of the arguments that can share memory with an earlier one, do."""
     same = [each for each in done if each.dtype == parameter.dtype and each.shape == parameter.shape]
     other_type = [each for each in done if each.shape == parameter.shape and each.dtype != parameter.dtype]
     if same and draw.random() < 0.55:
         return _alias(draw, draw.choice(same), parameter)
     if other_type and parameter.dtype == "torch.int32" and draw.random() < 0.5:
-        return (Step("{0}.detach().view(torch.int32)", (other_type[0].name,), (parameter.name,)),)
+        return (CodeLine("{0}.detach().view(torch.int32)", (other_type[0].name,), (parameter.name,)),)
     if done and draw.random() < 0.25:
         return _piece(draw, draw.choice(done), parameter, salt)
     if state and draw.random() < 0.15:
@@ -52,7 +52,7 @@ def _draw_one(
     return _alone(draw, parameter, salt)
 
 
-def _alias(draw: Random, other: Parameter, parameter: Parameter) -> tuple[Step, ...]:
+def _alias(draw: Random, other: Parameter, parameter: Parameter) -> tuple[CodeLine, ...]:
     """Shares memory with an argument of equal shape, in place, shifted or interleaved."""
     target = (parameter.name,)
     kinds = ["{0}", "{0}", "{0}.detach()", "{0}.data", "{0}[...]", "{0}.view_as({0})"]
@@ -65,9 +65,9 @@ def _alias(draw: Random, other: Parameter, parameter: Parameter) -> tuple[Step, 
         shift = draw.randint(0, count)
         grad = parameter.dtype in FLOATS and draw.random() < 0.4
         values = f"({data(count * 2, parameter.dtype, shift)})"
-        lines = [Step(f"{values}{'.requires_grad_()' if grad else ''}", (), (base,))]
+        lines = [CodeLine(f"{values}{'.requires_grad_()' if grad else ''}", (), (base,))]
         if grad and draw.random() < 0.6:
-            lines.append(Step("{0} * 1", (base,), (base,)))  # a leaf that is written raises
+            lines.append(CodeLine("{0} * 1", (base,), (base,)))  # a leaf that is written raises
         pieces = (f"{{0}}[:{count}]", f"{{0}}[{shift}:{shift + count}]")
         if draw.random() < 0.25:
             pieces = ("{0}[::2]", "{0}[1::2]")
@@ -76,13 +76,13 @@ def _alias(draw: Random, other: Parameter, parameter: Parameter) -> tuple[Step, 
             view = ""
         return (
             *lines,
-            Step(f"{pieces[0]}{view if parameter.shape else '.view(())'}", (base,), (other.name,)),
-            Step(f"{pieces[1]}{view if parameter.shape else '.view(())'}", (base,), target),
+            CodeLine(f"{pieces[0]}{view if parameter.shape else '.view(())'}", (base,), (other.name,)),
+            CodeLine(f"{pieces[1]}{view if parameter.shape else '.view(())'}", (base,), target),
         )
-    return (Step(draw.choice(kinds), (other.name,), target),)
+    return (CodeLine(draw.choice(kinds), (other.name,), target),)
 
 
-def _piece(draw: Random, other: Parameter, parameter: Parameter, salt: int) -> tuple[Step, ...]:
+def _piece(draw: Random, other: Parameter, parameter: Parameter, salt: int) -> tuple[CodeLine, ...]:
     """A part of another tensor, where that has enough elements of the type."""
     spare = math.prod(other.shape) - math.prod(parameter.shape)
     if spare < 0 or other.dtype != parameter.dtype or not math.prod(parameter.shape):
@@ -91,10 +91,10 @@ def _piece(draw: Random, other: Parameter, parameter: Parameter, salt: int) -> t
     end = start + math.prod(parameter.shape)
     detach = draw.choice(["", "", ".detach()"])
     template = f"{{0}}{detach}.reshape(-1)[{start}:{end}].view({parameter.shape})"
-    return (Step(template, (other.name,), (parameter.name,)),)
+    return (CodeLine(template, (other.name,), (parameter.name,)),)
 
 
-def _alone(draw: Random, parameter: Parameter, salt: int) -> tuple[Step, ...]:
+def _alone(draw: Random, parameter: Parameter, salt: int) -> tuple[CodeLine, ...]:
     """Memory of its own, in one of many layouts; a leaf or not."""
     shape, count = parameter.shape, math.prod(parameter.shape)
     grad = parameter.dtype in FLOATS and draw.random() < 0.5
@@ -109,14 +109,14 @@ def _alone(draw: Random, parameter: Parameter, salt: int) -> tuple[Step, ...]:
     size, view = draw.choice(layouts)
     values = f"({data(size, parameter.dtype, salt)})"
     if not grad:
-        return Step(values, (), (base,)), Step(view, (base,), (parameter.name,))
+        return CodeLine(values, (), (base,)), CodeLine(view, (base,), (parameter.name,))
     kind = draw.choice(["leaf", "leaf", "non-leaf", "non-leaf", "view of leaf", "retains"])
     if kind == "leaf":
-        return Step(values, (), (base,)), Step(f"{view}.detach().requires_grad_()", (base,), (parameter.name,))
-    lines = [Step(f"{values}.requires_grad_()", (), (base,))]
+        return CodeLine(values, (), (base,)), CodeLine(f"{view}.detach().requires_grad_()", (base,), (parameter.name,))
+    lines = [CodeLine(f"{values}.requires_grad_()", (), (base,))]
     if kind == "view of leaf":
-        return (*lines, Step(view, (base,), (parameter.name,)))
-    lines.append(Step(f"({view}) * 1", (base,), (parameter.name,)))
+        return (*lines, CodeLine(view, (base,), (parameter.name,)))
+    lines.append(CodeLine(f"({view}) * 1", (base,), (parameter.name,)))
     if kind == "retains":
-        lines.append(Step("{0}.requires_grad and {0}.retain_grad()", (parameter.name,)))
+        lines.append(CodeLine("{0}.requires_grad and {0}.retain_grad()", (parameter.name,)))
     return tuple(lines)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from dovetail.tools.fuzz.helpers import SOURCES
-from dovetail.tools.fuzz.program import Block, Call, Program, Statement, Step
+from dovetail.tools.fuzz.program import Block, Call, CodeLine, Program, Statement
 
 
 def render(program: Program) -> str:
@@ -22,7 +22,7 @@ def script(program: Program, backend: str) -> str:
     return (
         f"{render(program)}\n\n"
         'if __name__ == "__main__":\n'
-        "    from dovetail.tools.fuzz.replay import print_differences\n\n"
+        "    from dovetail.tools.fuzz.rerun import print_differences\n\n"
         f"    print_differences(__file__, backend={backend!r}, modes={_modes(program)!r}, dynamic={program.dynamic})\n"
     )
 
@@ -31,7 +31,7 @@ def _modes(program: Program) -> list[tuple[str, str]]:
     return [(call.mode, call.backward) for call in program.calls]
 
 
-def returned(results: tuple[Step, ...], container: str) -> str:
+def returned(results: tuple[CodeLine, ...], container: str) -> str:
     """The expression that packs the results."""
     each = [str(result) for result in results]
     match container:

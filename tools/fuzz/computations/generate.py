@@ -23,7 +23,7 @@ from dovetail.tools.fuzz.computations.parameters import draw_parameters
 from dovetail.tools.fuzz.computations.pointwise import POINTWISE
 from dovetail.tools.fuzz.computations.reductions import REDUCTIONS
 from dovetail.tools.fuzz.helpers import SOURCES
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.rules import Rule, choice
 from dovetail.tools.fuzz.world import World
@@ -86,25 +86,25 @@ class Generator:
     def _parameters(self) -> tuple[Parameter, ...]:
         return draw_parameters(self.draw, self.large)
 
-    def _inputs(self) -> tuple[Step, ...]:
+    def _inputs(self) -> tuple[CodeLine, ...]:
         """Lines that define the parameters of the first call."""
         return draw_inputs(self.draw, self.parameters, self.kind, grads=True)
 
-    def _state(self) -> tuple[tuple[Step, ...], list[str]]:
+    def _state(self) -> tuple[tuple[CodeLine, ...], list[str]]:
         draw, shape = self.draw, self.parameters[0].shape
         if draw.random() > 0.3 or not shape:
             return (), []
         weight = values("normal", draw.randrange(10**6), shape[-1:], self.parameters[0].dtype)
-        lines, names = [Step(f"torch.nn.Parameter({weight})", (), ("self.weight",))], ["self.weight"]
+        lines, names = [CodeLine(f"torch.nn.Parameter({weight})", (), ("self.weight",))], ["self.weight"]
         if len(shape) >= 2 and draw.random() < 0.6:
             dtype = self.parameters[0].dtype
-            lines.append(Step(f"self.register_buffer('mean', torch.zeros({shape[1]}, dtype={dtype}))"))
-            lines.append(Step(f"self.register_buffer('var', torch.ones({shape[1]}, dtype={dtype}))"))
+            lines.append(CodeLine(f"self.register_buffer('mean', torch.zeros({shape[1]}, dtype={dtype}))"))
+            lines.append(CodeLine(f"self.register_buffer('var', torch.ones({shape[1]}, dtype={dtype}))"))
             names.append("self.mean")
         return tuple(lines), names
 
-    def _body(self, length: int) -> tuple[Step, ...]:
-        lines: list[Step] = []
+    def _body(self, length: int) -> tuple[CodeLine, ...]:
+        lines: list[CodeLine] = []
         for _ in range(_ATTEMPTS * length):
             if len(lines) >= length:
                 break
@@ -118,11 +118,11 @@ class Generator:
         rule = choice(table, self.draw)
         return RUNNING if "self.mean" in self.tensors and self.draw.random() < 0.15 else rule
 
-    def _line(self, rule: Rule) -> list[Step]:
+    def _line(self, rule: Rule) -> list[CodeLine]:
         """The lines of one idea, run; only those before one that does not apply, raises, or whose numbers run away."""
         operands = self._operands(rule.operands)
         template = rule.make(self.draw, [self.tensors[name] for name in operands])
-        lines: list[Step] = []
+        lines: list[CodeLine] = []
         for each in template.split("; ") if template else ():
             line = _step(each, (*operands, *(name for line in lines for name in line.targets)), f"v{self.made}")
             if not self._runs(line):
@@ -134,7 +134,7 @@ class Generator:
             self.returned |= {*lines[0].targets}
         return lines
 
-    def _runs(self, line: Step) -> bool:
+    def _runs(self, line: CodeLine) -> bool:
         """Whether eager computes what is wanted; its value is an operand from then on."""
         (name,) = line.targets
         try:
@@ -165,24 +165,24 @@ class Generator:
         alike = [name for name in names if self.tensors[name].shape == self.tensors[first].shape]
         return first, self.draw.choice(alike if self.draw.random() < 0.6 else names)
 
-    def _results(self) -> tuple[Step, ...]:
+    def _results(self) -> tuple[CodeLine, ...]:
         """The last tensor, and some or all of the others; now and then one twice, a view of one, or an argument."""
         draw = self.draw
         made = [name for name in self.tensors if name.startswith("v")] or list(self.tensors)
         share = draw.choice((0.2, 0.4, 0.4, 1.0))
         wanted = [name for name in made[:-1] if draw.random() < share or name in self.returned]
-        found = [Step("{0}", (name,)) for name in wanted]
+        found = [CodeLine("{0}", (name,)) for name in wanted]
         if draw.random() < 0.15:
             found.append(self._view(draw.choice(list(self.tensors))))
         if found and draw.random() < 0.05:
             found.append(draw.choice(found))
-        return (*found, Step("{0}", (made[-1],)))
+        return (*found, CodeLine("{0}", (made[-1],)))
 
-    def _view(self, name: str) -> Step:
+    def _view(self, name: str) -> CodeLine:
         template = self.draw.choice(_VIEWS if self.tensors[name].ndim else _VIEWS[:-2])
-        return Step(template, (name,))
+        return CodeLine(template, (name,))
 
-    def _calls(self, inputs: tuple[Step, ...]) -> tuple[Call, ...]:
+    def _calls(self, inputs: tuple[CodeLine, ...]) -> tuple[Call, ...]:
         """Two with other numbers, which run the same code; now and then another one in other layouts or modes."""
         draw = self.draw
         calls = [Call(inputs), Call(reseed(draw, inputs))]
@@ -193,11 +193,11 @@ class Generator:
         return tuple(calls)
 
 
-def _step(template: str, names: Sequence[str], target: str) -> Step:
+def _step(template: str, names: Sequence[str], target: str) -> CodeLine:
     """The line `target = template`, with those of the names as operands that it reads."""
     read = list(dict.fromkeys(int(each) for each in _NAMED.findall(template)))
     compact = _NAMED.sub(lambda found: f"{{{read.index(int(found[1]))}}}", template)
-    return Step(compact, tuple(names[each] for each in read), (target,))
+    return CodeLine(compact, tuple(names[each] for each in read), (target,))
 
 
 def forms(program: Program, draw: Random) -> tuple[Program, ...]:

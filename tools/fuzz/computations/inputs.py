@@ -3,7 +3,7 @@
 import math
 from random import Random
 
-from dovetail.tools.fuzz.program import Parameter, Step
+from dovetail.tools.fuzz.program import CodeLine, Parameter
 
 REAL = ("torch.float32", "torch.float64", "torch.bfloat16", "torch.float16")
 _KINDS = {
@@ -31,22 +31,22 @@ def draw_kind(draw: Random) -> str:
     return draw.choices(list(_KINDS), list(_KINDS.values()))[0]
 
 
-def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[Step, ...]:
+def fresh(parameter: Parameter, salt: int, grad: bool = False) -> tuple[CodeLine, ...]:
     """The simplest recipe: a contiguous leaf."""
     text = values("normal", salt, parameter.shape, parameter.dtype)
-    return (Step(f"{text}{'.requires_grad_()' if grad else ''}", (), (parameter.name,)),)
+    return (CodeLine(f"{text}{'.requires_grad_()' if grad else ''}", (), (parameter.name,)),)
 
 
-def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grads: bool) -> tuple[Step, ...]:
+def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grads: bool) -> tuple[CodeLine, ...]:
     """Lines that define every parameter; where `grads`, most of the real ones require gradients.
 
     Now and then a parameter has the numbers of the first one, if it is of the same shape and type.
     """
-    lines: list[Step] = []
+    lines: list[CodeLine] = []
     first = parameters[0]
     for parameter in parameters:
         if parameter.made:
-            lines.append(Step(parameter.made, (first.name,), (parameter.name,)))
+            lines.append(CodeLine(parameter.made, (first.name,), (parameter.name,)))
             continue
         layout, salt = draw.choice(_layouts(parameter.shape)), draw.randrange(10**6)
         if parameter is first:
@@ -55,29 +55,29 @@ def draw_inputs(draw: Random, parameters: tuple[Parameter, ...], kind: str, grad
             layout, salt = shared
         shape, view = layout
         base = f"b_{parameter.name}"
-        lines.append(Step(values(kind, salt, shape, parameter.dtype), (), (base,)))
-        line = Step(view, (base,), (parameter.name,))
+        lines.append(CodeLine(values(kind, salt, shape, parameter.dtype), (), (base,)))
+        line = CodeLine(view, (base,), (parameter.name,))
         if grads and parameter.dtype in REAL and draw.random() < 0.8:
             template = f"{view}.detach().requires_grad_()"
             if draw.random() < 0.3:
-                lines.append(Step("{0}.requires_grad_()", (base,)))
+                lines.append(CodeLine("{0}.requires_grad_()", (base,)))
                 template = f"{view} * 1"
-            line = Step(template, (base,), (parameter.name,))
+            line = CodeLine(template, (base,), (parameter.name,))
         lines.append(line)
     return tuple(lines)
 
 
-def reseed(draw: Random, inputs: tuple[Step, ...]) -> tuple[Step, ...]:
+def reseed(draw: Random, inputs: tuple[CodeLine, ...]) -> tuple[CodeLine, ...]:
     """The same lines with other numbers, in the same layouts; what was equal stays so."""
     salts: dict[str, int] = {}
     return tuple(_reseeded(draw, line, salts) if line.template.startswith("numbers(") else line for line in inputs)
 
 
-def _reseeded(draw: Random, line: Step, salts: dict[str, int]) -> Step:
+def _reseeded(draw: Random, line: CodeLine, salts: dict[str, int]) -> CodeLine:
     kind, salt, rest = line.template.split(", ", 2)
     if salt not in salts:
         salts[salt] = draw.randrange(10**6)
-    return Step(f"{kind}, {salts[salt]}, {rest}", (), line.targets)
+    return CodeLine(f"{kind}, {salts[salt]}, {rest}", (), line.targets)
 
 
 def _layouts(shape: tuple[int, ...]) -> list[tuple[tuple[int, ...], str]]:

@@ -9,7 +9,7 @@ from random import Random
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
 from dovetail.tools.fuzz.computations.inputs import draw_inputs, reseed
 from dovetail.tools.fuzz.computations.open_lines import ALIASES, NUMBERS, OPEN, WITH_NUMBER, WRITES
-from dovetail.tools.fuzz.program import Call, Parameter, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 from dovetail.tools.fuzz.render import render
 from dovetail.tools.fuzz.rules import Rule, choice
 from dovetail.tools.fuzz.world import World
@@ -57,10 +57,10 @@ class _Generator(Generator):
             found = (*found, Parameter("n0", made=draw.choice((*NUMBERS, *map(str, shape)))))
         return found
 
-    def _inputs(self) -> tuple[Step, ...]:
+    def _inputs(self) -> tuple[CodeLine, ...]:
         return draw_inputs(Random(self.layouts), self.parameters, self.kind, grads=True)
 
-    def _body(self, length: int) -> tuple[Step, ...]:
+    def _body(self, length: int) -> tuple[CodeLine, ...]:
         # First of all, since autograd refuses to write to what it has saved.
         lines = self._line(choice(WRITES, self.draw)) if self.draw.random() < 0.4 else []
         return (*lines, *super()._body(length))
@@ -127,7 +127,7 @@ def _runs(program: Program) -> bool:
     return True
 
 
-def _inputs(program: Program, sizes: Sizes, kind: str, mode: str, layouts: int) -> tuple[Step, ...]:
+def _inputs(program: Program, sizes: Sizes, kind: str, mode: str, layouts: int) -> tuple[CodeLine, ...]:
     """The same layouts for all sizes: those that the number `layouts` draws."""
     parameters = tuple(_resized(parameter, sizes) for parameter in program.parameters)
     return draw_inputs(Random(layouts), parameters, kind, grads=not mode)

@@ -7,7 +7,7 @@ from dovetail.tools.fuzz import derivatives
 from dovetail.tools.fuzz.computations.generate import Generator
 from dovetail.tools.fuzz.derivatives.singular import REDRAWN, SINGULAR
 from dovetail.tools.fuzz.derivatives.uses import AFTER, AROUND, written
-from dovetail.tools.fuzz.program import Call, Program, Step
+from dovetail.tools.fuzz.program import Call, CodeLine, Program
 from dovetail.tools.fuzz.rules import Rule, choice
 
 REDRAWING = "checkpoint, preserve_rng_state=False"
@@ -49,7 +49,7 @@ class _Generator(Generator):
         """Whether there is a result of which a gradient can be asked."""
         return any(self.tensors[name].requires_grad for result in program.results for name in result.operands)
 
-    def _body(self, length: int) -> tuple[Step, ...]:
+    def _body(self, length: int) -> tuple[CodeLine, ...]:
         lines = super()._body(max(2, length - 2))
         if self.draw.random() < 0.6:
             lines += self._returned(choice(SINGULAR, self.draw))
@@ -57,7 +57,7 @@ class _Generator(Generator):
             lines += self._returned(REDRAWN)
         return lines
 
-    def _returned(self, rule: Rule) -> tuple[Step, ...]:
+    def _returned(self, rule: Rule) -> tuple[CodeLine, ...]:
         """Lines of the rule, which the program returns."""
         for _ in range(_ATTEMPTS):
             lines = self._line(rule)

@@ -6,7 +6,7 @@ from random import Random
 from dovetail.tools.fuzz import errors
 from dovetail.tools.fuzz.computations.generate import Generator
 from dovetail.tools.fuzz.errors.lines import REFUSED, WRITES
-from dovetail.tools.fuzz.program import Program, Step
+from dovetail.tools.fuzz.program import CodeLine, Program
 from dovetail.tools.fuzz.rules import choice
 
 _LENGTHS = (0, 1, 2, 3)  # ideas before the wrong line
@@ -29,7 +29,7 @@ def generate(seed: int) -> Program:
     program = generator.program()
     calls = tuple(replace(call, backward="none") for call in program.calls[:1])
     # An op whose result nothing uses is left out, and its error too.
-    return replace(program, calls=calls, results=(*program.results, Step("{0}", (generator.last,))))
+    return replace(program, calls=calls, results=(*program.results, CodeLine("{0}", (generator.last,))))
 
 
 class _Generator(Generator):
@@ -41,26 +41,26 @@ class _Generator(Generator):
 
     last = "wrong"
 
-    def _body(self, length: int) -> tuple[Step, ...]:
+    def _body(self, length: int) -> tuple[CodeLine, ...]:
         lines = list(super()._body(self.draw.choice(_LENGTHS)))
         if self.draw.random() < 0.5:
             lines += self._line_on(self.draw.choice(self.parameters).name)
         lines.append(self._refused())
         if self.draw.random() < 0.5:
-            lines.append(Step("{0} * 2", (self.last,), ("after",)))
+            lines.append(CodeLine("{0} * 2", (self.last,), ("after",)))
             self.last = "after"
         return tuple(lines)
 
-    def _line_on(self, name: str) -> list[Step]:
+    def _line_on(self, name: str) -> list[CodeLine]:
         """A write to the argument, if eager accepts it."""
-        line = Step(choice(WRITES, self.draw).make(self.draw, []) or "", (name,), (f"v{self.made}",))
+        line = CodeLine(choice(WRITES, self.draw).make(self.draw, []) or "", (name,), (f"v{self.made}",))
         return [line] if self._runs(line) else []
 
-    def _refused(self) -> Step:
+    def _refused(self) -> CodeLine:
         """The first drawn line that eager refuses; of some tensors it accepts most."""
         while True:
             (operand,) = self._operands(1)
-            line = Step(choice(REFUSED, self.draw).make(self.draw, []) or "", (operand,), (self.last,))
+            line = CodeLine(choice(REFUSED, self.draw).make(self.draw, []) or "", (operand,), (self.last,))
             try:
                 exec(str(line), self.space)
             except _RAISED:
