@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+from functools import partial
 
 from dovetail.passes.base import registry
 from dovetail.passes.levels.verify_level import VerifyLevelPass
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
+    flag = partial(group.add_argument, action="store_true")
     group.add_argument(
         "input",
         nargs="?",
@@ -83,32 +85,27 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "-o", dest="output", default="-", metavar="OUT", help="where to write, - for standard output (default)"
     )
-    group.add_argument("--emit-bytecode", action="store_true", help="write bytecode instead of text")
-    group.add_argument(
-        "--split-input-file",
-        action="store_true",
-        help=f"treat the text between '{SEPARATOR}' lines as modules of their own",
-    )
+    flag("--emit-bytecode", help="write bytecode instead of text")
+    flag("--split-input-file", help=f"treat the text between '{SEPARATOR}' lines as modules of their own")
 
 
 def _add_passes(group: argparse._ArgumentGroup) -> None:
+    flag = partial(group.add_argument, action="store_true")
     group.add_argument(
-        "--pass-pipeline",
-        metavar="PIPELINE",
-        help="passes in order, e.g. 'partition{algorithm=default},plan-epilogue'",
+        "--pass-pipeline", metavar="PIPELINE", help="passes in order, e.g. 'partition{algorithm=default},plan-epilogue'"
     )
     group.add_argument(
         "--stop-after",
         choices=tuple(step.level for step in compile_pipeline() if isinstance(step, VerifyLevelPass)),
         help="end the pipeline (default: compile) where it has verified that level",
     )
-    group.add_argument("--list-passes", action="store_true", help="describe every pass with its options, and end")
+    flag("--list-passes", help="describe every pass with its options, and end")
 
 
 def _add_checks(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    flag = partial(group.add_argument, action="store_true")
+    flag(
         "--run-check",
-        action="store_true",
         help="run the module on random inputs, twice, before and after each pass and compare; says on stderr how much",
     )
     group.add_argument(
@@ -124,14 +121,14 @@ def _add_checks(group: argparse._ArgumentGroup) -> None:
         default="true",
         help="verify the module after each pass (default), or only after the last one",
     )
-    group.add_argument(
+    flag(
         "--verify-diagnostics",
-        action="store_true",
         help="check errors against the file's 'expected-error {{...}}' comments; only a difference is a failure",
     )
 
 
 def _add_reports(group: argparse._ArgumentGroup) -> None:
+    flag = partial(group.add_argument, action="store_true")
     for when in ("before", "after"):
         group.add_argument(
             f"--mlir-print-ir-{when}",
@@ -140,13 +137,10 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
             metavar="PASS",
             help=f"print the module {when} each run of PASS; may be given again for another pass",
         )
-        group.add_argument(
-            f"--mlir-print-ir-{when}-all", action="store_true", help=f"print the module {when} each pass"
-        )
-    group.add_argument("--mlir-timing", action="store_true", help="print the seconds that each pass took")
-    group.add_argument(
+        flag(f"--mlir-print-ir-{when}-all", help=f"print the module {when} each pass")
+    flag("--mlir-timing", help="print the seconds that each pass took")
+    flag(
         "--remarks",
-        action="store_true",
         help="say which writes to arguments are made in place, and why not, and what memory each function holds",
     )
-    group.add_argument("--traceback", action="store_true", help="show where an error came from")
+    flag("--traceback", help="show where an error came from")
