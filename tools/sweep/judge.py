@@ -16,9 +16,7 @@ _ONE_PASS = "eager's one-pass mean is NaN where an infinity takes part or the su
 _LOOPS = "eager's vector loop gives NaN for a NaN input, its loop for the rest the gradient"
 _HALF_PRODUCT = "of float16 with `alpha`: without AVX2, eager rounds the product to float16, and it overflows"
 _OF_ALPHA = ("aten.add.Tensor", "aten.rsub.Tensor", "aten.sub.Tensor")
-EAGER_IS_OFF = {
-    "aten.prod.dim_int": "eager multiplies float16 in float16 along a dimension, and overflows",
-}
+EAGER_IS_OFF = {"aten.prod.dim_int": "eager multiplies float16 in float16 along a dimension, and overflows"}
 ACCEPTED = {
     **EAGER_IS_OFF,
     "aten.softplus_backward.default": _OVERFLOW,

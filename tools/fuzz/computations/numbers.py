@@ -6,9 +6,7 @@ import torch
 
 # Of float32: infinities, NaN, both zeros, subnormal and nearly subnormal numbers, huge ones.
 _SPECIAL = torch.tensor(
-    [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38],
-    dtype=torch.float32,
-    device="cpu",
+    [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e-40, -1.4e-45, 1.2e-38, 1e30, -3e38], dtype=torch.float32, device="cpu"
 )
 _SHARE = 5  # one element of so many is special
 
