@@ -35,7 +35,7 @@ class Variants:
         eager: Callable,
         arguments: Sequence,
         strict: bool,
-        held: Sequence[torch.Tensor] = (),
+        held: Sequence[torch.Tensor],
     ):
         self._strict, self._held = strict, held
         self._compile, self._eager = compile_variant, eager

@@ -35,11 +35,11 @@ def settle_allocator() -> None:
     _libc.mallopt(M_TRIM_THRESHOLD, 2 * STEADY_BYTES)
 
 
-def peak_bytes(call: Callable[[], object], rounds: int = 3) -> int:
-    """Median over `rounds` of how far the resident set rises while `call` runs above what was held before, in bytes."""
+def peak_bytes(call: Callable[[], object]) -> int:
+    """Median of three times how far the resident set rises above what was held before while `call` runs, in bytes."""
     with _heap_without_holes():
         call()
-        return int(median(_growth(call) for _ in range(rounds)))
+        return int(median(_growth(call) for _ in range(3)))
 
 
 @contextmanager

@@ -119,14 +119,14 @@ def llama(sizes: Sizes = SMALL) -> nn.Module:
     )
 
 
-def resnet(widths: Sequence[int] = (16, 32), layers: int = 1, channels: int = 1) -> nn.Module:
-    """ResNet of basic layers, as many in each stage, for ten classes."""
+def resnet(widths: Sequence[int] = (16, 32), channels: int = 1) -> nn.Module:
+    """ResNet of one basic layer in each stage, for ten classes."""
     return _hugging_face(
         "ResNetForImageClassification",
         num_channels=channels,
         embedding_size=widths[0],
         hidden_sizes=list(widths),
-        depths=[layers] * len(widths),
+        depths=[1] * len(widths),
         layer_type="basic",
         num_labels=10,
     )

@@ -166,8 +166,9 @@ def host_microseconds(steps: dict[str, Step], calls: int = 200) -> dict[str, flo
     return {name: median(each) for name, each in samples.items()}
 
 
-def copy_bandwidth(size: int = 256 << 20) -> float:
-    """Bytes a second that a copy of `size` bytes reads and writes."""
+def copy_bandwidth() -> float:
+    """Bytes a second that a copy of 256 MiB reads and writes."""
+    size = 256 << 20
     source = torch.empty(size, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
     return 2 * size / (device_microseconds({EAGER: lambda: [target.copy_(source)]})[EAGER] / 1e6)

@@ -58,9 +58,9 @@ def store(rows: Rows, path: Path = MEASURED) -> None:
     path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 
 
-def sections(path: Path = MEASURED) -> dict[str, str]:
-    """What the documents show of the outcomes stored at `path`, by section name."""
-    return {SECTION: markdown(CASES, path), TELLING_SECTION: markdown(telling_cases(), path)}
+def sections() -> dict[str, str]:
+    """What the documents show of the outcomes stored last, by section name."""
+    return {SECTION: markdown(CASES), TELLING_SECTION: markdown(telling_cases())}
 
 
 def telling_cases() -> list[Case]:

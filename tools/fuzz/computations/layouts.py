@@ -11,12 +11,12 @@ from dovetail.tools.fuzz.views import index, permute
 _F = "torch.nn.functional"
 
 
-def _for_dim(template: str, dims: int = 1) -> Make:
-    """The line for one of the dimensions, written DIM; for tensors with at least `dims` of them, none of them empty."""
+def _for_dim(template: str) -> Make:
+    """The line for one of the dimensions, written DIM; for tensors that have some, none of them empty."""
 
     def make(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
         dim = some_dim(draw, tensors[0])
-        if dim is None or tensors[0].ndim < dims or not tensors[0].numel():
+        if dim is None or not tensors[0].numel():
             return None
         return template.replace("DIM", str(dim)).replace("SIZE", str(draw.randint(1, tensors[0].shape[dim])))
 
