@@ -22,5 +22,5 @@ def unseen() -> Iterator[None]:
         with _disable_current_modes():
             yield
     finally:
-        for each in reversed(hooks):
-            torch._C._autograd._push_saved_tensors_default_hooks(*each)
+        for hook in reversed(hooks):
+            torch._C._autograd._push_saved_tensors_default_hooks(*hook)

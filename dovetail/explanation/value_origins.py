@@ -92,5 +92,5 @@ def _frames(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
             yield from _frames(location.callee)
             yield from _frames(location.caller)
         case ir.FusedLoc():
-            for each in location.locations:
-                yield from _frames(each)
+            for part in location.locations:
+                yield from _frames(part)

@@ -40,8 +40,8 @@ def begin(node: torch.fx.Node, args: tuple, log: DispatchLog, operands: OperandL
         results = _common(node, "branches", runs[0].results, runs[1].results)
     elif node.target is _WHILE_LOOP:
         results = _common(node, "runs of a loop", args[2], runs[1].results)
-    for each in runs[:1] if node.target is _APPLY else runs:
-        operands.add(each.operands)
+    for run in runs[:1] if node.target is _APPLY else runs:
+        operands.add(run.operands)
     log.begin(node, results)
     log.addresses_storage |= any(relying)
 

@@ -108,8 +108,8 @@ def _called(call: Viewed, grad_mode: bool | None) -> ViewStep:
 def replay(chain: Sequence[ViewStep], root: torch.Tensor) -> list[torch.Tensor]:
     """What each step of `chain` makes, from `root` on."""
     made: list[torch.Tensor] = []
-    for each in chain:
-        made.append(_replayed(each, made[-1] if made else root))
+    for step in chain:
+        made.append(_replayed(step, made[-1] if made else root))
     return made
 
 

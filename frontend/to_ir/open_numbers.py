@@ -100,8 +100,8 @@ class OpenNumbers:
             return self._float(number.node.expr)
         if not is_open(number):
             return known(number)
-        for each in sorted(number.node.expr.atoms(*LARGEST_OF), key=str):
-            self._define_largest(each)
+        for part in sorted(number.node.expr.atoms(*LARGEST_OF), key=str):
+            self._define_largest(part)
         return materialise(self._affine(number), self._values)
 
     def _float(self, expression: sympy.Expr) -> ir.Value:
@@ -196,8 +196,8 @@ class OpenNumbers:
         if expression in self._symbols or not free_unbacked_symbols(expression):
             return
         first, *others = (materialise(self._affine_of(each), self._values) for each in expression.args)
-        for each in others:
-            first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, each]).result
+        for other in others:
+            first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, other]).result
         self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))
 
 

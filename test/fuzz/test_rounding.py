@@ -16,7 +16,7 @@ def judged(eager: list[float], compiled: list[float], line: str) -> bool:
     made = CodeLine("torch.tensor([1.0, 3.0], dtype=torch.float32)", (), ("x0",))
     call = Call((made,), backward="none")
     program = Program((parameter,), (CodeLine(line, ("x0",), ("v0",)),), (CodeLine("{0}", ("v0",)),), (call,), "single")
-    seen = [Observed(values={KEY: torch.tensor(each)}) for each in (eager, compiled)]
+    seen = [Observed(values={KEY: torch.tensor(numbers)}) for numbers in (eager, compiled)]
     return is_rounding(program, [Difference(*KEY[:1], 0, KEY[1], "", "")], *seen)
 
 

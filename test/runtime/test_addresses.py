@@ -52,8 +52,8 @@ def test_what_differs_from_before_is_asked_anew(monkeypatch: pytest.MonkeyPatch)
     asked, good = addresses.Importable(), torch.ones(8)
     assert asked((torch.zeros(8), torch.zeros(8)))
     assert asked((good, good))
-    for each in TENSORS.values():
-        assert asked((good, each)) == addresses.is_importable(each)
+    for tensor in TENSORS.values():
+        assert asked((good, tensor)) == addresses.is_importable(tensor)
 
 
 def test_what_is_no_tensor_is_refused():

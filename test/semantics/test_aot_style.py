@@ -283,10 +283,10 @@ def test_overlap_in_some_calls_only(training):
     compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
     for prepare in (BASES["overlapping"], lambda x: (x[:4], x.clone()[2:]), lambda x: (x[2:], x[:4])):
         found = []
-        for each in (fn, compiled):
+        for function in (fn, compiled):
             leaf = vector(grad=training)
             base = leaf.clone()
-            result = each(*prepare(base))
+            result = function(*prepare(base))
             (result.sum() + base.sum()).backward() if training else None
             found.append((result.detach(), base.detach(), leaf.grad))
         torch.testing.assert_close(found[1], found[0])
@@ -470,9 +470,9 @@ def test_tangents(layout):
         return y, (x * 3).t()
 
     found = []
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         x = matrix(grad=True)
-        first, second = each(x)
+        first, second = function(x)
         tangents = {
             "expanded": torch.ones(1, 1).expand(2, 3),
             "transposed": torch.arange(6.0).view(3, 2).t(),

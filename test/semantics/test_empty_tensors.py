@@ -55,7 +55,7 @@ def test_double_backward_through_a_view_whose_base_was_written():
         view.detach().fill_(2)
         return view
 
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         x = torch.ones(4, requires_grad=True)
-        (gradient,) = torch.autograd.grad(each(x).sum(), x, create_graph=True)
+        (gradient,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
         assert not gradient.requires_grad

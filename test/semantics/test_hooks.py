@@ -10,10 +10,10 @@ def test_hook_that_returns_another_dtype():
         return (x @ weight).relu()
 
     gradients = []
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         leaves = [torch.linspace(-1, 1, 16).reshape(4, 4).requires_grad_() for _ in range(2)]
         with torch.autograd.graph.saved_tensors_hooks(torch.Tensor.double, torch.Tensor.float):
-            result = each(*leaves)
+            result = function(*leaves)
         result.sum().backward()
         gradients.append([leaf.grad for leaf in leaves])
     torch.testing.assert_close(gradients[1], gradients[0])

@@ -521,7 +521,7 @@ def test_a_number_as_large_as_a_size_in_the_first_call() -> None:
     compiled = torch.compile(fn, backend="dovetail", dynamic=True, fullgraph=True)
     for batch in (2, 3):
         x = torch.ones(batch, 3, 4, requires_grad=True)
-        gradients = [torch.autograd.grad(each(x, (0, 2)).sum(), x)[0] for each in (compiled, fn)]
+        gradients = [torch.autograd.grad(function(x, (0, 2)).sum(), x)[0] for function in (compiled, fn)]
         torch.testing.assert_close(*gradients)
 
 

@@ -126,10 +126,10 @@ def test_layout_that_changes():
     """A stride that Dynamo left open, and that became known while it traced, was no number: the graph ran eagerly."""
     compiled = torch.compile(note_rows, backend="dovetail", fullgraph=True)
     x = torch.randn(31, 8)
-    for each in (x.t(), x.reshape(8, 31), x.reshape(4, 62), x.reshape(62, 4).t()):
+    for laid_out in (x.t(), x.reshape(8, 31), x.reshape(4, 62), x.reshape(62, 4).t()):
         seen.clear()
-        torch.testing.assert_close(compiled(each), each * 2)
-        assert seen == [("rows", each.stride())]
+        torch.testing.assert_close(compiled(laid_out), laid_out * 2)
+        assert seen == [("rows", laid_out.stride())]
 
 
 @pytest.mark.usefixtures("op_by_op")

@@ -411,8 +411,8 @@ def test_view_that_is_returned_before_its_detached_base():
         detached = x.detach()
         return detached.transpose(0, 1), detached
 
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
-        view, base = each(torch.ones(2, 3))
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        view, base = function(torch.ones(2, 3))
         assert view._base is base
 
 

@@ -317,9 +317,9 @@ def test_second_derivatives():
 
     call = compiled(fn, fullgraph=True)
     found = []
-    for each in (fn, call):
+    for function in (fn, call):
         x, other = numbers().requires_grad_(), numbers()
-        (gradient,) = torch.autograd.grad(each(x, other).sum(), x, create_graph=True)
+        (gradient,) = torch.autograd.grad(function(x, other).sum(), x, create_graph=True)
         found.append((gradient, *torch.autograd.grad(gradient.sum(), x, retain_graph=True)))
     assert_equal(found[1], found[0])
     other.add_(1)
@@ -334,9 +334,9 @@ def test_second_derivatives_of_one_argument():
         return inside(lambda x, y: x.sqrt() + y**3, x, y)
 
     found = []
-    for each in (fn, compiled(fn, fullgraph=True)):
+    for function in (fn, compiled(fn, fullgraph=True)):
         x, y = torch.zeros(2, requires_grad=True), torch.ones(2, requires_grad=True)
-        of_x, of_y = torch.autograd.grad(each(x, y).sum(), (x, y), create_graph=True)
+        of_x, of_y = torch.autograd.grad(function(x, y).sum(), (x, y), create_graph=True)
         given = {"retain_graph": True, "allow_unused": True}
         found.append([torch.autograd.grad(one.sum(), (x, y), **given) for one in (of_x, of_y)])
     assert [[each is None for each in row] for row in found[1]] == [[False, True], [True, False]]

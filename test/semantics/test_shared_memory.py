@@ -58,11 +58,11 @@ def test_parameter_and_a_view_made_without_grad():
         return weight * weight
 
     gradients = []
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         weight = torch.arange(4.0).view(2, 2).requires_grad_()
         with torch.no_grad():
             flat = weight.view(-1)
-        each(flat, weight).sum().backward()
+        function(flat, weight).sum().backward()
         gradients.append(weight.grad)
     torch.testing.assert_close(gradients[1], gradients[0])
 
@@ -123,9 +123,9 @@ def test_derivative_of_a_written_sibling():
         return (weight**3).sum()
 
     gradients = []
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         weight = torch.arange(4.0).requires_grad_()
-        (gradient,) = torch.autograd.grad(each(weight.data, weight), weight, create_graph=True)
+        (gradient,) = torch.autograd.grad(function(weight.data, weight), weight, create_graph=True)
         gradients.append(gradient)
     torch.testing.assert_close(gradients[1], gradients[0])
     with pytest.raises(RuntimeError, match="can't be differentiated again"):
@@ -166,12 +166,12 @@ def test_retained_gradient_of_what_a_view_of_it_writes(retains_at_first):
     compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
     for retains in (retains_at_first, True):
         gradients = []
-        for each in (fn, compiled):
+        for function in (fn, compiled):
             x = torch.arange(3.0).requires_grad_() * 1
             if retains:
                 x.retain_grad()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EagerWarning)
-                each(x, x[...]).sum().backward()
+                function(x, x[...]).sum().backward()
             gradients.append(x.grad if retains else torch.zeros(3))
         torch.testing.assert_close(gradients[1], gradients[0])

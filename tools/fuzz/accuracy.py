@@ -166,11 +166,11 @@ def _as_node(fn: Callable) -> Callable:
 
 def _outside(args: list[torch.Tensor], result: torch.Tensor) -> torch.Tensor:
     """A view of one of the arguments, made of the argument itself; any other result as it is."""
-    for each in args:
-        is_view = result.requires_grad and result._base is (each if each._base is None else each._base)
+    for argument in args:
+        is_view = result.requires_grad and result._base is (argument if argument._base is None else argument._base)
         # Of an expanded argument, the gradient of `as_strided` is another than that of the view.
-        if is_view and result._base is not None and result.dtype == each.dtype and not _is_expanded(each):
-            return each.as_strided(result.shape, result.stride(), result.storage_offset())
+        if is_view and result._base is not None and result.dtype == argument.dtype and not _is_expanded(argument):
+            return argument.as_strided(result.shape, result.stride(), result.storage_offset())
     return result
 
 

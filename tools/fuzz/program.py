@@ -99,8 +99,8 @@ class Program:
 
 def code_lines(statements: Iterable[Statement]) -> Iterator[CodeLine]:
     """Every line, also those in blocks."""
-    for each in statements:
-        if isinstance(each, Block):
-            yield from code_lines(each.body)
+    for statement in statements:
+        if isinstance(statement, Block):
+            yield from code_lines(statement.body)
         else:
-            yield each
+            yield statement

@@ -98,9 +98,9 @@ def _call(number: int, call: Call, parameters: list[str]) -> Iterator[str]:
 
 
 def _lines(statements: Iterable[Statement], indent: str = "    ") -> Iterator[str]:
-    for each in statements:
-        if isinstance(each, Block):
-            yield f"{indent}with {each.manager}:"
-            yield from _lines(each.body, indent + "    ")
+    for statement in statements:
+        if isinstance(statement, Block):
+            yield f"{indent}with {statement.manager}:"
+            yield from _lines(statement.body, indent + "    ")
         else:
-            yield f"{indent}{each}"
+            yield f"{indent}{statement}"

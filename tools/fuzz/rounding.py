@@ -59,7 +59,7 @@ def _is_near(compiled: torch.Tensor, eager: torch.Tensor, precise: torch.Tensor)
     if not finite.any():
         return True
     scale = max(float(precise[finite].abs().max()), 1.0)
-    theirs, ours = ((each.to(precise.dtype) - precise)[finite].abs() for each in (eager, compiled))
+    theirs, ours = ((result.to(precise.dtype) - precise)[finite].abs() for result in (eager, compiled))
     # Where eager was lucky, compiled code may be as far off as eager is elsewhere.
     allowed = _MORE * theirs.clamp(min=float(theirs.median())) + tolerance * scale
     return bool((theirs <= _AT_MOST * scale).all() and (ours <= allowed).all())

@@ -35,8 +35,8 @@ def diagnostics(error: Exception) -> Iterator[Diagnostic]:
     while isinstance(error.__cause__, DovetailError | ir.MLIRError):
         error = error.__cause__
     if isinstance(error, ir.MLIRError):
-        for each in error.error_diagnostics:
-            yield from _flattened(each)
+        for diagnostic in error.error_diagnostics:
+            yield from _flattened(diagnostic)
         return
     located = _LOCATED.match(str(error))
     if located is None:

@@ -43,9 +43,9 @@ def recorded() -> list[tuple[Cpu, dict]]:
 
 def _part(found: Sequence[Finding]) -> dict:
     left: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for each in found:
-        if each.left:
-            left[each.op, each.left].add(each.dtype)
+    for finding in found:
+        if finding.left:
+            left[finding.op, finding.left].add(finding.dtype)
     wrong = {each.case: each.wrong for each in found if each.wrong}
     return {
         "cases": len(found),

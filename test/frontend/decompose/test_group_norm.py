@@ -34,7 +34,7 @@ def test_mean_of_many():
     precise = functional.group_norm(value.double(), 1)
     compiled = torch.compile(lambda x: functional.group_norm(x, 1), backend="dovetail")(value)
     eager = functional.group_norm(value, 1)
-    errors = [(each.double() - precise).mean(1).abs().max().item() for each in (compiled, eager)]
+    errors = [(result.double() - precise).mean(1).abs().max().item() for result in (compiled, eager)]
     assert errors[0] <= 3 * errors[1] + torch.finfo(torch.float32).eps
 
 

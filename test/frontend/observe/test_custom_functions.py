@@ -217,8 +217,8 @@ def test_base_of_a_view():
         return Flat.apply(x.sin()), Flat.apply(y.exp())
 
     assert_same(fn, leaf(2, 3), torch.ones(2, 2))
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
-        followed, plain = each(leaf(2, 3), torch.ones(2, 2))
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+        followed, plain = function(leaf(2, 3), torch.ones(2, 2))
         assert (followed._base.size(), plain._base.size()) == ((2, 3), (2, 2))
         with pytest.raises(RuntimeError, match="created inside a custom Function"):
             followed.add_(1)
@@ -249,9 +249,9 @@ def test_version_of_a_written_input(is_returned: bool):
         return result if is_returned else ()
 
     moved = []
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         x = leaf(2, 2) * 1
         before = x._version
-        each(x)
+        function(x)
         moved.append(x._version - before)
     assert moved == [2, 2]

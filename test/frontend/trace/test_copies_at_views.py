@@ -90,9 +90,9 @@ TANGENTS = {"as the result lies": torch.ones_like, "row by row": lambda each: to
 
 def _gradients(fn, tangent):
     """Of eager and compiled code, the results and the gradient."""
-    for each in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
+    for function in (fn, torch.compile(fn, backend="dovetail", fullgraph=True)):
         x = torch.linspace(-1, 1, 35).view(5, 7).requires_grad_()
-        results = [result for result in each(x) if result.requires_grad]
+        results = [result for result in function(x) if result.requires_grad]
         yield results, torch.autograd.grad(results, x, [tangent(result.detach()) for result in results])
     torch._dynamo.reset()
 

@@ -119,8 +119,8 @@ def test_an_explanation_says_what_is_joined(op_by_op):
 
     for dims in ([], [0, 1]):
         x, y = torch.randn(2, 300, 300)
-        for each in (x, y):
-            torch._dynamo.maybe_mark_dynamic(each, dims)
+        for tensor in (x, y):
+            torch._dynamo.maybe_mark_dynamic(tensor, dims)
         explained = str(dovetail.explain(run, x, y))
         assert "aten.cat" in explained
         assert "aten.mul" in explained

@@ -56,8 +56,8 @@ def test_second_backward_without_saved_values():
 
 def test_second_backward_where_eager_has_saved():
     """Catches a gradient that is added twice, though eager raises: it saved and freed the factor (J8)."""
-    for each in (lambda x: x * 2, compiled(lambda x: x * 2)):
-        total = each(ones(4)).sum()
+    for function in (lambda x: x * 2, compiled(lambda x: x * 2)):
+        total = function(ones(4)).sum()
         total.backward(retain_graph=True)
         total.backward()
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
@@ -235,9 +235,9 @@ def test_name_in_the_graph():
 
 def test_backward_of_each_result_by_itself():
     """Catches an error, or another gradient, where eager's second backward runs through what the first did not (J8)."""
-    for each in (lambda x, y: (x.sin() * 2, y.exp()), compiled(lambda x, y: (x.sin() * 2, y.exp()))):
+    for function in (lambda x, y: (x.sin() * 2, y.exp()), compiled(lambda x, y: (x.sin() * 2, y.exp()))):
         x, y = ones(4), ones(4)
-        first, second = (result.sum() for result in each(x, y))
+        first, second = (result.sum() for result in function(x, y))
         first.backward()
         assert y.grad is None
         second.backward()
@@ -249,10 +249,10 @@ def test_backward_of_each_result_by_itself():
 
 def test_second_backward_through_what_the_first_has_freed():
     """Catches a gradient where eager raises: both results need what the first backward has freed (J8)."""
-    for each in (lambda x: (x.sin() * 2, x.sin().sin()), compiled(lambda x: (x.sin() * 2, x.sin().sin()))):
+    for function in (lambda x: (x.sin() * 2, x.sin().sin()), compiled(lambda x: (x.sin() * 2, x.sin().sin()))):
         x = ones(4)
         wave = x.sin()
-        first, second = each(wave)
+        first, second = function(wave)
         first.sum().backward()
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
             second.sum().backward()
@@ -260,9 +260,9 @@ def test_second_backward_through_what_the_first_has_freed():
 
 def test_version_is_checked_of_what_a_gradient_needs():
     """Catches "modified in place" for a result that needs none of what was changed, and its loss for one that does."""
-    for each in (lambda x, y: (x.sin(), y.sin()), compiled(lambda x, y: (x.sin(), y.sin()))):
+    for function in (lambda x, y: (x.sin(), y.sin()), compiled(lambda x, y: (x.sin(), y.sin()))):
         x, y = ones(4) * 1, ones(4) * 1
-        first, second = (result.sum() for result in each(x, y))
+        first, second = (result.sum() for result in function(x, y))
         with torch.no_grad():
             y.add_(1)
         first.backward()
@@ -302,9 +302,9 @@ def test_change_between_two_backwards(name):
 
 def test_result_that_needs_nothing_after_another():
     """Catches an error where the second result's backward needs none of what the first has freed (J8)."""
-    for each in (lambda x, y: (x * y, x + y), compiled(lambda x, y: (x * y, x + y))):
+    for function in (lambda x, y: (x * y, x + y), compiled(lambda x, y: (x * y, x + y))):
         x, y = ones(4), torch.full((4,), 3.0, requires_grad=True)
-        first, second = each(x, y)
+        first, second = function(x, y)
         first.sum().backward()
         for _ in range(2):
             second.sum().backward()
@@ -338,9 +338,9 @@ AT_ZERO = {
 def test_absent_gradient_is_no_zero(name):
     """Catches NaN: 0 for a gradient that is not there, times an infinite derivative, where eager has a number."""
     found = []
-    for each in (AT_ZERO[name], compiled(AT_ZERO[name])):
+    for function in (AT_ZERO[name], compiled(AT_ZERO[name])):
         x = torch.tensor([0.0, 1.0], requires_grad=True)
-        results = each(x)
+        results = function(x)
         with pytest.warns(EagerWarning, match="ran again op by op") if found else nullcontext():
             results[0].sum().backward(retain_graph=True)
         found.append([x.grad.clone()])
@@ -359,10 +359,10 @@ def test_gradient_of_zeros_beside_an_absent_one(step):
         return x.sqrt(), getattr(x.clone(), step)()
 
     found = []
-    for each in (fn, compiled(fn)):
+    for function in (fn, compiled(fn)):
         x = torch.tensor([0.0, 1.5], requires_grad=True)
         with pytest.warns(EagerWarning, match="ran again op by op") if found else nullcontext():
-            each(x)[1].sum().backward()
+            function(x)[1].sum().backward()
         found.append(x.grad)
     assert found[0].tolist() == found[1].tolist() == [0, 0]
 
@@ -377,10 +377,10 @@ def test_zeros_meet_what_an_absent_gradient_would(step):
         return root, getattr(root, step)()
 
     found = []
-    for each in (fn, compiled(fn)):
+    for function in (fn, compiled(fn)):
         x = torch.tensor([0.0, 1.5], requires_grad=True)
-        (first,) = torch.autograd.grad(each(x)[1].sum(), x)
-        (second,) = torch.autograd.grad(each(x)[1].sum(), x, create_graph=True)
+        (first,) = torch.autograd.grad(function(x)[1].sum(), x)
+        (second,) = torch.autograd.grad(function(x)[1].sum(), x, create_graph=True)
         (third,) = torch.autograd.grad(second[1], x)
         found.append([first, second.detach(), third, torch.tensor(second.requires_grad)])
     assert found[0][0].isnan().tolist() == [True, False]

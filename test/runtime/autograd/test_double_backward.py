@@ -412,10 +412,10 @@ WITH_ABSENT = {
 def test_absent_gradient_of_a_gradient(name):
     """Catches NaN in a first or second derivative, from zeros for an absent gradient times an infinite derivative."""
     found = []
-    for each in (WITH_ABSENT[name], compiled(WITH_ABSENT[name])):
+    for function in (WITH_ABSENT[name], compiled(WITH_ABSENT[name])):
         x = torch.tensor([0.0, 1.0, 0.5], requires_grad=True)
         torch.manual_seed(3)
-        results = each(x)
+        results = function(x)
         for index in (0, len(results) - 1):
             (first,) = torch.autograd.grad(results[index].sum(), x, create_graph=True)
             (second,) = torch.autograd.grad(first.square().sum(), x, retain_graph=True)
@@ -425,9 +425,9 @@ def test_absent_gradient_of_a_gradient(name):
 
 def test_gradient_that_can_not_be_differentiated_beside_an_absent_one():
     """Catches a gradient of zeros that requires a gradient, by way of zeros for the absent one: the second is zeros."""
-    for each in (lambda x: (x.sin(), x.floor()), compiled(lambda x: (x.sin(), x.floor()))):
+    for function in (lambda x: (x.sin(), x.floor()), compiled(lambda x: (x.sin(), x.floor()))):
         x = numbers(3)
-        (first,) = torch.autograd.grad(each(x)[1].sum(), x, create_graph=True)
+        (first,) = torch.autograd.grad(function(x)[1].sum(), x, create_graph=True)
         assert first.tolist() == [0, 0, 0]
         assert not first.requires_grad
 

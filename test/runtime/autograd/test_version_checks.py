@@ -31,7 +31,7 @@ def each_raises(fn, changes, used=(0,), arguments=1, prepare=None) -> list[bool]
     compiled, found = torch.compile(fn, backend="dovetail", fullgraph=True), []
     for change in changes:
         (expected, gradients), (actual, computed) = (
-            _outcome(each, change, used, arguments, prepare) for each in (fn, compiled)
+            _outcome(function, change, used, arguments, prepare) for function in (fn, compiled)
         )
         assert actual == expected, change.__name__
         torch.testing.assert_close(computed, gradients)

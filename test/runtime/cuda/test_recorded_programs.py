@@ -43,7 +43,7 @@ def same_gradients(expected: nn.Module, got: nn.Module) -> None:
 def test_training() -> None:
     """Catches stale weights, inputs or saved values in a replay."""
     eager, compiled = networks()
-    steps = [torch.optim.SGD(each.parameters(), 1e-3) for each in (eager, compiled)]
+    steps = [torch.optim.SGD(model.parameters(), 1e-3) for model in (eager, compiled)]
     for x in batches(6):
         for model, step in zip((eager, compiled), steps, strict=True):
             step.zero_grad()
