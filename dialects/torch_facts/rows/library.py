@@ -3,7 +3,7 @@
 from functools import partial
 
 from dovetail.dialects.torch_facts import flops
-from dovetail.dialects.torch_facts.row import Recompute, ResultMemory, Rounding, Traced, alike, library
+from dovetail.dialects.torch_facts.row import Layout, Recompute, ResultMemory, Rounding, Traced, alike, library
 
 _contraction = partial(library, kernel="contraction", keeps_equality=False)
 _matrix = partial(_contraction, memory=ResultMemory.EXACT, is_row_major=True)
@@ -44,6 +44,14 @@ LIBRARY = (
         flops=flops.attention_backward,
         traced=Traced.WHOLE,
         in_rows=("attn_mask", "grad_out", "key", "out", "query", "value"),
+    ),
+    library(
+        "native_layer_norm_backward",
+        kernel="gradients of a layer norm",
+        layout=Layout.ROWS,
+        sees_strides=True,
+        traced=Traced.IN_PARTS,
+        keeps_equality=False,
     ),
     _reading("embedding", memory=ResultMemory.EXACT),
     _indexing("embedding_dense_backward", traced=Traced.WHOLE),

@@ -44,9 +44,6 @@ REDUCTIONS = (
     reduction("mean", refused=(_ADDS_IN_HALVES,)),
     reduction("native_group_norm", reduces_at=None, sees_strides=True, refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("native_layer_norm", reduces_at=None, refused=(_NOT_ON_GPUS,)),
-    reduction(
-        "native_layer_norm_backward", reduces_at=None, layout=Layout.ROWS, sees_strides=True, traced=Traced.IN_PARTS
-    ),
     _deciding("norm", reduces_at=2, refused=(_NOT_ON_GPUS,)),
     reduction("prod", refused=(_ADDS_IN_HALVES, _NOT_ON_GPUS)),
     reduction("_softmax", traced=Traced.IN_PARTS),

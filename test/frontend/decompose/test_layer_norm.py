@@ -97,3 +97,30 @@ def test_gradient_of_a_long_row_in_half_precision(dtype: torch.dtype):
     (expected,) = torch.autograd.grad(normalized(value), value, gradient)
     (actual,) = torch.autograd.grad(torch.compile(normalized, backend="dovetail")(value), value, gradient)
     _close(actual, expected)
+
+
+def test_gradients_of_many_numbers_are_one_library_call():
+    """Catches a large layer norm in many kernels, gradients that lie otherwise, and a call for what has no kernel."""
+
+    def calls(*given: torch.Tensor, **options) -> int:
+        torch._dynamo.reset()
+        dovetail.stats(reset=True)
+        leaves = [each.detach().requires_grad_() for each in given]
+        norm = lambda x, *parameters: torch.nn.functional.layer_norm(x, x.shape[1:], *parameters)  # noqa: E731
+        compiled = torch.compile(norm, backend="dovetail", options={"strict": True}, **options)
+        tangent = torch.randn(given[0].shape[::-1]).t().to(given[0].dtype)
+        results = [torch.autograd.grad(each(*leaves), leaves, tangent) for each in (compiled, norm)]
+        exact = torch.autograd.grad(norm(*[each.double() for each in leaves]), leaves, tangent.double())
+        for ours, eager, right in zip(*results, exact, strict=True):
+            assert ours.stride() == eager.stride()
+            error, allowed = ((each - right).abs().max() for each in (ours, eager))
+            assert error <= 3 * allowed + 1e-6 * right.abs().max()
+        return sum(count for (name, _), count in dovetail.stats().library_calls.items() if "layer_norm" in name)
+
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(700, 752), torch.randn(752), torch.randn(752)
+    assert calls(x, weight, bias) == 1
+    assert calls(x.t().contiguous().t(), weight, bias) == 1
+    assert not calls(x[:600], weight, bias)
+    assert not calls(x, weight)
+    assert not calls(x, weight, bias, dynamic=True)
