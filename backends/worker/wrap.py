@@ -147,12 +147,18 @@ def _rows(graph: TensorGraph, shape: Shape) -> set[int]:
 
 
 def _is_cut(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:
-    """Whether IREE would: between sums of which none needs another, before what is computed of one number, and before
-    loops that take elements of rows."""
+    """Whether IREE would: between sums that need not one another, before numbers, and before loops over elements."""
     sums = [number for number in _sums(graph, shape) if number in inside]
+    if any(graph.loops[number] and not graph.extents(number) for number in inside):
+        return not _stores_elements(graph, inside, shape)
     are_apart = any(first not in graph.needed_by([second]) for first, second in combinations(sums, 2))
-    ends_in_number = any(graph.loops[number] and not graph.extents(number) for number in inside)
-    return are_apart or ends_in_number or any(_elements(graph, inside, user, shape) for user in graph.users(inside))
+    return are_apart or any(_elements(graph, inside, user, shape) for user in graph.users(inside))
+
+
+def _stores_elements(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:
+    """Whether elements of the rows are taken elsewhere: beside a single number, IREE has one thread do all of them."""
+    taken = {number for user in graph.users(inside) for number in graph.needs[user]} & inside
+    return any(graph.extents(number) == shape and number not in _sums(graph, shape) for number in taken)
 
 
 def _has_root(graph: TensorGraph, inside: set[int], shape: Shape) -> bool:

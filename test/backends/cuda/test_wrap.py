@@ -279,17 +279,18 @@ COUNTED = """module {
   }
 }"""  # noqa: E501 - an op is a line
 
+COUNTED_TYPES = {
+    "!X": "!torch.vtensor<[4096],si64>",
+    "!B": "!torch.vtensor<[4096],i1>",
+    "!F": "!torch.vtensor<[4096],f32>",
+    "!S": "!torch.vtensor<[],f32>",
+    "!M": "!torch.tensor<[],f32>",
+}
+
 
 def test_whole_numbers_are_compared_and_counted_by_many_threads():
     """Would catch one thread that goes over all targets of a cross entropy, since they are wide."""
-    types = {
-        "!X": "!torch.vtensor<[4096],si64>",
-        "!B": "!torch.vtensor<[4096],i1>",
-        "!F": "!torch.vtensor<[4096],f32>",
-        "!S": "!torch.vtensor<[],f32>",
-        "!M": "!torch.tensor<[],f32>",
-    }
-    [step], _, _ = kernels(COUNTED, types)
+    [step], _, _ = kernels(COUNTED, COUNTED_TYPES)
     assert (step["tiling"], step["workgroup_size"]) == ("rows", [256, 1, 1])
 
 
@@ -339,6 +340,16 @@ def test_a_mean_loss_takes_one_kernel_behind_that_of_its_rows():
     assert steps[0]["workgroups"] == [1024, 1, 1]
     assert steps[1]["workgroups"] == [1, 1, 1]
     assert sum(transients) <= 3 * 4 * 1024
+
+
+def test_a_count_and_what_it_counts_are_no_kernel_of_one_thread():
+    """Would catch a mask stored by the kernel that counts it and goes on with the number: one thread did all."""
+    text = COUNTED.replace("%m: !M)", "%b: !MB, %m: !M)").replace("%2 overwrites", "%3 overwrites")
+    text = text.replace("    torch.overwrite", "    %3 = torch.aten.sqrt %2 : !S -> !S\n    torch.overwrite", 1)
+    text = text.replace("    return", "    torch.overwrite.tensor.contents %0 overwrites %b : !B, !MB\n    return")
+    steps, _, _ = kernels(text, COUNTED_TYPES | {"!MB": "!torch.tensor<[4096],i1>"})
+    threads = {step["tiling"]: step["workgroup_size"][0] for step in steps}
+    assert (threads["pointwise"], threads["rows"]) == (128, 256)
 
 
 TRUTHS = """module {
