@@ -5,6 +5,8 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.elementary.loop import from_builtin, sizes_of, to_builtin
 from dovetail.backends.elementary.row_sums import keeps_rows_near
+from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.dialects.torch_facts.types import require_shaped_info
@@ -54,7 +56,5 @@ def is_open_across(op: ir.Operation) -> bool:
     info, dims_at = require_shaped_info(op.operands[0].type), row(op).reduces_at
     if info.shape.count(None) < 2 or dims_at is None or dims_at >= len(op.operands):
         return False
-    owner = op.operands[dims_at].owner
-    if not isinstance(owner, ir.Operation | ir.OpView) or owner.name != "torch.prim.ListConstruct":
-        return False
-    return len(owner.operands) > 1
+    listed = made_by(op.operands[dims_at], LIST)
+    return listed is not None and len(listed.operands) > 1

@@ -59,7 +59,8 @@ def loop(
     if row_sum is not None:
         kinds[-1] = "reduction"
         maps.append(identity.get_submap(list(range(len(info.shape) - 1))))
-        results.append(_zeros(sizes[:-1], _sum_type(row_sum)))
+        is_double = require_shaped_info(row_sum.type).dtype == "float64"
+        results.append(_zeros(sizes[:-1], ir.F64Type.get() if is_double else ir.F32Type.get()))
     made = linalg.GenericOp(
         [each.type for each in results],
         [elements],
@@ -67,7 +68,9 @@ def loop(
         ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
         ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
     )
-    block = made.regions[0].blocks.append(element_type(info), *(_type_of_elements(each) for each in results))
+    block = made.regions[0].blocks.append(
+        element_type(info), *(ir.RankedTensorType(each.type).element_type for each in results)
+    )
     with ir.InsertionPoint(block):
         value = function(Scalar(_single(block.arguments[0], info.dtype))).value
         yielded = [value if value.type == element else arith.TruncFOp(element, value).result]
@@ -79,10 +82,6 @@ def loop(
     if row_sum is not None and len(require_shaped_info(row_sum.type).shape) == len(info.shape):
         computed[1] = _with_last_dimension(computed[1])
     return computed
-
-
-def _sum_type(row_sum: ir.Value) -> ir.Type:
-    return ir.F64Type.get() if require_shaped_info(row_sum.type).dtype == "float64" else ir.F32Type.get()
 
 
 def sizes_of(value: ir.Value) -> list[int | ir.Value]:
@@ -108,10 +107,6 @@ def _with_last_dimension(value: ir.Value) -> ir.Value:
     stated = [size if isinstance(size, int) else _OPEN for size in sizes]
     result = ir.RankedTensorType.get(stated, type_.element_type)
     return tensor.expand_shape(result, value, groups, [size for size in sizes if not isinstance(size, int)], stated)
-
-
-def _type_of_elements(value: ir.Value) -> ir.Type:
-    return ir.RankedTensorType(value.type).element_type
 
 
 def _single(value: ir.Value, dtype: str) -> ir.Value:

@@ -3,16 +3,16 @@
 IREE would take such a tensor one element at a time, unless the loop does nothing but copy it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from iree.compiler import ir
 
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.open_rows import tile_open_rows
 from dovetail.backends.worker.read_loops import read_loops, width_of
-from dovetail.backends.worker.tiles import tiles
+from dovetail.backends.worker.tiles import Blocks
 from dovetail.backends.worker.walk import walk
-from dovetail.backends.worker.whole_rows import Rows, whole_rows
+from dovetail.backends.worker.whole_rows import whole_rows
 
 _THREADS = (64, 256)
 """Rows and columns that a thread is given at once: few pages of memory are in use at a time."""
@@ -21,44 +21,19 @@ _LONG, _FEW_ROWS = 16, 8
 """Operations on an element from which blocks have few rows: a longer loop lacks the registers for more."""
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Blocks of `columns` along the loop `along`; what is `reduced` goes row by row."""
+def columns(loops: Loops, vector_bits: int) -> Blocks | None:
+    """Blocks four vectors wide, where tensors lie along a loop that does not reduce, and is long.
 
-    reduced: tuple[bool, ...]
-    along: int
-    columns: int
-
-    def attribute(self) -> str:
-        """IREE's attribute of the op."""
-        blocks = [0 if each else self.columns if loop == self.along else 1 for loop, each in enumerate(self.reduced)]
-        return tiles(blocks, blocks, [int(each) for each in self.reduced])
-
-
-def columns(loops: Loops, vector_bits: int) -> Columns | None:
-    """Blocks four vectors wide, where tensors lie along a loop that does not reduce, and is long."""
+    What is reduced goes row by row.
+    """
     along, wide = min(loops.inner, default=-1), 4 * vector_bits // 32
     if not loops.reduces or len(loops.inner) != 1 or loops.reduced[along]:
         return None
     extent = loops.extents[along]
-    return Columns(loops.reduced, along, wide) if extent % wide == 0 or extent > 4 * wide else None
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of `rows` along the loop `across` and `columns` along the last one of `loops`."""
-
-    loops: int
-    across: int
-    rows: int
-    columns: int
-
-    def attribute(self) -> str:
-        """IREE's attribute of the op."""
-        return tiles(self._by_loop(*_THREADS), self._by_loop(self.rows, self.columns))
-
-    def _by_loop(self, across: int, last: int) -> list[int]:
-        return [{self.across: across, self.loops - 1: last}.get(loop, 1) for loop in range(self.loops)]
+    if extent % wide and extent <= 4 * wide:
+        return None
+    piece = tuple(0 if each else wide if loop == along else 1 for loop, each in enumerate(loops.reduced))
+    return Blocks(piece, piece, tuple(map(int, loops.reduced)))
 
 
 def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
@@ -68,8 +43,12 @@ def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
     if loops.reduces or last not in loops.inner or len(others) != 1:
         return None
     columns = vector_bits // loops.bits
-    (across,) = others
-    return Blocks(last + 1, across, min(columns, _FEW_ROWS) if operations > _LONG else columns, columns)
+    rows = min(columns, _FEW_ROWS) if operations > _LONG else columns
+
+    def by_loop(across: int, along: int) -> tuple[int, ...]:
+        return tuple(along if loop == last else across if loop in others else 1 for loop in range(last + 1))
+
+    return Blocks(by_loop(*_THREADS), by_loop(rows, columns))
 
 
 def cut_into_blocks(text: bytes) -> bytes:
@@ -90,7 +69,7 @@ def cut_into_blocks(text: bytes) -> bytes:
         return str(module).encode()
 
 
-def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Operation, Blocks | Columns | Rows]]:
+def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Operation, Blocks]]:
     """What the ops of a kernel that have a form are asked to be tiled by."""
     if len(computing) == 1 and (form := _of_elements(computing[0], vector_bits)) is not None:
         return [(computing[0], form)]
@@ -104,7 +83,7 @@ def _forms(computing: list[ir.Operation], vector_bits: int) -> list[tuple[ir.Ope
     return [] if blocked is None else [(op, blocked)]
 
 
-def _of_elements(op: ir.Operation, vector_bits: int) -> Blocks | Rows | None:
+def _of_elements(op: ir.Operation, vector_bits: int) -> Blocks | None:
     *operations, _ = (each.operation for each in op.regions[0].blocks[0].operations)
     loops = read_loops(op, takes_open=True)
     if loops is None or not operations:

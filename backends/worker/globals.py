@@ -15,29 +15,18 @@ _UPLOAD = frozenset(
 )
 
 
-class Globals:
-    """What initializes the globals of `module`."""
-
-    def __init__(self, module: ir.Module):
-        self._module = module
-
-    def contents(self, value: ir.Value) -> bytes:
-        """The bytes of the constant that `value` is loaded from."""
-        return _contents(self._stored(made_by(value, "util.global.load")).parent)
-
-    def _stored(self, load: ir.Operation) -> ir.Operation:
-        """What initializes the global that `load` reads."""
-        wanted = symbol(load, "global")
-        for initializer in (each.operation for each in self._module.body.operations):
-            for op in ops_in(initializer) if initializer.name == "util.initializer" else ():
-                if op.name == "util.global.store" and symbol(op, "global") == wanted:
-                    return op
-        raise Unreadable(f"nothing initializes the global @{wanted}")
+def contents(module: ir.Module, value: ir.Value) -> bytes:
+    """The bytes of the constant that `value` is loaded from, of a global of `module`."""
+    wanted = symbol(made_by(value, "util.global.load"), "global")
+    for initializer in (each.operation for each in module.body.operations):
+        ops = ops_in(initializer) if initializer.name == "util.initializer" else []
+        if any(op.name == "util.global.store" and symbol(op, "global") == wanted for op in ops):
+            return _filled(ops)
+    raise Unreadable(f"nothing initializes the global @{wanted}")
 
 
-def _contents(initializer: ir.Operation) -> bytes:
-    """What `initializer` fills a buffer with: a constant, from its first byte to its last."""
-    ops = ops_in(initializer)
+def _filled(ops: list[ir.Operation]) -> bytes:
+    """What an initializer fills a buffer with: a constant, from its first byte to its last."""
     check_known(ops, _UPLOAD)
     found = [op for op in ops if op.name in ("util.buffer.constant", "hal.allocator.import")]
     if [op.name for op in found] != ["util.buffer.constant", "hal.allocator.import"]:

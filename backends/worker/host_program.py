@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
 from dovetail.backends.worker.forwarded_copies import forward_copies
-from dovetail.backends.worker.globals import Globals
+from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
 
@@ -35,7 +35,7 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
         found: dict[str, Any] = {}
         for name in names:
             try:
-                found[name] = _Reader(host, codes, Globals(module), name).plan()
+                found[name] = _Reader(module, host, codes, name).plan()
                 if index := found[name]["executable"]:
                     used[index] = codes[index].code
             except Unreadable as reason:
@@ -50,8 +50,8 @@ def _named(module: ir.Module) -> Iterator[ir.Operation]:
 class _Reader:
     """Reads the plan of one function. Buffers are numbered: its arguments in order, its transients, its constants."""
 
-    def __init__(self, host: dict[str, ir.Operation], codes: dict[str, Executable], globals_: Globals, name: str):
-        self.codes, self.globals = codes, globals_
+    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], codes: dict[str, Executable], name: str):
+        self.module, self.codes = module, codes
         if f"{name}$async" not in host:
             raise Unreadable("there is no such function")
         function = host[f"{name}$async"]
@@ -129,7 +129,7 @@ class _Reader:
 
     def _constant(self, value: ir.Value, start: int, size: int) -> list[int | str]:
         """The bytes that are read of a constant, as a buffer of their own: many functions may share what it lies in."""
-        data = self.globals.contents(value)
+        data = contents(self.module, value)
         if start + size > len(data):
             raise Unreadable(f"bytes {start} to {start + size} lie outside of a constant of {len(data)}")
         index = self.constants.setdefault(data[start : start + size], len(self.constants))

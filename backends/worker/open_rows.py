@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.read_loops import read_loops
-from dovetail.backends.worker.tiles import tiles
+from dovetail.backends.worker.tiles import Blocks
 
 _ROWS, _WIDE = 32, 64
 """Rows that a thread is given at once, and numbers of a row: four vectors of the widest CPU's."""
@@ -31,7 +31,7 @@ def tile_open_rows(ops: Sequence[ir.Operation]) -> None:
         op.attributes["lowering_config"] = _parsed(vector_common_parallel=[1] * outer)
     ones = [1] * outer
     root.attributes["compilation_info"] = ir.Attribute.parse(
-        tiles([*ones[1:], _ROWS, 0], [*ones, 0], [*[0] * outer, _WIDE])
+        Blocks((*ones[1:], _ROWS, 0), (*ones, 0), (*[0] * outer, _WIDE)).attribute()
     )
 
 

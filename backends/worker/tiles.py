@@ -1,20 +1,25 @@
-"""How an op of a kernel for a CPU is asked to be tiled, as IREE's attribute says it."""
+"""How loops are cut on CPUs, as IREE's attributes say it."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PIPELINE = (
+    "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
+    "{enable_loop_peeling}>"
+)
 
 
-def tiles(distribution: Sequence[int], parallel: Sequence[int], reduction: Sequence[int] = ()) -> str:
-    """The attribute that asks for tiles, by loop: what a thread is given at once, and what vectors hold.
+@dataclass(frozen=True)
+class Blocks:
+    """How loops are cut, by loop: iterations of a thread's piece, of a vector's, and of a step of what is reduced."""
 
-    Args:
-        distribution: iterations for a thread, 0 for all.
-        parallel: those in vectors, 0 of loops that reduce.
-        reduction: those of loops that reduce, 0 of the others; nothing where none does.
-    """
-    reduced = f", vector_reduction = {[*reduction]}" if reduction else ""
-    return (
-        "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
-        f"distribution = {[*distribution]}, vector_common_parallel = {[*parallel]}{reduced}>, "
-        "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
-        "{enable_loop_peeling}>>"
-    )
+    threads: tuple[int, ...]
+    vectors: tuple[int, ...]
+    steps: tuple[int, ...] = ()
+
+    def attribute(self) -> str:
+        """IREE's attribute of the op."""
+        steps = f", vector_reduction = {[*self.steps]}" if self.steps else ""
+        return (
+            "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
+            f"distribution = {[*self.threads]}, vector_common_parallel = {[*self.vectors]}{steps}>, {_PIPELINE}>"
+        )

@@ -4,10 +4,8 @@ IREE's own blocks are 64 rows by 64 columns: each of 64 rows, a page apart, is r
 CPU foresees.
 """
 
-from dataclasses import dataclass
-
 from dovetail.backends.worker.loops import OPEN, Loops
-from dovetail.backends.worker.tiles import tiles
+from dovetail.backends.worker.tiles import Blocks
 
 _ELEMENTS = 1 << 14
 """That a thread is given at once, where rows are not longer."""
@@ -16,22 +14,7 @@ _MOST_COLUMNS, _USUAL_COLUMNS = 1 << 12, 1 << 10
 """Of a row that a thread is given at once; where only a call tells how long rows are."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Some `rows` of `columns` of the last two of `loops`, in vectors of `wide` columns."""
-
-    loops: int
-    rows: int
-    columns: int
-    wide: int
-
-    def attribute(self) -> str:
-        """IREE's attribute of the op."""
-        outer = [1] * (self.loops - 2)
-        return tiles([*outer, self.rows, self.columns], [*outer, 1, self.wide])
-
-
-def whole_rows(loops: Loops, vector_bits: int) -> Rows | None:
+def whole_rows(loops: Loops, vector_bits: int) -> Blocks | None:
     """Rows four vectors at a time, where all tensors lie along the last of several loops, and that is long."""
     last = len(loops.extents) - 1
     if last < 1 or loops.reduces or loops.inner != {last}:
@@ -40,4 +23,5 @@ def whole_rows(loops: Loops, vector_bits: int) -> Rows | None:
     if extent % wide and extent <= 4 * wide:
         return None
     columns = _USUAL_COLUMNS if extent == OPEN else min(extent, _MOST_COLUMNS)
-    return Rows(last + 1, max(1, _ELEMENTS // columns), columns, wide)
+    outer = (1,) * (last - 1)
+    return Blocks((*outer, max(1, _ELEMENTS // columns), columns), (*outer, 1, wide))

@@ -13,9 +13,10 @@ from dovetail.backends import iree_worker, target
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
-from dovetail.backends.worker.blocks import Blocks, Columns, blocks, columns
+from dovetail.backends.worker.blocks import blocks, columns
 from dovetail.backends.worker.loops import OPEN, Loops
-from dovetail.backends.worker.whole_rows import Rows, whole_rows
+from dovetail.backends.worker.tiles import Blocks
+from dovetail.backends.worker.whole_rows import whole_rows
 
 ORDERS = {
     (257, 331): (1, 0),
@@ -33,10 +34,10 @@ def test_forms():
     def form(inner: set[int], *, bits: int = 32, operations: int = 1, vector: int = 512, reduces: bool = False):
         return blocks(Loops((8, 300, 400), (False, False, reduces), frozenset(inner), bits, bits), operations, vector)
 
-    assert form({1, 2}) == Blocks(3, across=1, rows=16, columns=16)
-    assert form({0, 2}, bits=64) == Blocks(3, across=0, rows=8, columns=8)
-    assert form({1, 2}, operations=40) == Blocks(3, across=1, rows=8, columns=16)
-    assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks(3, across=1, rows=4, columns=4)
+    assert form({1, 2}) == Blocks((1, 64, 256), (1, 16, 16))
+    assert form({0, 2}, bits=64) == Blocks((64, 1, 256), (8, 1, 8))
+    assert form({1, 2}, operations=40) == Blocks((1, 64, 256), (1, 8, 16))
+    assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks((1, 64, 256), (1, 4, 4))
     assert not any((form({2}), form({1}), form({0, 1}), form({0, 1, 2}), form({1, 2}, reduces=True)))
 
 
@@ -47,11 +48,11 @@ def test_forms_of_columns():
         return columns(Loops((0, length, 0), reduced, frozenset(inner), 64, 64), vector)
 
     found = form({1})
-    assert found == Columns((False, False, True), along=1, columns=64)
+    assert found == Blocks((1, 64, 0), (1, 64, 0), (0, 0, 1))
     assert "distribution = [1, 64, 0], vector_common_parallel = [1, 64, 0], vector_reduction = [0, 0, 1]" in (
         found.attribute()
     )
-    assert form({0}, (False, True, True), vector=256) == Columns((False, True, True), along=0, columns=32)
+    assert form({0}, (False, True, True), vector=256) == Blocks((32, 0, 0), (32, 0, 0), (0, 1, 1))
     assert form({1}, length=128) == form({1}, length=300) == found
     assert not any((form({2}), form({0, 1}), form(set()), form({1}, (False,) * 3), form({1}, length=100)))
 
@@ -64,11 +65,11 @@ def test_forms_of_rows():
         return whole_rows(loops, vector)
 
     found = form(1000)
-    assert found == Rows(3, rows=16, columns=1000, wide=64)
+    assert found == Blocks((1, 16, 1000), (1, 1, 64))
     assert "distribution = [1, 16, 1000], vector_common_parallel = [1, 1, 64]>" in found.attribute()
-    assert form(64) == Rows(3, rows=256, columns=64, wide=64)
-    assert form(30000, bits=64, vector=256) == Rows(3, rows=4, columns=4096, wide=16)
-    assert form(OPEN) == Rows(3, rows=16, columns=1024, wide=64)
+    assert form(64) == Blocks((1, 256, 64), (1, 1, 64))
+    assert form(30000, bits=64, vector=256) == Blocks((1, 4, 4096), (1, 1, 16))
+    assert form(OPEN) == Blocks((1, 16, 1024), (1, 1, 64))
     assert not any((form(100), form(10), form(1000, 1), form(1000, reduces=True)))
     assert whole_rows(Loops((1 << 20,), (False,), frozenset({0}), 32, 32), 512) is None
 
