@@ -117,10 +117,12 @@ class Guard:
                     raise self._mismatch(last.index, first.index)
 
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:
-        if None in self.extents:
-            self._sweep(self._spans_of(tensors), addresses(tensors))
-        else:
+        if None not in self.extents:
             self._check_starts(addresses(tensors))
+            return
+        pairs = zip(self.extents, tensors, strict=True)
+        extents = [extent_of(tensor) if nbytes is None else nbytes for nbytes, tensor in pairs]
+        self._sweep(self._spans(extents), addresses(tensors))
 
     @property
     def of_addresses(self) -> Callable[[bytes], None] | None:
@@ -131,7 +133,7 @@ class Guard:
     @cached_property
     def _check_starts(self) -> Callable[[bytes], None]:
         """The sweep over spans of known sizes, where they start; an optimizer's start where they did the last time."""
-        return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans))
+        return lru_cache(_REMEMBERED)(partial(self._sweep, self._spans([nbytes or 0 for nbytes in self.extents])))
 
     def _sweep(self, spans: Mapping[int, tuple[int, bool]], positions: bytes) -> None:
         """Sweeps over the spans by address: none that is written begins before the others so far have ended."""
@@ -147,16 +149,8 @@ class Guard:
             if is_written and stop > written_end:
                 written_end, last_written = stop, index
 
-    @cached_property
-    def _spans(self) -> dict[int, tuple[int, bool]]:
+    def _spans(self, extents: Sequence[int]) -> dict[int, tuple[int, bool]]:
         """By the argument at its first byte: a span's bytes, and whether they are written. A group is one span."""
-        return self._spans_where([nbytes or 0 for nbytes in self.extents])
-
-    def _spans_of(self, tensors: Sequence[torch.Tensor]) -> dict[int, tuple[int, bool]]:
-        pairs = zip(self.extents, tensors, strict=True)
-        return self._spans_where([extent_of(tensor) if nbytes is None else nbytes for nbytes, tensor in pairs])
-
-    def _spans_where(self, extents: Sequence[int]) -> dict[int, tuple[int, bool]]:
         spans = {index: (nbytes, index < self.mutated) for index, nbytes in enumerate(extents)}
         for group in self.groups:
             first = min(group, key=attrgetter("start"))

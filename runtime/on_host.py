@@ -2,7 +2,6 @@
 
 import torch
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, TARGET
 from dovetail.dialects.devices import CPU, home
@@ -35,15 +34,12 @@ def on_host(module: ir.Module) -> ir.Module:
         for name in {DEVICE, CURRENT_DEVICE}.intersection(attributes):
             del attributes[name]
         for function_op in Module(made).functions.values():
-            inputs, results = ([_moved(each) for each in types] for types in _types(function_op))
-            function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
+            type_ = function_op.type
+            moved = ir.FunctionType.get([*map(_moved, type_.inputs)], [*map(_moved, type_.results)])
+            function_op.attributes["function_type"] = ir.TypeAttr.get(moved)
             for block in function_op.body.blocks:
                 _move_block(block)
     return made
-
-
-def _types(function_op: func.FuncOp) -> tuple[list[ir.Type], list[ir.Type]]:
-    return function_op.type.inputs, function_op.type.results
 
 
 def _move_block(block: ir.Block) -> None:
@@ -52,7 +48,7 @@ def _move_block(block: ir.Block) -> None:
     for op in block.operations:
         for result in op.operation.results:
             result.set_type(_moved(result.type))
-        named = {AllocOp.OPERATION_NAME: "device"}.get(op.operation.name, DEVICE)
+        named = "device" if isinstance(op, AllocOp) else DEVICE
         if named in op.operation.attributes:
             del op.operation.attributes[named]
         if op.operation.name == "torch.constant.device":
