@@ -9,10 +9,20 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
 from dovetail.dialects.control_flow import control_flow_name
-from dovetail.dialects.dovetail import DestinationOp, WriteOp
+from dovetail.dialects.dovetail import DestinationOp
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, argument_fact, body, operand_ops, producer, referred, symbol
-from dovetail.dialects.saved import SavedValue, saved_values
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    argument_fact,
+    body,
+    of_class,
+    operand_ops,
+    producer,
+    referred,
+    symbol,
+)
+from dovetail.dialects.saved import saved_values
 from dovetail.dialects.torch_facts.arithmetic import CONVERSIONS
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import tensor_info
@@ -44,11 +54,9 @@ def recordable_forward(found: Module, forward: func.FuncOp, call: func.CallOp, c
     A parameter or buffer stays, and what is updated in place, since the user's memory must be.
     """
     entry, operands = found.call, list(call.operation.operands)
-    written = {op.operands[0] for op in body(forward) if isinstance(op.opview, DestinationOp)}
-    written |= {op.opview.ref for op in body(forward) if isinstance(op.opview, WriteOp)}
-    stays = (
-        argument in written or _is_static(entry, operands[index]) for index, argument in enumerate(forward.arguments)
-    )
+    updated = {op.operands[0] for op in of_class(body(forward), DestinationOp)}
+    pairs = zip(forward.arguments, operands, strict=True)
+    stays = (argument in updated or _is_static(entry, operand) for argument, operand in pairs)
     return Recordable(symbol(forward), refusal(forward, compiled), tuple(stays))
 
 
@@ -60,8 +68,13 @@ def recordable_backward(
     why_not = refusal(backward, compiled)
     if of_forward.refusal:
         why_not = why_not or f"@{of_forward.name} can't be either"
-    made = [index for index, each in enumerate(saved) if _is_made(each)]
-    stays = [index in made or _stays(each, of_forward) for index, each in enumerate(saved)]
+    made = [
+        index
+        for index, each in enumerate(saved)
+        if not each.is_checked or each.result is not None or each.in_result is not None
+    ]
+    given = [each.in_argument is not None and of_forward.stays[each.in_argument] for each in saved]
+    stays = [index in made or is_given for index, is_given in enumerate(given)]
     tangents = len(backward.type.inputs) - len(saved)
     return Recordable(symbol(backward), why_not, (*stays, *[False] * tangents), tuple(made))
 
@@ -85,7 +98,7 @@ def _refusal(op: ir.Operation, compiled: Collection[str]) -> str:
     if _is_on_cpu(op) and not _is_number(op):
         return f"{name} makes a tensor on the CPU"
     tensors = [each for each in op.operands if tensor_info(each.type)]
-    if tensors and all(_is_made_on_cpu(each) for each in tensors):
+    if tensors and all((made := producer(each)) is not None and _is_on_cpu(made) for each in tensors):
         return f"{name} reads memory of the CPU"
     if name.partition(".")[0] not in _NAMESPACES:
         return f"{name} may do anything on the host"
@@ -104,21 +117,7 @@ def _is_number(op: ir.Operation) -> bool:
     return info is not None and info.shape == () and not any(tensor_info(each.type) for each in op.operands)
 
 
-def _is_made_on_cpu(value: ir.Value) -> bool:
-    made = producer(value)
-    return made is not None and _is_on_cpu(made)
-
-
 def _is_static(entry: func.FuncOp, operand: ir.Value) -> bool:
     root = memory_root(operand)
-    if not isinstance(root.owner, ir.Block):
-        return False
-    return argument_fact(entry, ir.BlockArgument(root).arg_number, STATIC) is not None
-
-
-def _is_made(saved: SavedValue) -> bool:
-    return not saved.is_checked or saved.result is not None or saved.in_result is not None
-
-
-def _stays(saved: SavedValue, of_forward: Recordable) -> bool:
-    return saved.in_argument is not None and of_forward.stays[saved.in_argument]
+    is_argument = isinstance(root.owner, ir.Block)
+    return is_argument and argument_fact(entry, ir.BlockArgument(root).arg_number, STATIC) is not None
