@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.cache import cache_directory
-from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
+from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.launch_plans import (
     LaunchPlan,
     assembled,
@@ -140,7 +140,7 @@ class BatchCompiler:
         }
         for entry, plan in planned.items():
             if isinstance(plan, LaunchPlan) and (why := untiled(plan)):
-                planned[entry] = Run(b"", why, f"error: {why}", Cause.ERROR)
+                planned[entry] = refused(why)
         reasons = {entry: reason for entry, reason in found.items() if isinstance(reason, str)}
         if not reasons:
             return {**planned}
@@ -153,7 +153,7 @@ class BatchCompiler:
         Where IREE's runtime has no driver for the target, what has no plan has failed.
         """
         if not self.target.drivers:
-            return {name: Run(b"", why, f"error: no plan: {why}", Cause.ERROR) for name, why in reasons.items()}
+            return {name: refused(f"no plan: {why}") for name, why in reasons.items()}
         run = compile_()
         failure = run.failure or wrong_output(run.output, list(reasons))
         if failure:

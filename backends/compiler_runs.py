@@ -49,6 +49,11 @@ class Run:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
+def refused(why: str, kernels: Mapping[str, str] | None = None) -> Run:
+    """What stands for a run whose output must not be used, or only without `kernels`; the reason for each by name."""
+    return Run(b"", why, f"error: {why}", Cause.ERROR, kernels or {})
+
+
 class CompilerRuns:
     """Runs that can be stopped together, from another thread."""
 

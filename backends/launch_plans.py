@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.backends import iree_worker
 from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
-from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run
+from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 
 log = logging.getLogger(__name__)
@@ -148,11 +148,6 @@ def assembled(
         if isinstance(code, Run):
             return code
         launched = {step["entry"] for step in plan.steps["steps"] if "entry" in step}
-        refused = {entry: why for entry, why in code.refused.items() if entry in launched}
-        found[name] = _refused(refused) if refused else replace(plan, code=code.code)
+        kernels = {entry: why for entry, why in code.refused.items() if entry in launched}
+        found[name] = refused(next(iter(kernels.values())), kernels) if kernels else replace(plan, code=code.code)
     return found
-
-
-def _refused(kernels: Mapping[str, str]) -> Run:
-    why = next(iter(kernels.values()))
-    return Run(b"", why, f"error: {why}", Cause.ERROR, kernels)
