@@ -97,11 +97,6 @@ def _may_index(op: ir.Operation) -> bool:
     """Whether `op` may take integers for places: a gather, a scatter, a pooling, and whatever has no row."""
     if aten_name(op) is None or (row(op).kind is not Kind.UNKNOWN and row(op).kernel not in _INDEXING):
         return False
-    listed = [value for operand in op.operands for value in _elements(operand)]
-    return any(info.dtype.startswith(("int", "uint")) for value in listed if (info := shaped_info(value.type)))
-
-
-def _elements(value: ir.Value) -> list[ir.Value]:
-    """Those of a list of tensors, else the value itself."""
-    is_list = made_by(value, LIST) is not None
-    return list(value.owner.operands) if is_list else [value]
+    listed = [made.operands if (made := made_by(value, LIST)) else [value] for value in op.operands]
+    infos = [info for values in listed for value in values if (info := shaped_info(value.type))]
+    return any(info.dtype.startswith(("int", "uint")) for info in infos)

@@ -44,22 +44,17 @@ def _unwrapped(gradients: Gradients) -> tuple[int, list[tuple[torch.Tensor | Non
     Also the level of that batch, negative if it is of the old kind.
     """
     levels = [torch._C._functorch.maybe_get_level(each) for each in gradients if each is not None and _is_batched(each)]
-    if not levels:
-        level = _level_of_old_kind(gradients)
-        return -level, [
-            (torch._remove_batch_dim(each, level, 1, 0), True)
-            if each is not None and _is_of_old_kind(each)
-            else (each, False)
-            for each in gradients
-        ]
-    found: list[tuple[torch.Tensor | None, bool]] = []
-    for each in gradients:
-        if each is None or not _is_batched(each):
-            found.append((each, False))
-            continue
-        plain, dimension = torch._C._functorch._unwrap_batched(each, max(levels))
-        found.append((plain, False) if dimension is None else (plain.movedim(dimension, 0), True))
-    return max(levels), found
+    level = max(levels) if levels else -_level_of_old_kind(gradients)
+    return level, [_without_batch(gradient, level) for gradient in gradients]
+
+
+def _without_batch(gradient: torch.Tensor | None, level: int) -> tuple[torch.Tensor | None, bool]:
+    if gradient is None or not (_is_of_old_kind(gradient) if level < 0 else _is_batched(gradient)):
+        return gradient, False
+    if level < 0:
+        return torch._remove_batch_dim(gradient, -level, 1, 0), True
+    plain, dimension = torch._C._functorch._unwrap_batched(gradient, level)
+    return (plain, False) if dimension is None else (plain.movedim(dimension, 0), True)
 
 
 def _element(unwrapped: Sequence[tuple[torch.Tensor | None, bool]], index: int) -> Gradients:
