@@ -1,6 +1,6 @@
 """Inputs for one run of a module, drawn at random: of the types that it declares, lying in memory as it expects."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch_mlir import ir
@@ -30,7 +30,8 @@ def random_inputs(module: ir.Module, seed: int = 0, *, is_wide: bool = False) ->
     the others from the whole range of their type, so that they overflow, unless the module may index by one.
     """
     generator, module = torch.Generator("cpu").manual_seed(seed), runnable(module)
-    is_wide, entry = is_wide and not any(map(_may_index, _all_ops(module))), entry_of(module)
+    ops = (op.operation for function in module.body.operations for block in function.regions[0] for op in block)
+    is_wide, entry = is_wide and not any(map(_may_index, ops)), entry_of(module)
     inputs = []
     symbols = drawn_symbols(entry, generator)
     for index, value in enumerate(entry.arguments):
@@ -85,12 +86,6 @@ def drawn(value: ir.Value, symbols: Mapping[int, int], generator: torch.Generato
     large = torch.randint(range_.min, range_.max, shape, generator=generator, device=CPU)
     is_large = torch.rand(shape, generator=generator, device=CPU) < 0.5
     return tensor.copy_(torch.where(is_large, large, small))
-
-
-def _all_ops(module: ir.Module) -> Iterator[ir.Operation]:
-    for function_op in module.body.operations:
-        for block in function_op.operation.regions[0].blocks:
-            yield from (op.operation for op in block.operations)
 
 
 def _may_index(op: ir.Operation) -> bool:

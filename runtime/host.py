@@ -1,6 +1,7 @@
 """What the host's functions call beside regions and ATen: copies, counted, and autograd kept out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 
@@ -64,10 +65,6 @@ def _laid_out(operand: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     return made
 
 
-def _contiguous_clone(argument: torch.Tensor) -> torch.Tensor:
-    return argument.clone(memory_format=torch.contiguous_format)
-
-
 def taking_any(run: Callable, destinations: Sequence[bool]) -> Callable:
     """`run`, which launches a region, with copies of inputs that lie otherwise than it expects; plans make their own.
 
@@ -96,7 +93,9 @@ def unboxed(function: Callable) -> Callable:
 HELPERS: Mapping[str, Callable] = {
     "with_strides": _with_strides,
     "destination": _counted(prepare, "mutated input that is not aligned"),
-    "copied": _counted(_contiguous_clone, "mutated input of a region that was not compiled"),
+    "copied": _counted(
+        partial(torch.clone, memory_format=torch.contiguous_format), "mutated input of a region that was not compiled"
+    ),
     "copy": _counted(torch.Tensor.clone, "value in memory of its own"),
     "laid_out": _laid_out,
     "in_rows": _counted(in_rows, "operand of a kernel that needs its last dimension contiguous"),

@@ -74,7 +74,9 @@ def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents:
     layouts = read_layouts(Module(module))
     if layouts is not None:
         symbols = given_symbols(entry, arguments)
-        given.append(layouts(dict(zip(_owned(entry), tangents, strict=True)), symbols))
+        refs = [op.results[0] for op in of_class(body(entry), OwnOp)]
+        owned = [refs.index(op.operands[0]) for op in of_class(body(entry), TangentOp)]
+        given.append(layouts(dict(zip(owned, tangents, strict=True)), symbols))
     with torch.no_grad():
         outcome = Emitter(entry, bindings, has_layouts=layouts is not None).emit().load()(list(arguments), *given)
     results, gradients = outcome if tangents else (outcome, [None] * len(arguments))
@@ -97,12 +99,6 @@ def _run_backward(module: ir.Module, arguments: list, tangents: list, seed: int)
         returned = forward(list(arguments))
         saved = len(found.backward.type.inputs) - len(tangents)
         return list(backward([*returned[len(returned) - saved :], *tangents], *told))
-
-
-def _owned(joint: func.FuncOp) -> list[int]:
-    """The owned results that the tangents of `@joint` are those of, by number, in the order of the tangents."""
-    refs = [op.results[0] for op in of_class(body(joint), OwnOp)]
-    return [refs.index(op.operands[0]) for op in of_class(body(joint), TangentOp)]
 
 
 def _copies(inputs: list) -> list:

@@ -60,7 +60,9 @@ def loop(
         kinds[-1] = "reduction"
         maps.append(identity.get_submap(list(range(len(info.shape) - 1))))
         is_double = require_shaped_info(row_sum.type).dtype == "float64"
-        results.append(_zeros(sizes[:-1], ir.F64Type.get() if is_double else ir.F32Type.get()))
+        summed = ir.F64Type.get() if is_double else ir.F32Type.get()
+        zero = arith.ConstantOp(summed, ir.FloatAttr.get(summed, 0.0)).result
+        results.append(linalg.fill(zero, outs=[tensor.empty(sizes[:-1], summed)]))
     made = linalg.GenericOp(
         [each.type for each in results],
         [elements],
@@ -91,11 +93,6 @@ def sizes_of(value: ir.Value) -> list[int | ir.Value]:
         tensor.dim(value, arith.ConstantOp(ir.IndexType.get(), dim)) if type_.is_dynamic_dim(dim) else type_.shape[dim]
         for dim in range(type_.rank)
     ]
-
-
-def _zeros(sizes: list[int | ir.Value], element: ir.Type) -> ir.Value:
-    zero = arith.ConstantOp(element, ir.FloatAttr.get(element, 0.0)).result
-    return linalg.fill(zero, outs=[tensor.empty(sizes, element)])
 
 
 def _with_last_dimension(value: ir.Value) -> ir.Value:

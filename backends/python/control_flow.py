@@ -28,14 +28,11 @@ def separate(results: tuple, operands: tuple) -> tuple:
     separated = []
     for each in results:
         if isinstance(each, torch.Tensor):
-            each = each.clone() if _memory(each) in taken or _is_part(each) else each
+            is_part = each.untyped_storage().nbytes() != each.numel() * each.itemsize
+            each = each.clone() if _memory(each) in taken or is_part else each
             taken.add(_memory(each))
         separated.append(each)
     return tuple(separated)
-
-
-def _is_part(tensor: torch.Tensor) -> bool:
-    return tensor.untyped_storage().nbytes() != tensor.numel() * tensor.itemsize
 
 
 def _memory(tensor: torch.Tensor) -> int:

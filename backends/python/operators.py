@@ -19,14 +19,9 @@ def overload(name: str) -> torch._ops.OpOverload:
     """
     match = _NAME.fullmatch(name)
     # Asked of the dispatcher first: `torch.ops` has attributes that are no operators, and makes what it is asked for of
-    # TorchScript's, some of which write files.
-    if match is None or not torch._C._dispatch_has_kernel(_qualified(match)):
+    # TorchScript's, some of which write files. It says "aten::mm" for "aten.mm.default".
+    dispatched = name.replace(".", "::", 1).removesuffix(".default")
+    if match is None or not torch._C._dispatch_has_kernel(dispatched):
         raise ModuleError(f"PyTorch {torch.__version__} has no operator {name!r}")
     packet = getattr(getattr(torch.ops, match["namespace"]), match["packet"])
     return getattr(packet, match["overload"])
-
-
-def _qualified(match: re.Match[str]) -> str:
-    """The dispatcher's name of an overload: "aten::add.Tensor", and "aten::mm" for "aten.mm.default"."""
-    name = f"{match['namespace']}::{match['packet']}"
-    return name if match["overload"] == "default" else f"{name}.{match['overload']}"

@@ -2,6 +2,7 @@
 
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,10 +45,6 @@ def name_in_code(entry: str) -> str:
     return re.sub(r"[^0-9A-Za-z_]", "_", entry)
 
 
-def _shared_object(data: bytes) -> Executable:
-    return Executable(data)
-
-
 def _cuda(data: bytes) -> Executable | None:
     """Reads IREE's flatbuffer for CUDA: a header of 64 bytes, then tables of exports and of modules."""
     if len(data) < _HEADER or data[:4] != _MAGIC or data[_HEADER + 4 : _HEADER + 8] != _MAGIC:
@@ -69,7 +66,7 @@ def _cuda(data: bytes) -> Executable | None:
     return Executable(modules[0].rstrip(b"\0"), launches, parameters)
 
 
-FORMATS = {"embedded-elf-x86_64": _shared_object, "cuda-nvptx-fb": _cuda}
+FORMATS: dict[str, Callable[[bytes], Executable | None]] = {"embedded-elf-x86_64": Executable, "cuda-nvptx-fb": _cuda}
 """What reads the binary of each format."""
 
 _MAGIC = b"CDA1"

@@ -33,7 +33,8 @@ def finish(text: bytes) -> bytes:
 
 def _name_functions(kernel: ir.Operation) -> bool:
     """Whether any remainder of `kernel` stood for a function; it is called now."""
-    calls = [op for op in walk(kernel) if op.name == "llvm.call" and _callee(op) == REMAINDER]
+    called = ir.FlatSymbolRefAttr.get(REMAINDER)
+    calls = [op for op in walk(kernel) if op.name == "llvm.call" and op.attributes.get("callee") == called]
     for call in calls:
         divisor = _number(call.operands[1])
         if divisor is None:
@@ -48,10 +49,6 @@ def _name_functions(kernel: ir.Operation) -> bool:
             named = create("llvm.call", call.results[0].type, call.operands[0], **stated)
         replace(call, named)
     return bool(calls)
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value if "callee" in call.attributes else ""
 
 
 def _number(value: ir.Value) -> float | None:
@@ -119,7 +116,8 @@ def _round_bfloat16(kernel: ir.Operation) -> None:
         if condition is None or condition.name != "llvm.fcmp" or _element(type_) != ir.IntegerType.get_signless(16):
             continue
         number, same = condition.operands
-        if number != same or _element(number.type) != ir.F32Type.get() or not _is_unordered(condition):
+        is_unequal = ir.IntegerAttr(condition.attributes["predicate"]).value in _UNORDERED
+        if number != same or _element(number.type) != ir.F32Type.get() or not is_unequal:
             continue
         with op.location, ir.InsertionPoint(op):
             bf16 = ir.BF16Type.get()
@@ -130,7 +128,3 @@ def _round_bfloat16(kernel: ir.Operation) -> None:
 
 def _element(type_: ir.Type) -> ir.Type:
     return type_.element_type if isinstance(type_, ir.VectorType) else type_
-
-
-def _is_unordered(comparison: ir.Operation) -> bool:
-    return ir.IntegerAttr(comparison.attributes["predicate"]).value in _UNORDERED

@@ -3,7 +3,7 @@
 Whatever stands on none of the lists below makes the function one for IREE's runtime: `Unreadable` says why.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 from iree.compiler import ir
@@ -29,7 +29,8 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
     """The plan of each of `names`, functions of `text`, or why it has none; and then the code that plans need."""
     with ir.Context():
         module = ir.Module.parse(text)
-        host = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in _named(module)}
+        named = (op.operation for op in module.body.operations if "sym_name" in op.attributes)
+        host = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in named}
         codes = {name: made for name, op in host.items() if (made := executable(op)) is not None}
         used: dict[str, bytes] = {}
         found: dict[str, Any] = {}
@@ -41,10 +42,6 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
             except Unreadable as reason:
                 found[name] = {"unreadable": str(reason)}
     return {"plans": found, "codes": {name: len(code) for name, code in used.items()}}, b"".join(used.values())
-
-
-def _named(module: ir.Module) -> Iterator[ir.Operation]:
-    return (op.operation for op in module.body.operations if "sym_name" in op.attributes)
 
 
 class _Reader:
@@ -174,15 +171,12 @@ class _Reader:
         bits = number(pattern) & ((1 << width) - 1)
         return {"op": "fill", "target": self._range(target, offset, length), "pattern": bits, "bits": width}
 
-    def _barrier(self, op: ir.Operation) -> dict[str, Any]:
-        return {"op": "barrier"}
 
-
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[[_Reader, ir.Operation], dict[str, Any]]] = {
     "hal.command_buffer.dispatch": _Reader._dispatch,
     "hal.command_buffer.copy_buffer": _Reader._copy,
     "hal.command_buffer.fill_buffer": _Reader._fill,
-    "hal.command_buffer.execution_barrier": _Reader._barrier,
+    "hal.command_buffer.execution_barrier": lambda *_: {"op": "barrier"},
     _COPY: _Reader._copy,
     _FILL: _Reader._fill,
 }

@@ -25,11 +25,7 @@ _FUNCTIONS = {
 REMAINDER = "__nv_fmodf"
 
 
-def _rounded(number: float) -> float:
-    return struct.unpack("<f", struct.pack("<f", number))[0]
-
-
-MEANT = {_rounded(number): name for number, name in _FUNCTIONS.values()}
+MEANT = {struct.unpack("<f", struct.pack("<f", number))[0]: name for number, name in _FUNCTIONS.values()}
 """The library's function by the number that stands for it."""
 
 

@@ -93,9 +93,6 @@ Configuration = Tiles | Distribution
 
 
 def _attribute(**items: object) -> str:
-    written = ", ".join(f"{name} = {_listed(value)}" for name, value in items.items())
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in items.items()}
+    written = ", ".join(f"{name} = {value}" for name, value in listed.items())
     return f"#iree_gpu.lowering_config<{{{written}}}>"
-
-
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

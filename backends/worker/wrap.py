@@ -103,17 +103,15 @@ def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:
             continue
         read = inputs(graph, number, terms)
         alike = groups.setdefault((loops.extents, loops.reduced), [])
-        found = next((each for each in alike if _can_join(graph, each, number, read, terms)), None)
-        if found is None:
-            alike.append([number])
+        before = graph.reached([number])
+        for group in alike:
+            is_apart = len(group) < _MOST_SUMS and before.isdisjoint(group)
+            if is_apart and any(read & inputs(graph, each, terms) for each in group):
+                group.append(number)
+                break
         else:
-            found.append(number)
+            alike.append([number])
     return [group for alike in groups.values() for group in alike]
-
-
-def _can_join(graph: TensorGraph, group: list[int], number: int, read: set, terms: set[int]) -> bool:
-    is_apart = not graph.reached([number]).intersection(group)
-    return len(group) < _MOST_SUMS and is_apart and any(read & inputs(graph, each, terms) for each in group)
 
 
 def _shapes(graph: TensorGraph) -> list[Shape]:

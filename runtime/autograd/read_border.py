@@ -57,7 +57,11 @@ def read_border(
         watched=tuple(watched),
         watches=tuple(each for each in unseen if each.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
-        moves=_moves(border),
+        moves={
+            index: ir.IntegerAttr(each[VERSIONS]).value
+            for index, each in enumerate(argument_facts(border))
+            if VERSIONS in each
+        },
         tangents=tangents,
         once=_words(border, ONCE),
         written_last=_words(border, WRITTEN_LAST),
@@ -125,9 +129,3 @@ def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[
     facts += [(False, index, op.attributes) for index, op in owns.items()]
     found = (Watch(is_argument, index, numbers(each, name) or (), name == REREAD) for is_argument, index, each in facts)
     return [each for each in found if each.results]
-
-
-def _moves(border: func.FuncOp) -> dict[int, int]:
-    """How far a call moves the version counters of its arguments after the forward, by number, where it does."""
-    facts = enumerate(argument_facts(border))
-    return {index: ir.IntegerAttr(each[VERSIONS]).value for index, each in facts if VERSIONS in each}

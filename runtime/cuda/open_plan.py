@@ -95,7 +95,10 @@ class OpenRecord:
         return PlanRecord(self.region, tuple(arguments), end, self.constants, launched)
 
     def _values(self, given: Sequence[Any]) -> list[int]:
-        values = [known if index < 0 else _size(given[index], dim) for known, index, dim in self.registers]
+        values = [known for known, _, _ in self.registers]
+        for register, (_, index, dim) in enumerate(self.registers):
+            if index >= 0:
+                values[register] = given[index] if dim < 0 else given[index].shape[dim]
         for name, target, *operands in self.instructions:
             first, second, third = (values[each] for each in operands)
             if name == "check_equal":
@@ -136,10 +139,6 @@ class OpenPlan:
 
 CudaPlan: TypeAlias = Plan | OpenPlan
 """What runs a region on a GPU."""
-
-
-def _size(given: Any, dim: int) -> int:
-    return given if dim < 0 else given.shape[dim]
 
 
 def _number(number: MaybeOpen, values: Sequence[int]) -> int:

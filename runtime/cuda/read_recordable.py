@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import BACKWARD, FORWARD, STATIC
 from dovetail.dialects.control_flow import control_flow_name
+from dovetail.dialects.devices import CPU, named_device
 from dovetail.dialects.dovetail import DestinationOp
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import (
@@ -17,7 +18,6 @@ from dovetail.dialects.reading import (
     argument_fact,
     body,
     of_class,
-    operand_ops,
     producer,
     referred,
     symbol,
@@ -95,9 +95,13 @@ def _refusal(op: ir.Operation, compiled: Collection[str]) -> str:
     name = aten_name(op)
     if name is None or op.name in CONVERSIONS:
         return ""
-    if _is_on_cpu(op) and not _is_number(op):
+    tensors = [value for value in op.operands if tensor_info(value.type)]
+    # The same number in each call is a parameter of the kernel that takes it.
+    is_number = not tensors and [info and info.shape for info in (tensor_info(each.type) for each in op.results)] == [
+        ()
+    ]
+    if _is_on_cpu(op) and not is_number:
         return f"{name} makes a tensor on the CPU"
-    tensors = [each for each in op.operands if tensor_info(each.type)]
     if tensors and all((made := producer(each)) is not None and _is_on_cpu(made) for each in tensors):
         return f"{name} reads memory of the CPU"
     if name.partition(".")[0] not in _NAMESPACES:
@@ -107,14 +111,7 @@ def _refusal(op: ir.Operation, compiled: Collection[str]) -> str:
 
 def _is_on_cpu(op: ir.Operation) -> bool:
     """Whether `op` is told to put its result there."""
-    devices = (each for each in operand_ops(op) if each.name == "torch.constant.device")
-    return any(ir.StringAttr(each.attributes["value"]).value.startswith("cpu") for each in devices)
-
-
-def _is_number(op: ir.Operation) -> bool:
-    """Whether `op` makes the same number in each call, which a kernel takes as a parameter."""
-    info = tensor_info(op.results[0].type)
-    return info is not None and info.shape == () and not any(tensor_info(each.type) for each in op.operands)
+    return any(named_device(value).startswith(CPU) for value in op.operands)
 
 
 def _is_static(entry: func.FuncOp, operand: ir.Value) -> bool:
