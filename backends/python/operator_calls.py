@@ -85,17 +85,17 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
         for position, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
     ]
     if emitter.home != CPU and not any(map(holds_tensors, (value.type for value in op.operands))):
-        operands = [_placed(emitter, *each) for each in zip(target._schema.arguments, operands, strict=False)]
+        # What makes a tensor from nothing makes it where the program's memory lies, if it names no device.
+        operands = [
+            f"torch.device({emitter.home!r})"
+            if text == "None" and str(stated.real_type) == "Optional[Device]"
+            else text
+            for stated, text in zip(target._schema.arguments, operands, strict=False)
+        ]
     arguments = aten.arguments(target, operands)
     if "torch." in arguments:
         emitter.namespace.setdefault("torch", torch)
     emitter.assign(op.results, f"{function}({arguments})")
-
-
-def _placed(emitter: Emitter, argument: torch.Argument, operand: str) -> str:
-    """What makes a tensor from nothing makes it where the program's memory lies, if it names no device."""
-    is_unsaid = operand == "None" and str(argument.real_type) == "Optional[Device]"
-    return f"torch.device({emitter.home!r})" if is_unsaid else operand
 
 
 def _laid_out(emitter: Emitter, operand: str, strides: ir.Attribute | None) -> str:

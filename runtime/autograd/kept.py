@@ -21,12 +21,6 @@ def has_hooks() -> bool:
     return _default_hooks(True) is not None
 
 
-def _are_checkpoints() -> bool:
-    """Whether these hooks are those of `checkpoint`, which runs the call again."""
-    pack, _ = _default_hooks(True)
-    return getattr(pack, "__module__", None) == torch.utils.checkpoint.__name__
-
-
 def keep(ctx, slots: Slots, results: Sequence, arguments: Sequence) -> "Kept":
     """Keeps what a call leaves. Its node, `ctx`, gets what autograd checks itself, or the user's hooks are to see."""
     if has_hooks():
@@ -163,7 +157,9 @@ class KeptByHooks(Kept):
         self._types = [each.dtype if isinstance(each, torch.Tensor) else None for each in left]
         ctx.save_for_backward(*(each for each in left if isinstance(each, torch.Tensor)))
         self._plain = [each for each in left if not isinstance(each, torch.Tensor)]
-        self._rereads = () if _are_checkpoints() else self._slots.border.rereads
+        pack, _ = _default_hooks(True)
+        are_checkpoints = getattr(pack, "__module__", None) == torch.utils.checkpoint.__name__
+        self._rereads = () if are_checkpoints else self._slots.border.rereads
         self._counters = counters(self._rereads, Moved(self._slots.border.moves, arguments), arguments, results)
         return []
 

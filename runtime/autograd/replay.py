@@ -12,7 +12,6 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
-from dovetail.backends.python.operators import overload
 from dovetail.dialects.attributes import NAME
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.control_flow import control_flow_name
@@ -23,7 +22,7 @@ from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, argument_facts, arguments, body, is_used
 from dovetail.dialects.torch_facts.ops import aten_name
-from dovetail.runtime.autograd.effects import has_effect, is_random
+from dovetail.runtime.autograd.effects import has_effect, is_random, mutates
 from dovetail.runtime.autograd.joined import Joined
 from dovetail.runtime.random_states import drawing_from, random_state
 
@@ -97,7 +96,7 @@ class Replay:
         for op in self._joined.ops():
             if control_flow_name(op):
                 return f"'{control_flow_name(op)}' runs a branch or a loop ({op.location}), not supported there"
-            if is_extern(op) and overload(aten_name(op))._schema.is_mutable:
+            if mutates(op):
                 return f"'{aten_name(op)}' mutates memory ({op.location}), so it can't run again"
         for op in body(backward):
             if is_extern(op) and has_effect(op):

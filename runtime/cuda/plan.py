@@ -12,8 +12,7 @@ import torch
 from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import Arguments, device_of
-from dovetail.runtime.cuda.constants import upload
-from dovetail.runtime.cuda.library import Library
+from dovetail.runtime.cuda.library import Library, upload
 from dovetail.runtime.plan_records import Copy, Dispatch, Fill, PlanRecord, Step
 
 _INVALID_CONTEXT = 201
