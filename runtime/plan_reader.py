@@ -3,18 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
-from dovetail.dialects.dovetail import (
-    BarrierOp,
-    CheckEqualOp,
-    CheckRangeOp,
-    ConstantOp,
-    CopyBufferOp,
-    DispatchOp,
-    FillBufferOp,
-    SizeOp,
-    SubspanOp,
-    TransientOp,
-)
+from dovetail.dialects import dovetail as ours
 from dovetail.dialects.dovetail.numbers import Number
 from dovetail.dialects.plan_numbers import PREDICATES
 from dovetail.dialects.reading import body, made_by
@@ -53,10 +42,10 @@ class PlanReader:
         self._known: dict[int, int] = {}
         self._memory = {argument: (index, 0) for index, argument in enumerate(self._arguments)}
         ops = [op.opview for op in body(plan)]
-        self._last = len(self._arguments) + sum(isinstance(op, TransientOp) for op in ops)
+        self._last = len(self._arguments) + sum(isinstance(op, ours.TransientOp) for op in ops)
         waits = False
         for op in ops:
-            waits = waits or isinstance(op, BarrierOp)
+            waits = waits or isinstance(op, ours.BarrierOp)
             if (step := self._step(op)) is not None:
                 self.steps.append((waits, step))
                 waits = False
@@ -64,29 +53,29 @@ class PlanReader:
     def _step(self, op: ir.OpView) -> Step | None:
         """The launch that `op` is, if it is one; all else is taken up."""
         match op:
-            case DispatchOp():
+            case ours.DispatchOp():
                 counts, words = (tuple(map(self._maybe_open, listed)) for listed in (op.counts, op.words))
                 bindings = tuple(map(self._range, op.bindings))
                 return Dispatch(op.entry_name, counts, op.threads, op.shared_bytes, words, bindings)
-            case FillBufferOp():
+            case ours.FillBufferOp():
                 return Fill(self._range(op.target), op.bits, op.width)
-            case CopyBufferOp():
+            case ours.CopyBufferOp():
                 return Copy(self._range(op.source), self._range(op.target))
-            case TransientOp():
+            case ours.TransientOp():
                 self._memory[op.memory] = (len(self._arguments) + len(self.transients), 0)
                 self.transients.append(self._maybe_open(op.size))
-            case ConstantOp():
+            case ours.ConstantOp():
                 self._memory[op.memory] = (self._last, len(self.constants))
                 self.constants += op.contents + bytes(-op.size % self._alignment)
             case arith.ConstantOp():
                 self._numbers[op.result] = self._constant(ir.IntegerAttr(op.value).value)
-            case SizeOp():
+            case ours.SizeOp():
                 self._numbers[op.number] = self._size(op)
-            case CheckEqualOp():
+            case ours.CheckEqualOp():
                 self._compute("check_equal", self._numbers[op.number], self._numbers[op.expected])
-            case CheckRangeOp():
+            case ours.CheckRangeOp():
                 self._compute("check_range", self._numbers[op.number], *map(self._constant, op.bounds))
-            case BarrierOp() | SubspanOp() | func.ReturnOp():
+            case ours.BarrierOp() | ours.SubspanOp() | func.ReturnOp():
                 pass
             case _:
                 name = op.operation.name.removeprefix("arith.")
@@ -99,7 +88,7 @@ class PlanReader:
 
     def _range(self, value: ir.Value) -> Range:
         """What a subspan is of its buffer."""
-        made = made_by(value, SubspanOp.OPERATION_NAME)
+        made = made_by(value, ours.SubspanOp.OPERATION_NAME)
         if made is None or (span := made.opview).memory not in self._memory:
             raise ValueError("launches take subspans of arguments, transients and constants alone")
         buffer, offset = self._memory[span.memory]
@@ -112,7 +101,7 @@ class PlanReader:
     def _maybe_open(self, number: Number) -> MaybeOpen:
         return number if isinstance(number, int) else (self._numbers[number],)
 
-    def _size(self, op: SizeOp) -> int:
+    def _size(self, op: ours.SizeOp) -> int:
         if op.argument not in self._arguments:
             raise ValueError("a plan wants the size of what is no argument")
         origin = (self._arguments.index(op.argument), op.dimension)

@@ -4,15 +4,10 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
+from dovetail.backends.elementary import roundings
 from dovetail.backends.elementary.fence import fence, fence_around, is_open_across, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
-from dovetail.backends.elementary.roundings import (
-    keep_products_apart,
-    round_bfloat16,
-    round_terms,
-    round_whole_numbers,
-)
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
@@ -39,10 +34,10 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
         for function in module.body.operations:
             ops = [each.operation for each in function.body.blocks[0].operations]
             for op in ops:
-                keep_products_apart(op)
-                round_terms(op)
-                round_bfloat16(op)
-                round_whole_numbers(op)
+                roundings.keep_products_apart(op)
+                roundings.round_terms(op)
+                roundings.round_bfloat16(op)
+                roundings.round_whole_numbers(op)
             for op in [each for each in ops if (is_transposition(each) and not by_blocks) or is_open_extremum(each)]:
                 fence(op.results[0])
             for op in [each for each in ops if is_open_across(each)]:

@@ -12,22 +12,8 @@ from dovetail.backends.python import aten, tensors
 from dovetail.backends.python.memory import filled
 from dovetail.backends.python.on_values import view_function
 from dovetail.backends.python.operator_calls import as_tuple
+from dovetail.dialects import dovetail as ours
 from dovetail.dialects.attributes import IN_PLACE
-from dovetail.dialects.dovetail import (
-    CopyOp,
-    DetachOp,
-    GradientOp,
-    NumberOp,
-    OwnOp,
-    ReadOp,
-    RefType,
-    SetGradModeOp,
-    SetMetadataOp,
-    TangentOp,
-    TouchOp,
-    ViewOp,
-    WriteOp,
-)
 from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.updates import lies_as_stated
@@ -44,12 +30,12 @@ def _said(emitter: Emitter, argument: ir.Attribute, numbers: Iterator[ir.Value])
     return emitter.name(next(numbers)) if is_open else repr(aten.python_value(argument))
 
 
-def _read(emitter: Emitter, op: ReadOp) -> None:
+def _read(emitter: Emitter, op: ours.ReadOp) -> None:
     if op.value not in emitter.aliases:
         emitter.line(f"{emitter.name(op.value)} = {emitter.name(op.ref)}.clone()")
 
 
-def _write(emitter: Emitter, op: WriteOp) -> None:
+def _write(emitter: Emitter, op: ours.WriteOp) -> None:
     """A value in place already is written only where its region could not take the memory itself."""
     write = emitter.bound(f"write_{op.mode_name}", tensors.WRITES[op.mode_name])
     ref, value, count = emitter.name(op.ref), emitter.name(op.value), op.version_count
@@ -69,7 +55,7 @@ def _write(emitter: Emitter, op: WriteOp) -> None:
         emitter.line(f"{indent}{_moved(emitter, [ref], count - 1)}")
 
 
-def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[WriteOp]) -> None:
+def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[ours.WriteOp]) -> None:
     """What comes next is done unless the values of `ops` `are_in_place`, where at most version counters move."""
     by_count: dict[int, list[str]] = {}
     for op in ops:
@@ -90,7 +76,7 @@ def _moved(emitter: Emitter, refs: list[str], count: int) -> str:
     return f"{emitter.bind('increment_versions', tensors.increment_versions)}(({as_tuple(refs)}){times})"
 
 
-def _own(emitter: Emitter, op: OwnOp) -> None:
+def _own(emitter: Emitter, op: ours.OwnOp) -> None:
     """Eager's strides are part of the promise; a copy happens only where a kernel left others.
 
     And of what an argument holds, which `plan-epilogue` says by itself; before it, the text means the same.
@@ -99,13 +85,13 @@ def _own(emitter: Emitter, op: OwnOp) -> None:
         emitter.line(f"{emitter.name(op.ref)} = {emitter.name(op.value)}")
         return
     owned = emitter.bound("with_strides", tensors.with_strides)
-    is_held = isinstance(memory_root(op.value).type, RefType)
+    is_held = isinstance(memory_root(op.value).type, ours.RefType)
     value = f"{emitter.name(op.value)}.clone()" if is_held else emitter.name(op.value)
     strides = as_tuple(filled(emitter, op.ref.type.strides, op.numbers))
     emitter.line(f"{emitter.name(op.ref)} = {owned}({value}, ({strides}))")
 
 
-def _view(emitter: Emitter, op: ViewOp) -> None:
+def _view(emitter: Emitter, op: ours.ViewOp) -> None:
     name, mode = op.callee_name.removesuffix(".default").replace(".", "_"), op.sets_grad_mode
     function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", view_function(op.callee_name, mode))
     numbers = iter(op.numbers)
@@ -117,7 +103,7 @@ def _view(emitter: Emitter, op: ViewOp) -> None:
     emitter.line(f"{emitter.name(op.results[0])} = {function}({', '.join(arguments)}){index}")
 
 
-def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
+def _set_metadata(emitter: Emitter, op: ours.SetMetadataOp) -> None:
     ref = emitter.name(op.ref)
     stated = filled(emitter, [None if each == OPEN else each for each in op.stated], op.numbers)
     rank = len(ir.ArrayAttr(op.size))
@@ -127,12 +113,12 @@ def _set_metadata(emitter: Emitter, op: SetMetadataOp) -> None:
         emitter.line(_moved(emitter, [ref], op.version_count - 1))
 
 
-def _number(emitter: Emitter, op: NumberOp) -> str:
+def _number(emitter: Emitter, op: ours.NumberOp) -> str:
     read = f"{emitter.name(op.ref)}.item()"
     return f"bool({read})" if op.is_truth else read
 
 
-def _gradient(emitter: Emitter, op: GradientOp) -> None:
+def _gradient(emitter: Emitter, op: ours.GradientOp) -> None:
     emitter.line(f"gradients[{emitter.arguments.index(op.of)}] = {emitter.name(op.value)}")
 
 
@@ -142,18 +128,18 @@ def _simple(said: Callable[[Emitter, Any], str]) -> Callable[[Emitter, Any], Non
 
 
 REFS: dict[type[ir.OpView], Callable[[Emitter, Any], None]] = {
-    ReadOp: _read,
-    WriteOp: _write,
-    CopyOp: _simple(lambda emitter, op: f"{emitter.bound('copy', torch.Tensor.clone)}({emitter.name(op.value)})"),
-    OwnOp: _own,
-    ViewOp: _view,
-    DetachOp: _simple(lambda emitter, op: f"{emitter.name(op.ref)}.detach()"),
-    SetMetadataOp: _set_metadata,
-    TouchOp: _simple(lambda emitter, op: _moved(emitter, [emitter.name(op.ref)], op.version_count)),
-    SetGradModeOp: _simple(
+    ours.ReadOp: _read,
+    ours.WriteOp: _write,
+    ours.CopyOp: _simple(lambda emitter, op: f"{emitter.bound('copy', torch.Tensor.clone)}({emitter.name(op.value)})"),
+    ours.OwnOp: _own,
+    ours.ViewOp: _view,
+    ours.DetachOp: _simple(lambda emitter, op: f"{emitter.name(op.ref)}.detach()"),
+    ours.SetMetadataOp: _set_metadata,
+    ours.TouchOp: _simple(lambda emitter, op: _moved(emitter, [emitter.name(op.ref)], op.version_count)),
+    ours.SetGradModeOp: _simple(
         lambda emitter, op: f"{emitter.bind('set_grad_mode', torch._C._set_grad_enabled)}({op.is_enabled})"
     ),
-    NumberOp: _simple(_number),
-    TangentOp: _simple(lambda *_: "tangents.pop(0)"),
-    GradientOp: _gradient,
+    ours.NumberOp: _simple(_number),
+    ours.TangentOp: _simple(lambda *_: "tangents.pop(0)"),
+    ours.GradientOp: _gradient,
 }

@@ -7,19 +7,7 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import (
-    BASE,
-    FOLLOWED,
-    FREES,
-    ONCE,
-    REACHED,
-    REREAD,
-    SYMBOL,
-    TANGENT_OF,
-    VERSIONS,
-    WATCHED,
-    WRITTEN_LAST,
-)
+from dovetail.dialects import attributes
 from dovetail.dialects.calls import donated
 from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import OwnOp, RefType
@@ -43,7 +31,7 @@ def read_border(
     inputs = list(backward.type.inputs)
     tangents = tuple(_tangent(backward, index, border.type.results) for index in range(len(saved), len(inputs)))
     # What the program keeps is checked as a saved value; what eager alone would have saved, or reads again, apart.
-    by_eager, rereads = (_watches(border, owns, each) for each in (WATCHED, REREAD))
+    by_eager, rereads = (_watches(border, owns, each) for each in (attributes.WATCHED, attributes.REREAD))
     reread = {each.whose for each in rereads}
     checks = [_check(each, reread) for each in saved if each.is_checked]
     checks += [Watch(False, index, tuple(each), (False, index) in reread) for index, each in watched.items()]
@@ -58,22 +46,24 @@ def read_border(
         watches=tuple(each for each in unseen if each.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
         moves={
-            index: ir.IntegerAttr(each[VERSIONS]).value
+            index: ir.IntegerAttr(each[attributes.VERSIONS]).value
             for index, each in enumerate(argument_facts(border))
-            if VERSIONS in each
+            if attributes.VERSIONS in each
         },
         tangents=tangents,
-        once=_words(border, ONCE),
-        written_last=_words(border, WRITTEN_LAST),
+        once=_words(border, attributes.ONCE),
+        written_last=_words(border, attributes.WRITTEN_LAST),
         donated=donated(backward),
         reached=tuple(
             (index, flowing)
             for index, each in enumerate(argument_facts(border))
-            if (flowing := numbers(each, REACHED)) is not None
+            if (flowing := numbers(each, attributes.REACHED)) is not None
         ),
         frees=tuple((each.result, _freed(owns[each.result])) for each in tangents),
         bases=tuple(
-            (index, sizes) for index, op in owns.items() if (sizes := numbers(op.attributes, BASE)) is not None
+            (index, sizes)
+            for index, op in owns.items()
+            if (sizes := numbers(op.attributes, attributes.BASE)) is not None
         ),
         checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
         saved_types=tuple(
@@ -99,7 +89,9 @@ def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | N
 def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
     """The arguments that `layouts` takes for symbols, by the symbol: those of `@forward` are the call's."""
     positions = {
-        each[SYMBOL].value: position for position, each in enumerate(argument_facts(forward)) if SYMBOL in each
+        each[attributes.SYMBOL].value: position
+        for position, each in enumerate(argument_facts(forward))
+        if attributes.SYMBOL in each
     }
     return {each.symbol: positions[each.symbol] for each in layouts.arguments if isinstance(each, Number)}
 
@@ -109,7 +101,7 @@ def _words(border: func.FuncOp, name: str) -> str | None:
 
 
 def _freed(op: OwnOp) -> frozenset[int]:
-    stated = numbers(op.attributes, FREES)
+    stated = numbers(op.attributes, attributes.FREES)
     return frozenset((0,) if stated is None else stated)
 
 
@@ -118,14 +110,20 @@ def _tangent(backward: func.FuncOp, index: int, results: Sequence[ir.Type]) -> T
     if not isinstance(type_, RefType):
         raise ModuleError(f"{position} is no saved value, so it must be a tangent, a !dovetail.ref, got {type_}")
     facts = argument_facts(backward)[index]
-    result, dtype = stated_by(position, facts, TANGENT_OF, ir.IntegerAttr), getattr(torch, type_.shaped.dtype)
+    result, dtype = (
+        stated_by(position, facts, attributes.TANGENT_OF, ir.IntegerAttr),
+        getattr(torch, type_.shaped.dtype),
+    )
     device, is_same = ref_device(type_, backward.operation.parent), type_ == results[result]
-    return Tangent(result, type_.shaped.shape, type_.strides, dtype, FOLLOWED in facts, device, is_same)
+    return Tangent(result, type_.shaped.shape, type_.strides, dtype, attributes.FOLLOWED in facts, device, is_same)
 
 
 def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[Watch]:
     """What the IR says by the attribute `name` on the border's arguments and on the owned results, by number."""
     facts = [(True, index, each) for index, each in enumerate(argument_facts(border))]
     facts += [(False, index, op.attributes) for index, op in owns.items()]
-    found = (Watch(is_argument, index, numbers(each, name) or (), name == REREAD) for is_argument, index, each in facts)
+    found = (
+        Watch(is_argument, index, numbers(each, name) or (), name == attributes.REREAD)
+        for is_argument, index, each in facts
+    )
     return [each for each in found if each.results]
