@@ -8,6 +8,8 @@ import torch
 
 from dovetail.backends.python.operators import overload
 
+_aten = torch.ops.aten
+
 
 def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
     """What to call for `target` on values: views by size must accept any strides, since values have none."""
@@ -17,7 +19,7 @@ def callable_for(target: torch._ops.OpOverload) -> Callable[..., Any]:
 def _as_strided(value, size, stride, storage_offset=None):
     """`as_strided` of a value: of the memory that it would have, alone, if it were laid out row by row."""
     rows = value.contiguous()  # may lie within larger memory
-    return torch.ops.aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
+    return _aten.as_strided.default(rows, size, stride, rows.storage_offset() + (storage_offset or 0))
 
 
 def _scatter(target: torch._ops.OpOverload, view: torch._ops.OpOverload) -> Callable[..., Any]:
@@ -47,40 +49,35 @@ def _bernoulli(value, p, generator=None):
 
 
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
-    torch.ops.aten.bernoulli.p: _bernoulli,
-    torch.ops.aten.view.default: torch.reshape,
-    torch.ops.aten._unsafe_view.default: torch.reshape,
-    torch.ops.aten._reshape_alias.default: lambda value, size, stride: torch.reshape(value, size),
-    torch.ops.aten.as_strided.default: _as_strided,
-    torch.ops.aten.as_strided_scatter.default: _as_strided_scatter,
-    **{
-        target: _scatter(target, view)
-        for target, view in {
-            torch.ops.aten.slice_scatter.default: torch.ops.aten.slice.Tensor,
-            torch.ops.aten.select_scatter.default: torch.ops.aten.select.int,
-            torch.ops.aten.diagonal_scatter.default: torch.ops.aten.diagonal.default,
-        }.items()
-    },
+    _aten.bernoulli.p: _bernoulli,
+    _aten.view.default: torch.reshape,
+    _aten._unsafe_view.default: torch.reshape,
+    _aten._reshape_alias.default: lambda value, size, stride: torch.reshape(value, size),
+    _aten.as_strided.default: _as_strided,
+    _aten.as_strided_scatter.default: _as_strided_scatter,
+    _aten.slice_scatter.default: _scatter(_aten.slice_scatter.default, _aten.slice.Tensor),
+    _aten.select_scatter.default: _scatter(_aten.select_scatter.default, _aten.select.int),
+    _aten.diagonal_scatter.default: _scatter(_aten.diagonal_scatter.default, _aten.diagonal.default),
 }
 
 
 BINDINGS: dict[Any, Callable[..., Any]] = {
-    torch.ops.aten.addmm.default: torch.addmm,
-    torch.ops.aten.baddbmm.default: torch.baddbmm,
-    torch.ops.aten.bmm.default: torch.bmm,
-    torch.ops.aten.cat.default: torch.cat,
-    torch.ops.aten.embedding.default: torch.embedding,
-    torch.ops.aten.expand.default: torch.Tensor.expand,
-    torch.ops.aten.gather.default: torch.gather,
-    torch.ops.aten.mm.default: torch.mm,
-    torch.ops.aten.permute.default: torch.permute,
-    torch.ops.aten.reshape.default: torch.reshape,
-    torch.ops.aten.select.int: torch.select,
-    torch.ops.aten.split_with_sizes.default: torch.split_with_sizes,
-    torch.ops.aten.squeeze.dim: torch.squeeze,
-    torch.ops.aten.t.default: torch.t,
-    torch.ops.aten.transpose.int: torch.transpose,
-    torch.ops.aten.unsqueeze.default: torch.unsqueeze,
+    _aten.addmm.default: torch.addmm,
+    _aten.baddbmm.default: torch.baddbmm,
+    _aten.bmm.default: torch.bmm,
+    _aten.cat.default: torch.cat,
+    _aten.embedding.default: torch.embedding,
+    _aten.expand.default: torch.Tensor.expand,
+    _aten.gather.default: torch.gather,
+    _aten.mm.default: torch.mm,
+    _aten.permute.default: torch.permute,
+    _aten.reshape.default: torch.reshape,
+    _aten.select.int: torch.select,
+    _aten.split_with_sizes.default: torch.split_with_sizes,
+    _aten.squeeze.dim: torch.squeeze,
+    _aten.t.default: torch.t,
+    _aten.transpose.int: torch.transpose,
+    _aten.unsqueeze.default: torch.unsqueeze,
 }
 """PyTorch's own bindings of what programs call most. An `OpOverload` takes 2 us longer to
 convert its arguments, as much as a small region takes."""
