@@ -1,7 +1,6 @@
 """A compiled program as one node of PyTorch's autograd."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -27,27 +26,6 @@ def is_compiled_call(node) -> bool:
     return issubclass(getattr(node, "_forward_cls", object), CompiledCall)
 
 
-@dataclass(frozen=True)
-class Gradient:
-    """The program's backward, and `partial` in its place where zeros for absent gradients make no number."""
-
-    border: Border
-    backward: Callable
-    partial: "PartialBackward"
-
-    def __call__(self, values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
-        """Empties `values`. Unless it `is_last`, they are needed again, so what the backward overwrites is copied."""
-        absent = self.border.absent(gradients)
-        again = list(values) if absent and self.partial.is_possible else None
-        for position in self.border.donated if again or not is_last else ():
-            count_copy("saved value that the backward overwrites")
-            values[position] = values[position].clone()
-        results = self.backward(values, *told)
-        if again and not all(map(_is_finite, results)):
-            return self.partial(again, absent, told)
-        return results
-
-
 def make_border(
     border: Border,
     forward: Callable,
@@ -65,7 +43,6 @@ def make_border(
     refusal = border.once or replay.refusal
     slots = Slots(border, replay.arguments if refusal is None else (), replay.names)
     bases = dict(border.bases)
-    gradient = Gradient(border, backward, partial)
 
     class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
@@ -96,6 +73,21 @@ def make_border(
             if is_batched(gradients):
                 return one_by_one(gradients, lambda given: computed(ctx, list(left), given, False))
             return computed(ctx, left, gradients, is_last)
+
+    def gradient(values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
+        """What `backward` gives, or `partial` in its place where zeros for absent gradients make no number.
+
+        Empties `values`. Unless it `is_last`, they are needed again, so what the backward overwrites is copied.
+        """
+        absent = border.absent(gradients)
+        again = list(values) if absent and partial.is_possible else None
+        for position in border.donated if again or not is_last else ():
+            count_copy("saved value that the backward overwrites")
+            values[position] = values[position].clone()
+        results = backward(values, *told)
+        if again and not all(map(_is_finite, results)):
+            return partial(again, absent, told)
+        return results
 
     def computed(ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
         """The gradients of the arguments; empties `left`: what was saved must not outlive its last use."""
