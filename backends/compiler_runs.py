@@ -55,7 +55,11 @@ def refused(why: str, kernels: Mapping[str, str] | None = None) -> Run:
 
 
 class CompilerRuns:
-    """Runs that can be stopped together, from another thread."""
+    """Runs that can be stopped together, from another thread, each of at most `timeout` seconds.
+
+    Raises:
+        StartError: by each of them, if what it runs can't be started, or `stop` was called.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,29 +74,17 @@ class CompilerRuns:
                 process.kill()
 
     def run(self, flags: Sequence[str], source: str, timeout: float) -> Run:
-        """Compiles `source`, in at most `timeout` seconds.
-
-        Raises:
-            StartError: if the compiler can't be started, or `stop` was called.
-        """
+        """Compiles `source`."""
         return self.execute([str(compiler_executable()), "-", *flags], source.encode(), timeout)
 
     def run_passes(self, pipeline: str, text: str, timeout: float) -> Run:
-        """Runs `pipeline`, in the form of MLIR's `--pass-pipeline`, on the module `text`, in at most `timeout` seconds.
-
-        Raises:
-            StartError: if `iree-opt` can't be started, or `stop` was called.
-        """
+        """Runs `pipeline`, in the form of MLIR's `--pass-pipeline`, on the module `text`."""
         # The text is verified as it is read, also by whoever reads what comes of it.
         flags = ("--mlir-disable-threading", "--verify-each=false", f"--pass-pipeline={pipeline}")
         return self.execute([str(_executable("iree-opt")), "-", *flags], text.encode(), timeout)
 
     def execute(self, command: Sequence[str], data: bytes, timeout: float) -> Run:
-        """Runs `command`, its executable's path first, on `data` as its input, in at most `timeout` seconds.
-
-        Raises:
-            StartError: if it can't be started, or `stop` was called.
-        """
+        """Runs `command`, its executable's path first, on `data` as its input."""
         # What all cores could spend on it; nobody is left to time out the compiler of a process that was killed.
         seconds = ceil(timeout * (os.cpu_count() or 1)) + 1
         bound = [sys.executable, "-I", "-S", bounded.__file__, str(os.getpid()), str(seconds)]

@@ -32,6 +32,10 @@ class Kept:
     """What a call leaves whose results are differentiated together: after one backward, autograd frees all.
 
     `held` is what autograd does not hold, None once it is released.
+
+    Raises:
+        RuntimeError: by `check` and `take`, in eager's words, where something that a given gradient needs was modified,
+            or is freed.
     """
 
     def __init__(self, ctx, slots: Slots, results: Sequence, arguments: Sequence):
@@ -50,11 +54,7 @@ class Kept:
         return left[self._slots.checked :]
 
     def check(self, gradients: Sequence) -> None:
-        """Notes what a backward from `gradients` frees.
-
-        Raises:
-            RuntimeError: in eager's words, where something that one of them needs was modified, or is freed.
-        """
+        """Notes what a backward from `gradients` frees."""
         _refuse(self._modified(gradients))
         groups = {group for index, each in self._slots.frees if gradients[index] is not None for group in each}
         _refuse(None if self._freed.isdisjoint(groups) else _FREED)
@@ -66,11 +66,7 @@ class Kept:
         return changed(self._slots.border.watches, self._counters, gradients, self._slots.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
-        """What was left, by slot. What is freed and no given gradient needs is zeros.
-
-        Raises:
-            RuntimeError: in eager's words, where something that one needs was modified, or is freed.
-        """
+        """What was left, by slot. What is freed and no given gradient needs is zeros."""
         if self.held is not None:
             return [*self._saved(ctx), *self.held]
         given = {index for index, each in enumerate(gradients) if each is not None}
