@@ -1,7 +1,7 @@
 """Reads the numbers of a host program: written out, or computed from the sizes of arguments."""
 
 import re
-from typing import Any
+from itertools import repeat
 
 from iree.compiler import ir
 
@@ -17,6 +17,14 @@ NUMBERS = frozenset(
 )
 """The ops by which numbers follow from sizes."""
 _WHOLE = ("index", "i64", "i1")
+
+Form = str | int | tuple
+"""A number, a name for what is the same wherever it stands, or an op of `arith`, or a predicate, and its operands."""
+
+# n / by, rounded up.
+_IS_LESS = ("sle", "n", 0)
+_QUOTIENT = ("divsi", ("select", _IS_LESS, ("subi", 0, "n"), ("subi", "n", 1)), "by")
+_ROUNDED_UP = ("select", _IS_LESS, ("subi", 0, _QUOTIENT), ("addi", _QUOTIENT, 1))
 
 
 class Numbers:
@@ -57,9 +65,9 @@ class Numbers:
         return self._computed(op)
 
     def _computed(self, op: ir.Operation) -> int | str:
-        rounded_up = _rounded_up(op)
-        if rounded_up is not None:
-            return self._value("ceildivsi", *map(self.read, rounded_up))
+        found: dict[str, ir.Value] = {}
+        if _is(op.results[0], _ROUNDED_UP, found):
+            return self._value("ceildivsi", self.read(found["n"]), self.read(found["by"]))
         operands = list(map(self.read, op.operands))
         if op.name == "util.align":
             return self._value("muli", self._value("ceildivsi", *operands), operands[1])
@@ -102,40 +110,13 @@ def _predicate(op: ir.Operation) -> str:
     return _PREDICATES[position]
 
 
-def _rounded_up(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
-    """`n` and `by` where `op` is n / by, rounded up: -((0 - n) / by) where n is not positive, else (n - 1) / by + 1."""
-    try:
-        condition, negative, positive = _operands(op, "select")
-        divided, _ = _operands(condition.owner, "cmpi", second=0)
-        (quotient, _), (_, again) = (
-            _operands(positive.owner, "addi", second=1),
-            _operands(negative.owner, "subi", first=0),
-        )
-        dividend, by = _operands(quotient.owner, "divsi")
-        same, opposite, less = _operands(dividend.owner, "select")
-        is_it = (
-            _predicate(condition.owner) == "sle"
-            and (same, again) == (condition, quotient)
-            and _operands(opposite.owner, "subi", first=0)[1] == divided
-            and _operands(less.owner, "subi", second=1)[0] == divided
-        )
-    except _OtherForm:
-        return None
-    return (divided, by) if is_it else None
-
-
-class _OtherForm(Exception):
-    """An op is not of the form that was looked for."""
-
-
-def _operands(op: Any, name: str, first: int | None = None, second: int | None = None) -> list[ir.Value]:
-    """The operands of `arith.<name>`, where the first or the second may have to be a constant."""
-    if isinstance(op, ir.Block) or op.name != f"arith.{name}":
-        raise _OtherForm
-    operands = list(op.operands)
-    for operand, expected in zip(operands, (first, second), strict=False):
-        made = producer(operand)
-        is_constant = made is not None and made.name == "arith.constant"
-        if expected is not None and not (is_constant and number(operand) == expected):
-            raise _OtherForm
-    return operands
+def _is(value: ir.Value, form: Form, found: dict[str, ir.Value]) -> bool:
+    """Whether `value` is of `form`; adds what its names are to `found`."""
+    if isinstance(form, str):
+        return found.setdefault(form, value) == value
+    op = producer(value)
+    if op is None or isinstance(form, int):
+        return op is not None and op.name == "arith.constant" and number(value) == form
+    name, *operands = form
+    said = _predicate(op) if op.name == "arith.cmpi" else op.name.removeprefix("arith.")
+    return said == name and all(map(_is, op.operands, operands, repeat(found)))
