@@ -84,7 +84,8 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     whole = [nest for nest in nests if nest.loops.extents == root.loops.extents]
     ends = [nest for nest in nests if nest.is_tiled and not nest.loops.reduces] or whole[-1:]
     # What a kernel stores along the way, too: each thread would compute and store all of a row that has no tiles.
-    ends += [nest for nest in whole if _is_stored(nest.op) and nest not in ends]
+    stored = [nest for nest in whole if any("store" in use.owner.name for each in nest.op.results for use in each.uses)]
+    ends += [nest for nest in stored if nest not in ends]
     # Where the end of a row is masked, also what several loops read: each thread would hold all of it as one vector.
     ends += [nest for nest in whole if root.loops.extents[-1] % LANES and nest not in ends]
     ends = [nest for nest in ends if not nest.loops.reduces]
@@ -108,10 +109,6 @@ def _follows(nest: _Nest, sums: _Nest) -> bool:
     taken = [given for value, given in zip(nest.op.operands, maps, strict=True) if value in list(sums.op.results)]
     is_along = nest.loops.extents == tuple(extent for extent, is_reduced in kept if not is_reduced)
     return is_along and bool(taken) and all(given == maps[-1] for given in taken)
-
-
-def _is_stored(op: ir.Operation) -> bool:
-    return any("store" in use.owner.name for result in op.results for use in result.uses)
 
 
 def _set(kernel: ir.Operation, form: str, found: Configuration | None, nests: list[_Nest], root: _Nest) -> str:

@@ -13,6 +13,7 @@ from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
+from dovetail.backends.worker.walk import producer
 
 _EXECUTE, _COPY, _FILL = "hal.device.queue.execute", "hal.device.queue.copy", "hal.device.queue.fill"
 _FENCED = ("hal.device.queue.alloca", "hal.device.queue.dealloca", "hal.device.queue.barrier", _COPY, _FILL, _EXECUTE)
@@ -104,7 +105,9 @@ class _Reader:
                 *waits, signals = fences
             else:
                 continue
-            if not all(_is_given(each) or each in signalled for each in waits):
+            # Nobody here need signal what is the caller's, or none.
+            made_here = (each for each in waits if (op := producer(each)) is not None and op.name != "util.null")
+            if not all(fence in signalled for fence in made_here):
                 raise Unreadable("its queue waits for a fence that nothing above has signalled")
             signalled.add(signals)
 
@@ -180,8 +183,3 @@ _COMMANDS: dict[str, Callable[[_Reader, ir.Operation], dict[str, Any]]] = {
     _COPY: _Reader._copy,
     _FILL: _Reader._fill,
 }
-
-
-def _is_given(fence: ir.Value) -> bool:
-    """Whether nobody here need signal `fence`: it is the caller's, or none."""
-    return isinstance(fence.owner, ir.Block) or fence.owner.name == "util.null"

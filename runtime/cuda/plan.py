@@ -13,7 +13,7 @@ from dovetail.errors import LaunchError
 from dovetail.runtime.cuda import driver, torch_streams
 from dovetail.runtime.cuda.arguments import Arguments, device_of
 from dovetail.runtime.cuda.library import Library, upload
-from dovetail.runtime.plan_records import Copy, Dispatch, Fill, PlanRecord, Step
+from dovetail.runtime.plan_records import Copy, Dispatch, Fill, PlanRecord
 
 _INVALID_CONTEXT = 201
 """The driver's status for a thread that has used no GPU yet."""
@@ -87,7 +87,7 @@ class _Prepared:
         self._record = record
         self._device = device
         self.arguments = Arguments(record.region, record.arguments, device)
-        self._kernels = [library.kernel(device, each) for each in record.steps if isinstance(each, Dispatch)]
+        self._kernels = [library.kernel(device, step) if isinstance(step, Dispatch) else None for step in record.steps]
         self.constants = upload(self, record.constants, device) if record.constants else 0
         self._idle: list[list[Run]] = [self._parameters()]
 
@@ -116,18 +116,8 @@ class _Prepared:
             raise LaunchError(f"{where}: {driver.described(status)}")
 
     def _parameters(self) -> list[Run]:
-        kernels = iter(self._kernels)
-        return [_prepared_step(each, kernels) for each in self._record.steps]
-
-
-def _prepared_step(step: Step, kernels: Any) -> Run:
-    match step:
-        case Dispatch():
-            return _launch(step, next(kernels))
-        case Fill():
-            return _fill(step)
-        case Copy():
-            return _copy(step)
+        pairs = zip(self._record.steps, self._kernels, strict=True)
+        return [_PREPARED[type(step)](step, kernel) for step, kernel in pairs]
 
 
 def _launch(step: Dispatch, kernel: Any) -> Run:
@@ -153,7 +143,7 @@ def _launch(step: Dispatch, kernel: Any) -> Run:
     return run
 
 
-def _fill(step: Fill) -> Run:
+def _fill(step: Fill, _: None) -> Run:
     """Eight bytes at a time are two columns of four: the driver knows no wider pattern."""
     functions, (buffer, offset, size), bits = driver.functions(), step.target, step.bits
     if step.width == 8:
@@ -170,10 +160,12 @@ def _fill(step: Fill) -> Run:
     return lambda addresses, stream: fill(addresses[buffer] + offset, bits, count, stream)
 
 
-def _copy(step: Copy) -> Run:
+def _copy(step: Copy, _: None) -> Run:
     copy, (source, start, size), (target, to, _) = driver.functions().cuMemcpyDtoDAsync, step.source, step.target
     return lambda addresses, stream: copy(addresses[target] + to, addresses[source] + start, size, stream)
 
+
+_PREPARED: dict[type, Callable[[Any, Any], Run]] = {Dispatch: _launch, Fill: _fill, Copy: _copy}
 
 _plans: weakref.WeakSet[Plan] = weakref.WeakSet()
 
