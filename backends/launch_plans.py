@@ -34,13 +34,11 @@ class LaunchPlan:
 
     def touching(self, argument: int) -> list[dict[str, Any]]:
         """The steps that bind, fill or copy memory of an argument, by number."""
-        return [step for step in self.steps["steps"] if argument in _buffers(step)]
-
-
-def _buffers(step: Mapping[str, Any]) -> list[int]:
-    """The buffers of a step, by number."""
-    ranges = [*step.get("bindings", ()), *(step[key] for key in ("source", "target") if key in step)]
-    return [each[0] for each in ranges]
+        found = []
+        for step in self.steps["steps"]:
+            ranges = [*step.get("bindings", ()), *(step[key] for key in ("source", "target") if key in step)]
+            found += [step] if any(buffer == argument for buffer, *_ in ranges) else []
+        return found
 
 
 def unreadable_compiler() -> str:

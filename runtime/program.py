@@ -23,7 +23,7 @@ from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.current_device import on_current_device
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
-from dovetail.runtime.read_guard import make_guard
+from dovetail.runtime.read_guard import read_guard
 from dovetail.runtime.read_updates import with_updates
 from dovetail.runtime.subclasses.boundary import with_subclasses
 
@@ -58,7 +58,7 @@ def load_plain_program(
         sources.append(source)
         return source.load()
 
-    bindings |= {name: make_guard(op) for name, op in found.guards.items()}
+    bindings |= {name: read_guard(op).check for name, op in found.guards.items()}
     for name, region in found.regions.items():
         run = executables.get(name)
         bindings[name] = unboxed(emit(name, HELPERS)) if run is None else taking_any(run, destinations(region))

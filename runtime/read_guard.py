@@ -1,6 +1,5 @@
 """Reads a guard declaration: what the check before a call compares."""
 
-from collections.abc import Callable
 from typing import Any
 
 from torch_mlir import ir
@@ -11,11 +10,6 @@ from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts, symbol
 from dovetail.dialects.stated import stated, stated_by
 from dovetail.runtime.guard import Guard, Member, extent
-
-
-def make_guard(declared: func.FuncOp) -> Callable:
-    """The check that a guard declaration asks for, as a function of the tensors."""
-    return read_guard(declared).check
 
 
 def read_guard(declared: func.FuncOp) -> Guard:

@@ -26,7 +26,7 @@ from dovetail.runtime.host import unboxed
 from dovetail.runtime.observation import Observation
 from dovetail.runtime.on_host import runnable
 from dovetail.runtime.program import load_plain_program
-from dovetail.runtime.read_guard import make_guard
+from dovetail.runtime.read_guard import read_guard
 
 
 def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation:
@@ -66,7 +66,7 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
 
 
 def _run_joint(module: ir.Module, entry: func.FuncOp, arguments: list, tangents: list, seed: int) -> Observation:
-    bindings = {name: make_guard(op) for name, op in Module(module).guards.items()}
+    bindings = {name: read_guard(op).check for name, op in Module(module).guards.items()}
     for name, op in subgraphs(module).items():
         bindings[name] = Emitter(op, bindings).emit().load()
     torch.manual_seed(seed)

@@ -22,14 +22,6 @@ def number(value: ir.Value) -> int:
     return ir.IntegerAttr(made_by(value, "arith.constant").attributes["value"]).value
 
 
-def straight_ops(function: ir.Operation) -> list[ir.Operation]:
-    """The ops of a function, in the order in which they run; raises Unreadable if it has branches."""
-    blocks = list(function.regions[0].blocks)
-    if len(blocks) != 1:
-        raise Unreadable("it has branches")
-    return [op.operation for op in blocks[0].operations]
-
-
 def check_known(ops: list[ir.Operation], known: frozenset[str]) -> None:
     """Raises Unreadable for ops with other names than those `known`."""
     unknown = sorted({op.name for op in ops} - known)
@@ -52,8 +44,3 @@ def segments(op: ir.Operation) -> list[list[ir.Value]]:
 def symbol(op: ir.Operation, name: str) -> str:
     """The symbol that attribute `name` of `op` refers to."""
     return ir.FlatSymbolRefAttr(op.attributes[name]).value
-
-
-def path(attribute: ir.Attribute) -> list[str]:
-    """A nested symbol's names, the outermost first."""
-    return list(ir.SymbolRefAttr(attribute).value)

@@ -11,7 +11,7 @@ from iree.compiler import ir
 from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
 from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
-from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, path, segments, straight_ops
+from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, ops_in, segments
 from dovetail.backends.worker.numbers import NUMBERS, Numbers
 from dovetail.backends.worker.walk import producer
 
@@ -53,7 +53,9 @@ class _Reader:
         if f"{name}$async" not in host:
             raise Unreadable("there is no such function")
         function = host[f"{name}$async"]
-        self.ops = straight_ops(function)
+        if len(function.regions[0].blocks) != 1:
+            raise Unreadable("it has branches")
+        self.ops = ops_in(function)
         arguments = [each for each in function.regions[0].blocks[0].arguments if str(each.type) != "!hal.fence"]
         self.positions = {argument: index for index, argument in enumerate(arguments)}
         self.argument_count = len(arguments)
@@ -142,7 +144,7 @@ class _Reader:
             raise Unreadable("a dispatch has another form than expected")
         (function,), constants, buffers, offsets, lengths = parts[2], *parts[6:]
         looked_up = made_by(function, "hal.executable.lookup.function")
-        index, _, entry = path(looked_up.attributes["entry_point"])
+        index, _, entry = ir.SymbolRefAttr(looked_up.attributes["entry_point"]).value
         self.executables.add(index)
         if index not in self.codes:
             raise Unreadable(f"its code is not one binary of a known format: {', '.join(FORMATS)}")
