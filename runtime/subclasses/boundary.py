@@ -5,7 +5,6 @@ See docs/decisions/0013-subclasses.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch_mlir.dialects import func
@@ -15,7 +14,7 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
 from dovetail.dialects.wrapping import parts, unwrap, wrap
 from dovetail.errors import AliasMismatch
-from dovetail.runtime.subclasses.versions import Saved, read_saved, watch
+from dovetail.runtime.subclasses.versions import read_saved, watch
 
 
 def with_subclasses(module: Module, program: Callable) -> Callable:
@@ -23,61 +22,58 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
     stated = convention(module.call)
     if stated is None:
         return program
-    return _Boundary(stated, _expected(module.call), read_saved(module), program).run
+    expected, saved = _expected(module.call), read_saved(module)
 
-
-@dataclass(frozen=True)
-class _Boundary:
-    stated: Convention
-    expected: Mapping[int, tuple]
-    saved: Saved
-    program: Callable
-
-    def run(self, given: list) -> list:
+    def run(given: list) -> list:
         """Calls the program with the tensors inside of `given`, which it empties.
 
         Raises:
             AliasMismatch: for a wrapper around other tensors than assumed, before anything ran.
         """
-        passed, plain = list(given), self._plain(given)
+        passed, plain = list(given), _plain(stated, expected, given)
         given.clear()
-        results = self.program(plain)
-        for each, value in zip(self.stated.arguments, passed, strict=True):
+        results = program(plain)
+        for each, value in zip(stated.arguments, passed, strict=True):
             if isinstance(each, Wrapped):
                 for _ in range(each.versions):
                     torch.autograd.graph.increment_version(value)
         found: list = []
-        for entry in self.stated.results:
-            found.append(self._result(entry, results, passed, found))
-        watch(self.saved, self.stated, results, passed, found)
+        for entry in stated.results:
+            found.append(_result(entry, results, passed, found))
+        watch(saved, stated, results, passed, found)
         return found
 
-    def _plain(self, given: Sequence) -> list:
-        plain: list = [None] * len(self.expected)
-        for number, (each, value) in enumerate(zip(self.stated.arguments, given, strict=True)):
-            if isinstance(each, int):
-                plain[each] = value
-                continue
-            try:
-                tensors: Sequence[torch.Tensor] = parts(each, value)
-            except TypeError as error:
-                raise AliasMismatch(f"argument {number}: {error}") from error
-            for position, part in zip(each.positions(), tensors, strict=True):
-                if self.expected[position] != _facts(part):
-                    raise AliasMismatch(f"argument {number} holds other tensors than assumed")
-            if torch.is_grad_enabled() and value.requires_grad:
-                tensors = unwrap(each, value)
-            for position, part in zip(each.positions(), tensors, strict=True):
-                plain[position] = part
-        return plain
+    return run
 
-    def _result(self, entry: int | Wrapped | Same, results: Sequence, passed: Sequence, found: Sequence):
-        match entry:
-            case int():
-                return results[entry]
-            case Wrapped():
-                return wrap(entry, results)
-        return passed[entry.index] if entry.kind == "argument" else found[entry.index]
+
+def _plain(stated: Convention, expected: Mapping[int, tuple], given: Sequence) -> list:
+    """The tensors inside of `given`, by the positions that the program takes them at."""
+    plain: list = [None] * len(expected)
+    for number, (each, value) in enumerate(zip(stated.arguments, given, strict=True)):
+        if isinstance(each, int):
+            plain[each] = value
+            continue
+        try:
+            tensors: Sequence[torch.Tensor] = parts(each, value)
+        except TypeError as error:
+            raise AliasMismatch(f"argument {number}: {error}") from error
+        for position, part in zip(each.positions(), tensors, strict=True):
+            if expected[position] != _facts(part):
+                raise AliasMismatch(f"argument {number} holds other tensors than assumed")
+        if torch.is_grad_enabled() and value.requires_grad:
+            tensors = unwrap(each, value)
+        for position, part in zip(each.positions(), tensors, strict=True):
+            plain[position] = part
+    return plain
+
+
+def _result(entry: int | Wrapped | Same, results: Sequence, passed: Sequence, found: Sequence):
+    match entry:
+        case int():
+            return results[entry]
+        case Wrapped():
+            return wrap(entry, results)
+    return passed[entry.index] if entry.kind == "argument" else found[entry.index]
 
 
 def _expected(call: func.FuncOp) -> dict[int, tuple]:
