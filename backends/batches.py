@@ -115,8 +115,7 @@ class BatchCompiler:
         if not self.plans or why_not:
             unplanned = dict.fromkeys(entries, why_not)
             return self._modules(lambda: self.runs.run(self.target.compile_flags(), source, self.timeout), unplanned)
-        at_hal = lowered(source, self.target, self.timeout, self.runs)
-        host = at_hal.run
+        host, tilings = lowered(source, self.target, self.timeout, self.runs)
         if host.failure:
             return host
 
@@ -134,7 +133,7 @@ class BatchCompiler:
             return planned
         why, in_time = self.target.why_plain, not self.target.why_plain.startswith(Cause.TIME_OUT.value)
         planned |= {
-            entry: replace(with_tilings(plan, at_hal.tilings, f"IREE's tiles: {why}"), is_kept=in_time)
+            entry: replace(with_tilings(plan, tilings, f"IREE's tiles: {why}"), is_kept=in_time)
             for entry, plan in planned.items()
             if isinstance(plan, LaunchPlan)
         }

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -63,21 +63,13 @@ def read_plans(text: bytes, entries: Sequence[str], timeout: float) -> dict[str,
     }
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """Text at IREE's phase `hal`.
+def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> tuple[Run, dict[str, str]]:
+    """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases.
 
-    Attributes:
-        run: the run that made it, or the first one that failed.
-        tilings: of kernels for GPUs, by name: the form of ours that they are tiled in, or why they keep IREE's tiles.
+    Returns:
+        The run that made it, or the first one that failed; and of kernels for GPUs, by name, the form of ours that they
+        are tiled in, or why they keep IREE's tiles.
     """
-
-    run: Run
-    tilings: dict[str, str] = field(default_factory=dict)
-
-
-def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> Lowered:
-    """Takes `source` to phase `hal`; what `target` edits is edited between IREE's own phases."""
     tilings: dict[str, str] = {}
     flags, text = target.compile_flags(), source
     since: tuple[str, ...] = ()
@@ -85,19 +77,19 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
     for phase in filter(edits.__contains__, PHASES):
         run = runs.run((*flags, *since, *FLAGS_TO.get(phase, ()), f"--compile-to={phase}"), text, timeout)
         if run.failure:
-            return Lowered(run)
+            return run, {}
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
         if edit := edits[phase]:
             asked = {"task": edit, "plain": target.plain_kernels}
             try:
                 tiled, edited = iree_worker.worker.ask(asked, run.output, timeout)
             except OSError as error:
-                return Lowered(replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR))
+                return replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR), {}
             tilings |= tiled
             text = edited.decode()
         if phase == "flow":
             text, since = _scheduled(text, timeout, runs)
-    return Lowered(runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings)
+    return runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings
 
 
 def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, tuple[str]]:

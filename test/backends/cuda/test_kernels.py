@@ -10,7 +10,7 @@ from dovetail.backends.cache import RegionCache
 from dovetail.backends.compiler_runs import Cause, Run
 from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
-from dovetail.backends.launch_plans import LaunchPlan, Lowered
+from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import target_for_device
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, region
 
@@ -235,7 +235,7 @@ def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.Mon
     lowered = batches.lowered
 
     def too_slow(source, of, timeout, runs):
-        late = Lowered(Run(b"", "", "time-out after 60 s", Cause.TIME_OUT))
+        late = Run(b"", "", "time-out after 60 s", Cause.TIME_OUT), {}
         return lowered(source, of, timeout, runs) if of.why_plain else late
 
     with monkeypatch.context() as busy:
