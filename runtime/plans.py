@@ -22,7 +22,7 @@ from dovetail.errors import LaunchError, OptionError
 from dovetail.runtime.cuda.library import check_on_gpu
 from dovetail.runtime.cuda.open_plan import CudaPlan
 from dovetail.runtime.cuda.read_plan import load_cuda_plan
-from dovetail.runtime.extension import unusable
+from dovetail.runtime.extension import extension, unusable
 from dovetail.runtime.launch import Executable, ready
 from dovetail.runtime.misfits import misfit
 from dovetail.runtime.plan_reader import OPERATIONS, PlanReader
@@ -83,15 +83,14 @@ def load_library(code: bytes) -> "_launch.Library":
     Raises:
         OSError, ValueError: if it can't be loaded, or is none that a plan can use.
     """
-    from dovetail.runtime import _launch
-
-    if unusable():
+    launch = extension()
+    if launch is None:
         raise ValueError(unusable())
     key = digest(code)
     with _loading:
         library = _libraries.get(key)
         if library is None:
-            library = _libraries[key] = _launch.Library(code)
+            library = _libraries[key] = launch.Library(code)
         return library
 
 

@@ -41,8 +41,7 @@ class CudaTarget(Target):
 
     Attributes:
         architecture: one of `ARCHITECTURES`.
-        why_plain: why kernels are left to IREE as they are; "" where our own forms of them go first.
-        plain_kernels: those of them that are left to it all the same, by name, and why.
+        why_plain, plain_kernels: what is left to IREE as it is; "" where our own forms of kernels go first.
     """
 
     architecture: str

@@ -64,11 +64,7 @@ def _adds_rows(op: ir.Operation, info: ShapedInfo) -> bool:
     rows, result = info.shape[:-1], require_shaped_info(op.results[0].type)
     if not rows or info.shape[-1] == 1 or result.dtype not in ("float32", "float64"):
         return False
-    return _dims(op.operands[1]) in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))
-
-
-def _dims(value: ir.Value) -> list[int]:
-    """The dimensions that a list names."""
-    named = made_by(value, LIST)
+    named = made_by(op.operands[1], LIST)
     numbers = [] if named is None else [made_by(each, "torch.constant.int") for each in named.operands]
-    return [ir.IntegerAttr(op.attributes["value"]).value for op in numbers if op is not None]
+    dims = [ir.IntegerAttr(number.attributes["value"]).value for number in numbers if number is not None]
+    return dims in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))

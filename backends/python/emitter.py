@@ -89,7 +89,6 @@ class Emitter:
     lines: list[str] = field(default_factory=list)
     names: dict[ir.Value, str] = field(default_factory=dict)
     namespace: dict[str, Any] = field(default_factory=lambda: {"math": math, "quotient": quotient})
-    aliases: dict[ir.Value, ir.Value] = field(default_factory=dict)
     prepared: dict[ir.Value, str] | None = None
     starts: list[int] = field(default_factory=list)
     run: list[ir.Operation] = field(default_factory=list)
@@ -107,7 +106,6 @@ class Emitter:
         written = {memory_root(op.opview.ref) for op in self._ops if isinstance(op.opview, WriteOp)}
         self.written = with_aliases(self.function, written)
         self.arguments = list(block.arguments)
-        self.aliases = self._aliases()
         parameters = [self.name(argument) for argument in block.arguments]
         self.has_tangents = any(isinstance(op.opview, TangentOp) for op in self._ops)
         more = f"{', tangents' if self.has_tangents else ''}{', layouts' if self.has_layouts else ''}"
@@ -199,7 +197,8 @@ class Emitter:
     def _ops(self) -> list[ir.Operation]:
         return body(self.function)
 
-    def _aliases(self) -> dict[ir.Value, ir.Value]:
+    @cached_property
+    def aliases(self) -> dict[ir.Value, ir.Value]:
         """Values that are their memory: reads of what this function does not write, and destinations read back."""
         found: dict[ir.Value, ir.Value] = {}
         for op in self._ops:

@@ -105,7 +105,8 @@ def make_border(
             results: Sequence = replayed(ctx, left, tangents, told, border.absent(gradients))
             if border.rereads:
                 known = [*left[: slots.checked], *left[len(slots.results) :]]
-                versions = [(each, each._version) for each in known if _counts(each)]
+                counting = [each for each in known if isinstance(each, torch.Tensor) and not each.is_inference()]
+                versions = [(each, each._version) for each in counting]
                 # One by one, or a gradient of one of them would reach what others are computed from, as zeros.
                 results = tuple(_Unchanged.apply(versions, each) if _requires_grad(each) else each for each in results)
             return border.flowing(gradients, results)
@@ -140,10 +141,6 @@ def _is_finite(gradient) -> bool:
 
 def _requires_grad(value) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad
-
-
-def _counts(value) -> bool:
-    return isinstance(value, torch.Tensor) and not value.is_inference()
 
 
 class _Unchanged(torch.autograd.Function):
