@@ -35,7 +35,7 @@ def merge(graph: TensorGraph, roots: Sequence[int], inside: set[int]) -> ir.Oper
             },
             regions=1,
         )
-    types = [_element(value.type) for value in op.operands]
+    types = [getattr(value.type, "element_type", value.type) for value in op.operands]
     block = op.regions[0].blocks.append(*types, arg_locs=[last.location] * len(types))
     made.write(block, roots)
     for root, result in zip(roots, op.results, strict=True):
@@ -119,7 +119,3 @@ class _Merged:
 def _dims(op: ir.Operation, index: int) -> Dims:
     """The loops of `op` along which an operand lies."""
     return tuple(each.position for each in list(op.attributes["indexing_maps"])[index].value.results)
-
-
-def _element(type_: ir.Type) -> ir.Type:
-    return ir.RankedTensorType(type_).element_type if isinstance(type_, ir.RankedTensorType) else type_

@@ -126,7 +126,8 @@ class Replay:
         by number; `saved` has what `self.saved` names. `told` is what the border tells.
         """
         if absent not in self._loaded:
-            self._loaded[absent] = self._load(absent)
+            function_op = self._joined.function(absent)
+            self._loaded[absent] = Emitter(function_op, {}, has_layouts=self._has_layouts).emit().load()
         gradient = self._loaded[absent]
         values = dict(saved)
         for number, stand_in in zip(self.histories, start.stand_ins, strict=True):
@@ -137,9 +138,6 @@ class Replay:
                 return gradient(everything, *told)
             with drawing_from(start.random_states):
                 return gradient(everything, *told)
-
-    def _load(self, absent: frozenset[int]) -> Callable:
-        return Emitter(self._joined.function(absent), {}, has_layouts=self._has_layouts).emit().load()
 
 
 def _drawing(forward: func.FuncOp) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def recordable_forward(found: Module, forward: func.FuncOp, call: func.CallOp, c
     entry, operands = found.call, list(call.operation.operands)
     updated = {op.operands[0] for op in of_class(body(forward), DestinationOp)}
     pairs = zip(forward.arguments, operands, strict=True)
-    stays = (argument in updated or _is_static(entry, operand) for argument, operand in pairs)
+    stays = (argument in updated or _is_static(entry, memory_root(operand)) for argument, operand in pairs)
     return Recordable(symbol(forward), refusal(forward, compiled), tuple(stays))
 
 
@@ -114,7 +114,6 @@ def _is_on_cpu(op: ir.Operation) -> bool:
     return any(named_device(value).startswith(CPU) for value in op.operands)
 
 
-def _is_static(entry: func.FuncOp, operand: ir.Value) -> bool:
-    root = memory_root(operand)
+def _is_static(entry: func.FuncOp, root: ir.Value) -> bool:
     is_argument = isinstance(root.owner, ir.Block)
     return is_argument and argument_fact(entry, ir.BlockArgument(root).arg_number, STATIC) is not None
