@@ -82,19 +82,11 @@ class Scalar:
         single = ir.IntegerType(self.type).width == 32
         return Scalar(arith.BitcastOp((ir.F32Type if single else ir.F64Type).get(), self.value).result)
 
-    def converted(self) -> "Scalar":
-        """The float32 number nearest to a 32-bit integer."""
-        return Scalar(arith.SIToFPOp(ir.F32Type.get(), self.value).result)
-
-    def low_half(self) -> "Scalar":
-        """The lower 32 bits of a 64-bit integer."""
-        return Scalar(arith.TruncIOp(ir.IntegerType.get_signless(32), self.value).result)
-
-    def double(self) -> "Scalar":
-        return Scalar(arith.ExtFOp(ir.F64Type.get(), self.value).result)
-
-    def single(self) -> "Scalar":
-        return Scalar(arith.TruncFOp(ir.F32Type.get(), self.value).result)
+    # Conversions: to the other size, of a 32-bit integer to float32, and the lower 32 bits of a 64-bit one.
+    double = _of_one(lambda value: arith.ExtFOp(ir.F64Type.get(), value))
+    single = _of_one(lambda value: arith.TruncFOp(ir.F32Type.get(), value))
+    converted = _of_one(lambda value: arith.SIToFPOp(ir.F32Type.get(), value))
+    low_half = _of_one(lambda value: arith.TruncIOp(ir.IntegerType.get_signless(32), value))
 
 
 def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
