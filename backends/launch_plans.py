@@ -121,7 +121,7 @@ def untiled(plan: LaunchPlan) -> str:
     """Why a kernel of open sizes must not run on a GPU, "" if all may: IREE's own tiles of such nobody has compared."""
     for step in plan.steps["steps"]:
         tiling = step.get("tiling", "")
-        if tiling and tiling not in FORMS and any(isinstance(each, str) for each in step["constants"]):
+        if tiling and tiling not in FORMS and any(isinstance(constant, str) for constant in step["constants"]):
             return f"of open sizes, {tiling}"
     return ""
 

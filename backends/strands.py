@@ -48,7 +48,7 @@ def strands(text: str) -> list[Strand]:
         except ir.MLIRError:  # IREE's compiler says why
             return []
         [region] = module.body.operations
-        if not all(is_tensor(each.type) for each in region.arguments):
+        if not all(is_tensor(argument.type) for argument in region.arguments):
             return []
         groups = _groups(region)
         computing = [each for each in groups if any(aten_name(op) is not None and not is_copy(op) for op in each)]
@@ -76,7 +76,7 @@ def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
 
 def _strand(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Strand:
     used = {value for op in ops for value in op.operands}
-    indices = [index for index, each in enumerate(region.arguments) if each in used]
+    indices = [index for index, argument in enumerate(region.arguments) if argument in used]
     types = [region.arguments[index].type for index in indices]
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
@@ -112,7 +112,7 @@ def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
     plans, arguments = [plan for _, plan in made], made[0][0].count
     if len({plan.code for plan in plans}) > 1 or any(plan.steps["values"] for plan in plans):
         return None
-    transients: list[int] = [each for plan in plans for each in plan.steps["transients"]]
+    transients: list[int] = [size for plan in plans for size in plan.steps["transients"]]
     constants: list[str] = [each for plan in plans for each in plan.steps["constants"]]
     phases: list[list[list[dict[str, Any]]]] = []
     transient, constant = arguments, arguments + len(transients)
@@ -146,5 +146,5 @@ def _moved(step: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:
         if name in step:
             moved[name] = [indices[step[name][0]], *step[name][1:]]
     if "bindings" in step:
-        moved["bindings"] = [[indices[each[0]], *each[1:]] for each in step["bindings"]]
+        moved["bindings"] = [[indices[binding[0]], *binding[1:]] for binding in step["bindings"]]
     return moved

@@ -33,7 +33,7 @@ class Alike:
 
     def remember(self, tensors: Sequence[torch.Tensor]) -> None:
         """Has later ones compared with `tensors`, at least one."""
-        sizes, strides = [list(each.shape) for each in tensors], [list(each.stride()) for each in tensors]
+        sizes, strides = [list(tensor.shape) for tensor in tensors], [list(tensor.stride()) for tensor in tensors]
         guards = torch._C._dynamo.guards.TensorGuards(
             *tensors,
             dynamic_dims_sizes=sizes,  # type: ignore[arg-type]  # PyTorch's stub lacks that there is a list for each

@@ -66,7 +66,7 @@ def entry_of(module: ir.Module) -> func.FuncOp:
     for op in found.of(Role.JOINT, Role.CALL).values():
         check_body(op)
         return op
-    names = ", ".join(f"@{each}" for each in found.functions) or "none"
+    names = ", ".join(f"@{function}" for function in found.functions) or "none"
     raise ModuleError(f'expected a function of \'{ROLE}\' "joint" or "call" to run, got {names}')
 
 

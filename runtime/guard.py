@@ -113,7 +113,7 @@ class Guard:
                 if not (lies and is_same and roots.setdefault(member.root, root) is root):
                     raise self._mismatch(member.index, first.index)
             for found in (roots, objects):
-                if len({id(each) for each in found.values()}) < len(found):
+                if len({id(value) for value in found.values()}) < len(found):
                     raise self._mismatch(last.index, first.index)
 
     def _check_overlaps(self, tensors: Sequence[torch.Tensor]) -> None:

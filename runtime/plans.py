@@ -69,7 +69,7 @@ def unloadable(plan: LaunchPlan, device: str) -> str:
     """
     try:
         if device == "cuda":
-            check_on_gpu(plan.code, (each["entry"] for each in plan.steps["steps"] if each["op"] == "dispatch"))
+            check_on_gpu(plan.code, (step["entry"] for step in plan.steps["steps"] if step["op"] == "dispatch"))
         else:
             load_library(plan.code)
     except (OSError, ValueError, LaunchError) as error:
@@ -120,7 +120,7 @@ def load_plan(plan: func.FuncOp, code: bytes) -> Planned:
         instructions = tuple((OPERATIONS[operation], *registers) for operation, *registers in reader.instructions)
         numbers = tuple(reader.registers), instructions
         memory = tuple(reader.transients), bytes(reader.constants)
-        arguments, steps = map(_argument, infos, destinations(plan)), (_step(*each) for each in reader.steps)
+        arguments, steps = map(_argument, infos, destinations(plan)), (_step(*step) for step in reader.steps)
         return _launch.Plan(name, load_library(code), tuple(arguments), *numbers, *memory, tuple(steps), misfit)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"region '{name}': the plan does not fit its code, which {error}") from error

@@ -44,7 +44,7 @@ def read_guard(declared: func.FuncOp) -> Guard:
 def _extent(type_: RefType) -> int | None:
     """Bytes from a tensor's first element to the end of its last, None where these are open."""
     sizes = [*type_.shaped.shape, *type_.strides]
-    known = [each for each in sizes if each is not None]
+    known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None
     rank = len(type_.strides)

@@ -59,7 +59,7 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     results = list(load_plain_program(module, {})[0](list(arguments)))
     gradients: list = []
     if Role.BACKWARD in found:
-        taken = [each for each in found.backward.arguments if isinstance(each.type, RefType)]
+        taken = [argument for argument in found.backward.arguments if isinstance(argument.type, RefType)]
         tangents = [drawn(each, given_symbols(entry, inputs), generator, own) for each in taken]
         gradients = _run_backward(module, _copies(inputs), tangents, seed)
     return Observation(results, arguments, gradients or [None] * len(arguments))
@@ -114,4 +114,4 @@ def _copies(inputs: list) -> list:
             copies[id(tensor)] = base if tensor._base is None else copied(tensor._base).as_strided(size, stride, offset)
         return copies[id(tensor)]
 
-    return [copied(each) if isinstance(each, torch.Tensor) else each for each in inputs]
+    return [copied(given) if isinstance(given, torch.Tensor) else given for given in inputs]

@@ -64,14 +64,14 @@ def loop(
         zero = arith.ConstantOp(summed, ir.FloatAttr.get(summed, 0.0)).result
         results.append(linalg.fill(zero, outs=[tensor.empty(sizes[:-1], summed)]))
     made = linalg.GenericOp(
-        [each.type for each in results],
+        [result.type for result in results],
         [elements],
         results,
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
         ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
     )
     block = made.regions[0].blocks.append(
-        element_type(info), *(ir.RankedTensorType(each.type).element_type for each in results)
+        element_type(info), *(ir.RankedTensorType(result.type).element_type for result in results)
     )
     with ir.InsertionPoint(block):
         value = function(Scalar(_single(block.arguments[0], info.dtype))).value

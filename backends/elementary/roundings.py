@@ -119,6 +119,6 @@ def _may_be_product(term: ir.Value) -> bool:
 
 def _conversion(op: ir.Operation) -> tuple[str, str] | None:
     """The element types of the one tensor that a pointwise op takes, and of its result."""
-    taken = [info.dtype for each in op.operands if (info := shaped_info(each.type)) is not None]
-    given = [info.dtype for each in op.results if (info := shaped_info(each.type)) is not None]
+    taken = [info.dtype for operand in op.operands if (info := shaped_info(operand.type)) is not None]
+    given = [info.dtype for result in op.results if (info := shaped_info(result.type)) is not None]
     return (taken[0], given[0]) if kind(op) is Kind.POINTWISE and len(taken) == len(given) == 1 else None

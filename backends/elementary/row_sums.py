@@ -65,6 +65,6 @@ def _adds_rows(op: ir.Operation, info: ShapedInfo) -> bool:
     if not rows or info.shape[-1] == 1 or result.dtype not in ("float32", "float64"):
         return False
     named = made_by(op.operands[1], LIST)
-    numbers = [] if named is None else [made_by(each, "torch.constant.int") for each in named.operands]
+    numbers = [] if named is None else [made_by(operand, "torch.constant.int") for operand in named.operands]
     dims = [ir.IntegerAttr(number.attributes["value"]).value for number in numbers if number is not None]
     return dims in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))

@@ -24,7 +24,7 @@ def separate(results: tuple, operands: tuple) -> tuple:
 
     A function of values may return its argument, one value twice, or a view; who gets the results may own them.
     """
-    taken = {_memory(each) for each in operands if isinstance(each, torch.Tensor)}
+    taken = {_memory(operand) for operand in operands if isinstance(operand, torch.Tensor)}
     separated = []
     for each in results:
         if isinstance(each, torch.Tensor):

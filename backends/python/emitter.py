@@ -154,7 +154,7 @@ class Emitter:
             ModuleError: if the module has none that can be called here, naming those that can.
         """
         if callee not in self.bindings:
-            valid = ", ".join(f"'@{each}'" for each in self.bindings) or "none"
+            valid = ", ".join(f"'@{name}'" for name in self.bindings) or "none"
             raise ModuleError(f"there is no function '@{callee}' that can be called here, valid are {valid}")
         return self.bind(made_name(callee), self.bindings[callee])
 

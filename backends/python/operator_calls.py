@@ -79,7 +79,7 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     takes_memory = any(map(is_memory, op.operands))
     called = target if takes_memory else callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)
-    rows = {position for position, each in enumerate(target._schema.arguments) if each.name in row(op).in_rows}
+    rows = {position for position, argument in enumerate(target._schema.arguments) if argument.name in row(op).in_rows}
     operands = [
         _in_rows(emitter, value) if position in rows else _laid_out(emitter, emitter.name(value), strides)
         for position, (value, strides) in enumerate(zip(op.operands, stated_strides(op), strict=True))
@@ -108,10 +108,10 @@ def _laid_out(emitter: Emitter, operand: str, strides: ir.Attribute | None) -> s
         case None | ir.UnitAttr():
             return operand
         case ir.ArrayAttr():
-            parts = (_laid_out(emitter, f"{operand}[{index}]", each) for index, each in enumerate(strides))
+            parts = (_laid_out(emitter, f"{operand}[{index}]", stride) for index, stride in enumerate(strides))
             return f"[{', '.join(parts)}]"
         case ir.AffineMapAttr():
-            wanted = f"({as_tuple([said(each, emitter.symbols) for each in strides.value.results])})"
+            wanted = f"({as_tuple([said(result, emitter.symbols) for result in strides.value.results])})"
         case ir.IntegerAttr():
             wanted = f"layouts[{strides.value}]"
         case _:

@@ -36,7 +36,7 @@ def _forwarded(plan: dict[str, Any], copy: dict[str, Any]) -> dict[str, Any]:
     for step in plan["steps"]:
         ranges = {key: moved(step[key]) for key in ("source", "target") if key in step}
         if "bindings" in step:
-            ranges["bindings"] = [moved(each) for each in step["bindings"]]
+            ranges["bindings"] = [moved(binding) for binding in step["bindings"]]
         if step is not copy:
             steps.append(step | ranges)
     transient = source - plan["arguments"]

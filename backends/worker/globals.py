@@ -45,7 +45,7 @@ def _composite(text: str) -> bytes:
         raise Unreadable("a constant is written in another form than expected")
     parts = [ir.Attribute.parse(each.strip().removesuffix(",")) for each in form[2].splitlines()]
     try:
-        data = b"".join(memoryview(each).tobytes() for each in parts)
+        data = b"".join(memoryview(part).tobytes() for part in parts)
     except (TypeError, BufferError, ir.MLIRError) as error:
         raise Unreadable(f"a constant's elements can't be read: {error}") from error
     if len(data) != int(form[1]):

@@ -23,11 +23,11 @@ def merge_alike(block: ir.Block) -> None:
     by_extents: dict[tuple[int, ...], list[set[int]]] = {}
     for number in roots:
         mine, families = graph.needed_by([number], apart), by_extents.setdefault(graph.extents(number), [])
-        near = [each for each in families if not mine.isdisjoint(each)]
-        families[:] = [each for each in families if each not in near] + [mine.union(*near)]
+        near = [family for family in families if not mine.isdisjoint(family)]
+        families[:] = [family for family in families if family not in near] + [mine.union(*near)]
     for extents, families in by_extents.items():
         ends = [
-            [number for number in roots if number in each and graph.extents(number) == extents] for each in families
+            [number for number in roots if number in family and graph.extents(number) == extents] for family in families
         ]
         for together in _batches(graph, ends, apart, MOST_BOUND if extents else MOST_NUMBERS):
             merged = merge(graph, together, apart)

@@ -29,7 +29,7 @@ def merge(graph: TensorGraph, roots: Sequence[int], inside: set[int]) -> ir.Oper
             results=[graph.ops[root].results[0].type for root in roots],
             operands=[*(value for value, _ in made.inputs), *outs],
             attributes={
-                "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+                "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
                 "iterator_types": graph.ops[roots[0]].attributes["iterator_types"],
                 "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(made.inputs), len(outs)]),
             },
@@ -118,4 +118,4 @@ class _Merged:
 
 def _dims(op: ir.Operation, index: int) -> Dims:
     """The loops of `op` along which an operand lies."""
-    return tuple(each.position for each in list(op.attributes["indexing_maps"])[index].value.results)
+    return tuple(result.position for result in list(op.attributes["indexing_maps"])[index].value.results)

@@ -19,7 +19,7 @@ Gradients = Sequence[torch.Tensor | None]
 
 def is_batched(gradients: Gradients) -> bool:
     """Whether any gradient has a dimension that only `vmap` sees."""
-    return any(each is not None and (_is_batched(each) or _is_of_old_kind(each)) for each in gradients)
+    return any(gradient is not None and (_is_batched(gradient) or _is_of_old_kind(gradient)) for gradient in gradients)
 
 
 def one_by_one(gradients: Gradients, compute: Callable[[Gradients], Gradients]) -> tuple[torch.Tensor | None, ...]:
@@ -73,7 +73,7 @@ def _wrapped(stacked: torch.Tensor, level: int) -> torch.Tensor:
 
 def _level_of_old_kind(gradients: Gradients) -> int:
     """That of the innermost batch of the old kind; a GPU's thread, which does not run in that `vmap`, is not told."""
-    batched = [each for each in gradients if each is not None and _is_of_old_kind(each)]
+    batched = [gradient for gradient in gradients if gradient is not None and _is_of_old_kind(gradient)]
     return next(level for level in range(_LEVELS, 0, -1) if any(_has_level(each, level) for each in batched))
 
 

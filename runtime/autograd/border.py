@@ -95,19 +95,19 @@ class Border:
     @cached_property
     def layouts_of_tangents(self) -> tuple[Laid, ...] | None:
         """How tangents lie in every call, None where that hangs on the call."""
-        found = [(each.shape, each.strides) for each in self.tangents]
+        found = [(tangent.shape, tangent.strides) for tangent in self.tangents]
         return None if any(None in (*shape, *strides) for shape, strides in found) else tuple(found)  # type: ignore[arg-type]  # none is None
 
     def absent(self, gradients: Sequence) -> frozenset[int]:
         """The numbers of the tangents that autograd has no gradient for."""
-        return frozenset(number for number, each in enumerate(self.tangents) if gradients[each.result] is None)
+        return frozenset(number for number, tangent in enumerate(self.tangents) if gradients[tangent.result] is None)
 
     def flowing(self, gradients: Sequence, results: Sequence) -> Sequence:
         """The `results` of a backward, without those that none of the given `gradients` flows to, as in eager."""
         idle = [
             index for index, positions in self.reached if all(gradients[position] is None for position in positions)
         ]
-        return tuple(None if index in idle else each for index, each in enumerate(results)) if idle else results
+        return tuple(None if index in idle else result for index, result in enumerate(results)) if idle else results
 
     def numbers(self, arguments: Sequence) -> Mapping[int, int]:
         """The symbols that `told_by` takes, by number, of a call with `arguments`."""

@@ -55,7 +55,7 @@ class Layouts:
 
     def __call__(self, tangents: Mapping[int, torch.Tensor], symbols: Mapping[int, int]) -> tuple[Strides, ...]:
         """The strides, in elements, of each result, for `tangents` by the number of the owned result."""
-        given = tuple(each.given(tangents, symbols) for each in self.arguments)
+        given = tuple(argument.given(tangents, symbols) for argument in self.arguments)
         if given not in self.known:
             if len(self.known) >= _REMEMBERED:
                 self.known.clear()

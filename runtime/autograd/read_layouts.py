@@ -47,7 +47,7 @@ def _lying(type_: RefType, facts: Facts) -> Callable[[Mapping[int, int]], Laid]:
         [_number(each, facts[name].value.results[dim] if name in facts else None) for dim, each in enumerate(known)]
         for name, known in ((SIZES, type_.shaped.shape), (STRIDES, type_.strides))
     )
-    return lambda symbols: (tuple(each(symbols) for each in shape), tuple(each(symbols) for each in strides))
+    return lambda symbols: (tuple(size(symbols) for size in shape), tuple(stride(symbols) for stride in strides))
 
 
 def _number(known: OpenSize, stated: ir.AffineExpr | None) -> Numbered:

@@ -80,7 +80,7 @@ class OpenRecord:
             positions[len(self.arguments) + number] = (len(arguments), end)
             end += -(-_number(size, values) // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT
         positions[len(self.arguments) + len(self.transients)] = (len(arguments) + 1, 0)
-        limits = [each.dtype.itemsize * torch.Size(each.shape).numel() for each in arguments]
+        limits = [argument.dtype.itemsize * torch.Size(argument.shape).numel() for argument in arguments]
         limits += [end, len(self.constants)]
 
         def range_of(open_range: Range) -> Range:
@@ -90,8 +90,8 @@ class OpenRecord:
             self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")
             return Range(buffer, base + offset, size)
 
-        steps = [_closed(each, range_of, values) for each in self.steps]
-        launched = tuple(each for each in steps if not (isinstance(each, Dispatch) and 0 in each.workgroups))
+        steps = [_closed(step, range_of, values) for step in self.steps]
+        launched = tuple(step for step in steps if not (isinstance(step, Dispatch) and 0 in step.workgroups))
         return PlanRecord(self.region, tuple(arguments), end, self.constants, launched)
 
     def _values(self, given: Sequence[Any]) -> list[int]:
@@ -100,7 +100,7 @@ class OpenRecord:
             if index >= 0:
                 values[register] = given[index] if dim < 0 else given[index].shape[dim]
         for name, target, *operands in self.instructions:
-            first, second, third = (values[each] for each in operands)
+            first, second, third = (values[operand] for operand in operands)
             if name == "check_equal":
                 self._require(first == second, f"got sizes {first} and {second}, which must be equal")
             elif name == "check_range":
@@ -124,7 +124,7 @@ class OpenPlan:
         self._plans: dict[tuple, Plan] = {}
 
     def __call__(self, *given: Any) -> None:
-        key = tuple(each.shape if isinstance(each, torch.Tensor) else each for each in given)
+        key = tuple(value.shape if isinstance(value, torch.Tensor) else value for value in given)
         plan = self._plans.get(key)
         if plan is None:
             if len(given) != len(self._record.arguments):
@@ -134,7 +134,7 @@ class OpenPlan:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
             self._plans[key] = plan
-        plan(*(each for each in given if isinstance(each, torch.Tensor)))
+        plan(*(value for value in given if isinstance(value, torch.Tensor)))
 
 
 CudaPlan: TypeAlias = Plan | OpenPlan
@@ -149,7 +149,7 @@ def _closed(step: Any, range_of: Callable[[Range], Range], values: Sequence[int]
     match step:
         case Dispatch():
             workgroups = tuple(_number(each, values) for each in step.workgroups)
-            words = tuple(_number(each, values) & 0xFFFFFFFF for each in step.words)
+            words = tuple(_number(word, values) & 0xFFFFFFFF for word in step.words)
             return replace(step, workgroups=workgroups, words=words, bindings=tuple(map(range_of, step.bindings)))
         case Fill():
             return replace(step, target=range_of(step.target))

@@ -128,10 +128,10 @@ def _launch(step: Dispatch, kernel: Any) -> Run:
     config.blockDimX, config.blockDimY, config.blockDimZ = step.threads
     config.sharedMemBytes = step.shared_bytes
     count = len(step.bindings) + len(step.words)
-    cells = (ctypes.c_uint64 * count)(*[0] * len(step.bindings), *(each for each in step.words))
+    cells = (ctypes.c_uint64 * count)(*[0] * len(step.bindings), *(word for word in step.words))
     start = ctypes.addressof(cells)
     pointers = (ctypes.c_void_p * count)(*(start + 8 * index for index in range(count)))
-    indices = [(cell, each.buffer, each.offset) for cell, each in enumerate(step.bindings)]
+    indices = [(cell, binding.buffer, binding.offset) for cell, binding in enumerate(step.bindings)]
     launch, where = functions.cuLaunchKernelEx, ctypes.addressof(pointers)
 
     def run(addresses: Sequence[int], stream: int, _kept: object = pointers) -> tuple:

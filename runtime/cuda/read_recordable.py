@@ -70,10 +70,10 @@ def recordable_backward(
         why_not = why_not or f"@{of_forward.name} can't be either"
     made = [
         index
-        for index, each in enumerate(saved)
-        if not each.is_checked or each.result is not None or each.in_result is not None
+        for index, value in enumerate(saved)
+        if not value.is_checked or value.result is not None or value.in_result is not None
     ]
-    given = [each.in_argument is not None and of_forward.stays[each.in_argument] for each in saved]
+    given = [value.in_argument is not None and of_forward.stays[value.in_argument] for value in saved]
     stays = [index in made or is_given for index, is_given in enumerate(given)]
     tangents = len(backward.type.inputs) - len(saved)
     return Recordable(symbol(backward), why_not, (*stays, *[False] * tangents), tuple(made))
@@ -97,12 +97,12 @@ def _refusal(op: ir.Operation, compiled: Collection[str]) -> str:
         return ""
     tensors = [value for value in op.operands if tensor_info(value.type)]
     # The same number in each call is a parameter of the kernel that takes it.
-    is_number = not tensors and [info and info.shape for info in (tensor_info(each.type) for each in op.results)] == [
-        ()
-    ]
+    is_number = not tensors and [
+        info and info.shape for info in (tensor_info(result.type) for result in op.results)
+    ] == [()]
     if _is_on_cpu(op) and not is_number:
         return f"{name} makes a tensor on the CPU"
-    if tensors and all((made := producer(each)) is not None and _is_on_cpu(made) for each in tensors):
+    if tensors and all((made := producer(tensor)) is not None and _is_on_cpu(made) for tensor in tensors):
         return f"{name} reads memory of the CPU"
     if name.partition(".")[0] not in _NAMESPACES:
         return f"{name} may do anything on the host"

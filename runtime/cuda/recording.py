@@ -28,7 +28,7 @@ class Recording:
         """
         device = tensors[0].device
         self.stream, self.more = stream, more
-        self._fixed = [(position, _data_ptr(each)) for position, each in enumerate(tensors) if stays[position]]
+        self._fixed = [(position, _data_ptr(tensor)) for position, tensor in enumerate(tensors) if stays[position]]
         self._moved = [position for position, stay in enumerate(stays) if not stay]
         self._inputs = [_like(tensors[position]) for position in self._moved]
         given = list(tensors)
@@ -37,7 +37,7 @@ class Recording:
         self._graph = torch.cuda.CUDAGraph()
         with captured(self._graph, device.index):
             results = run(list(given), *more)
-        self._results = [_result(each, given) for each in results]
+        self._results = [_result(result, given) for result in results]
         del results
         self._storages = _storages(each for each in self._results if isinstance(each, torch.Tensor))
 
@@ -101,8 +101,8 @@ def _handed_out(result: "torch.Tensor | _Shown | None", tensors: Sequence[torch.
 
 def _storages(tensors) -> list[tuple[torch.UntypedStorage, int, int]]:
     """Each storage once, with how many hold it when nobody else does, and where it lies."""
-    found = {each.untyped_storage()._cdata: each.untyped_storage() for each in tensors}
-    return [(each, torch_streams.holders(each._cdata), each.data_ptr()) for each in found.values()]
+    found = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
+    return [(storage, torch_streams.holders(storage._cdata), storage.data_ptr()) for storage in found.values()]
 
 
 def _like(tensor: torch.Tensor) -> torch.Tensor:

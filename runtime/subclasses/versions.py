@@ -81,11 +81,11 @@ def read_saved(module: Module) -> Saved:
     for name, border in module.borders.items():
         forward, backward = (module.functions[referred(border, half)] for half in (FORWARD, BACKWARD))
         values, everything = saved_values(forward, backward), set(range(len(border.type.results)))
-        if any(each.is_checked and each.checked_for is None for each in values):  # nothing is said yet
+        if any(value.is_checked and value.checked_for is None for value in values):  # nothing is said yet
             arguments |= set(range(len(border.type.inputs)))
             handed_out = everything
         else:
-            arguments |= {each.in_argument for each in values if each.in_argument is not None}
+            arguments |= {value.in_argument for value in values if value.in_argument is not None}
             handed_out = {each for one in values for each in (one.result, one.in_result) if each is not None}
             handed_out |= checked_results(forward).keys()
         results |= _returned(module.call, name, handed_out)
