@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 
 @dataclass(frozen=True)
-class Executable:
+class Binary:
     """The code of one executable.
 
     Attributes:
@@ -29,7 +29,7 @@ class Executable:
         return bool(self.launches)
 
 
-def executable(op: ir.Operation) -> Executable | None:
+def executable(op: ir.Operation) -> Binary | None:
     """What `op` holds, if it is an executable of one binary of a known format."""
     if op.name != "hal.executable":
         return None
@@ -45,7 +45,7 @@ def name_in_code(entry: str) -> str:
     return re.sub(r"[^0-9A-Za-z_]", "_", entry)
 
 
-def _cuda(data: bytes) -> Executable | None:
+def _cuda(data: bytes) -> Binary | None:
     """Reads IREE's flatbuffer for CUDA: a header of 64 bytes, then tables of exports and of modules."""
     if len(data) < _HEADER or data[:4] != _MAGIC or data[_HEADER + 4 : _HEADER + 8] != _MAGIC:
         return None
@@ -63,10 +63,10 @@ def _cuda(data: bytes) -> Executable | None:
             "shared_memory": buffer.numbers(export, 3, [0])[0],
         }
         parameters[name] = (buffer.vector(export, 5)[1], buffer.numbers(export, 4, [0])[0])
-    return Executable(modules[0].rstrip(b"\0"), launches, parameters)
+    return Binary(modules[0].rstrip(b"\0"), launches, parameters)
 
 
-FORMATS: dict[str, Callable[[bytes], Executable | None]] = {"embedded-elf-x86_64": Executable, "cuda-nvptx-fb": _cuda}
+FORMATS: dict[str, Callable[[bytes], Binary | None]] = {"embedded-elf-x86_64": Binary, "cuda-nvptx-fb": _cuda}
 """What reads the binary of each format."""
 
 _MAGIC = b"CDA1"

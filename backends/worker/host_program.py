@@ -8,7 +8,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.executables import FORMATS, Executable, executable, name_in_code
+from dovetail.backends.worker.executables import FORMATS, Binary, executable, name_in_code
 from dovetail.backends.worker.forwarded_copies import forward_copies
 from dovetail.backends.worker.globals import contents
 from dovetail.backends.worker.host_ops import Unreadable, check_known, made_by, number, ops_in, segments
@@ -48,7 +48,7 @@ def read_plans(text: bytes, names: list[str]) -> tuple[dict[str, Any], bytes]:
 class _Reader:
     """Reads the plan of one function. Buffers are numbered: its arguments in order, its transients, its constants."""
 
-    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], codes: dict[str, Executable], name: str):
+    def __init__(self, module: ir.Module, host: dict[str, ir.Operation], codes: dict[str, Binary], name: str):
         self.module, self.codes = module, codes
         if f"{name}$async" not in host:
             raise Unreadable("there is no such function")

@@ -19,7 +19,7 @@ from dovetail.runtime.autograd.effects import is_random, mutates
 from dovetail.runtime.autograd.inlining import inlined
 
 
-class Source(Enum):
+class TakenFrom(Enum):
     """Where the joined function has a value from that the program saves."""
 
     COMPUTED = "computed again, which gives it its history"
@@ -32,7 +32,7 @@ class _Saved:
     """A saved value in the joined function, and the argument that it was read from, if it is one's value."""
 
     value: ir.Value
-    source: Source
+    source: TakenFrom
     read_from: ir.BlockArgument | None
 
 
@@ -67,7 +67,7 @@ class Joined:
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], module))
         self._tangents = len(tangents)
         self._made: list[ir.Module] = []  # a function is gone where nobody holds its module
-        copies = ((number, each) for number, each in enumerate(saved) if each.source is Source.SAVED_AT_PLACE)
+        copies = ((number, each) for number, each in enumerate(saved) if each.source is TakenFrom.SAVED_AT_PLACE)
         self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
         _prune(self.ops())
 
@@ -100,7 +100,7 @@ class Joined:
         """
         taken: dict[int, ir.BlockArgument] = {}
         for number, each in enumerate(saved):
-            if each.source is Source.COMPUTED:
+            if each.source is TakenFrom.COMPUTED:
                 continue
             taken[number] = self._block.add_argument(each.value.type, ir.Location.unknown())
             each.value.replace_all_uses_with(taken[number])
@@ -113,9 +113,9 @@ def _placed(value: ir.Value, is_result: bool, is_checked: bool) -> _Saved:
     """Decides where a saved value comes from; one that `is_result` can be differentiated where it was handed out."""
     read_from = _read_through_copies(value)
     if read_from is not None:
-        return _Saved(value, Source.SAVED if is_checked else Source.SAVED_AT_PLACE, read_from)
+        return _Saved(value, TakenFrom.SAVED if is_checked else TakenFrom.SAVED_AT_PLACE, read_from)
     has_history = is_result or not _is_differentiable(value)
-    return _Saved(value, Source.SAVED if has_history else Source.COMPUTED, None)
+    return _Saved(value, TakenFrom.SAVED if has_history else TakenFrom.COMPUTED, None)
 
 
 def _prune(ops: list[ir.Operation]) -> None:

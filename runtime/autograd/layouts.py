@@ -28,7 +28,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Argument:
+class LayoutArgument:
     """What `@layouts` takes: the tangent of an owned result, by its number, or what lies as a function says."""
 
     of: int | Callable[[Mapping[int, int]], Laid]
@@ -50,7 +50,7 @@ class Layouts:
     """Runs `@layouts` on tensors without memory: `function` takes and empties a list, and returns tensors."""
 
     function: Callable
-    arguments: tuple[Argument | Number, ...]
+    arguments: tuple[LayoutArgument | Number, ...]
     known: dict[tuple[Laid | int, ...], tuple[Strides, ...]] = field(default_factory=dict)
 
     def __call__(self, tangents: Mapping[int, torch.Tensor], symbols: Mapping[int, int]) -> tuple[Strides, ...]:

@@ -15,7 +15,7 @@ from dovetail.dialects.size_expressions import Numbered, function_of
 from dovetail.dialects.torch_facts.kernel_layouts import KernelLayouts
 from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.errors import ModuleError
-from dovetail.runtime.autograd.layouts import Argument, Laid, Layouts, Number
+from dovetail.runtime.autograd.layouts import Laid, LayoutArgument, Layouts, Number
 
 
 def read_layouts(module: Module) -> Layouts | None:
@@ -32,13 +32,13 @@ def read_layouts(module: Module) -> Layouts | None:
     return Layouts(run, tuple(map(_argument, arguments(found), argument_facts(found))))
 
 
-def _argument(value: ir.Value, facts: Facts) -> Argument | Number:
+def _argument(value: ir.Value, facts: Facts) -> LayoutArgument | Number:
     if SYMBOL in facts:
         return Number(ir.IntegerAttr(facts[SYMBOL]).value)
     type_ = RefType(value.type)
     is_tangent = TANGENT_OF in facts
     of = ir.IntegerAttr(facts[TANGENT_OF]).value if is_tangent else _lying(type_, facts)
-    return Argument(of, getattr(torch, type_.shaped.dtype), ref_device(type_, value.owner.owner.parent))
+    return LayoutArgument(of, getattr(torch, type_.shaped.dtype), ref_device(type_, value.owner.owner.parent))
 
 
 def _lying(type_: RefType, facts: Facts) -> Callable[[Mapping[int, int]], Laid]:

@@ -19,7 +19,7 @@ from dovetail.runtime.autograd.node import is_compiled_call
 
 
 @dataclass(frozen=True)
-class Saved:
+class BackwardReads:
     """Positions of the plain arguments and results whose memory the backward reads, where the user can reach it.
 
     `made` are all results that the border hands out, or views of such.
@@ -30,7 +30,7 @@ class Saved:
     made: frozenset[int]
 
 
-def watch(saved: Saved, stated: Convention, results: Sequence, passed: Sequence, found: Sequence) -> None:
+def watch(saved: BackwardReads, stated: Convention, results: Sequence, passed: Sequence, found: Sequence) -> None:
     """Has the backward of the call that made `results` check the wrappers among arguments and results.
 
     `passed` is what the caller gave, `found` what it gets.
@@ -73,7 +73,7 @@ def _node(tensor: torch.Tensor):
     raise AssertionError("a result of a compiled call has no history that leads to it")
 
 
-def read_saved(module: Module) -> Saved:
+def read_saved(module: Module) -> BackwardReads:
     """Reads from the border which memory the backward checks."""
     arguments: set[int] = set()
     results: set[int] = set()
@@ -90,7 +90,7 @@ def read_saved(module: Module) -> Saved:
             handed_out |= checked_results(forward).keys()
         results |= _returned(module.call, name, handed_out)
         made |= _returned(module.call, name, everything)
-    return Saved(frozenset(arguments), frozenset(results), frozenset(made))
+    return BackwardReads(frozenset(arguments), frozenset(results), frozenset(made))
 
 
 def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
