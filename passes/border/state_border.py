@@ -32,7 +32,8 @@ class StateBorderPass(Pass, name="state-border", runs_at="split"):
             check_border(border, found)
             memory = MemoryOfSaved(border, found)
             facts, owned = memory.facts(), memory.owned
-            on_results = {number: each.on_result for number, each in facts.items()}
-            state_facts(found.functions[referred(border, FORWARD)], "res_attrs", on_results)
-            saved = {number - owned: each.on_argument for number, each in facts.items() if number >= owned}
-            state_facts(found.functions[referred(border, BACKWARD)], "arg_attrs", saved)
+            with module.context:
+                on_results = {number: each.on_result for number, each in facts.items()}
+                saved = {number - owned: each.on_argument for number, each in facts.items() if number >= owned}
+                state_facts(found.functions[referred(border, FORWARD)], "res_attrs", on_results)
+                state_facts(found.functions[referred(border, BACKWARD)], "arg_attrs", saved)
