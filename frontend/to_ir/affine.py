@@ -6,7 +6,9 @@ from functools import reduce
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
+import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._pytree import tree_leaves
 from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 
@@ -20,6 +22,7 @@ _EXACT = 1024
 """How large the parts of a fraction may be for products with sizes to be exact in floating point."""
 LARGEST_OF = (by_torch.Max, sympy.Max)
 """Torch's name and sympy's for the largest of several numbers."""
+_SMALLEST_OF = (by_torch.Min, sympy.Min)
 
 
 def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environment: Any) -> ir.AffineExpr:
@@ -36,7 +39,7 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
         return reduce(operator.add if isinstance(expression, sympy.Add) else operator.mul, map(of, expression.args))
     if isinstance(expression, sympy.Pow | by_torch.PowByNatural) and expression.args[1].is_Integer:
         return of(sympy.Mul(*[expression.args[0]] * int(expression.args[1]), evaluate=False))
-    if isinstance(expression, by_torch.Max | by_torch.Min | sympy.Max | sympy.Min):
+    if isinstance(expression, LARGEST_OF + _SMALLEST_OF):
         chosen = _stride_of(expression) if free_unbacked_symbols(expression) else _chosen(expression, environment)
         return of(chosen)
     if isinstance(expression, _DIVISIONS):
@@ -55,12 +58,31 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
 
 def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
     """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
-    is_largest = isinstance(expression, by_torch.Max | sympy.Max)
-    chosen, *others = expression.args
+    is_largest = isinstance(expression, LARGEST_OF)
+    # Of a constant and a size that are equal now the size is the larger one: that it is mostly needs no guard, where
+    # "at most the constant" would fix it.
+    chosen, *others = sorted(expression.args, key=lambda each: each.is_Integer == is_largest)
     for each in others:
         ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
         chosen = chosen if environment.evaluate_expr(ordered) else each
     return chosen
+
+
+def settle(graph: torch.fx.Graph) -> None:
+    """Decides which are the largest and the smallest of sizes and numbers in `graph`.
+
+    A size that is fixed by that is known before anything has a type.
+    """
+    for number in tree_leaves([_numbers(node.meta.get("val")) for node in graph.nodes]):
+        expression = number.node.expr if isinstance(number, torch.SymInt) else sympy.Integer(0)
+        for each in sorted(expression.atoms(*LARGEST_OF, *_SMALLEST_OF), key=sympy.count_ops):
+            if not free_unbacked_symbols(each):
+                _chosen(each, number.node.shape_env)
+
+
+def _numbers(value: Any) -> list:
+    """The sizes of what looks like tensors, and numbers."""
+    return [tuple(each.size()) if isinstance(each, torch.Tensor) else each for each in tree_leaves(value)]
 
 
 def _stride_of(expression: sympy.Expr) -> sympy.Expr:

@@ -20,6 +20,7 @@ from dovetail.dialects.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, Input
+from dovetail.frontend.to_ir.affine import settle
 from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 from dovetail.frontend.to_ir.guard_function import call_guard
@@ -38,6 +39,7 @@ def import_capture(
     Raises:
         UnsupportedError: for a node, argument or result that the IR can't hold yet, naming it.
     """
+    settle(capture.graph)
     with context, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes[LEVEL] = ir.StringAttr.get("joint")

@@ -575,6 +575,35 @@ def test_a_split_into_one_piece(op_by_op):
     assert not dovetail.stats().specialised
 
 
+@pytest.mark.parametrize(
+    ("number", "graphs"),
+    [
+        (lambda n: max((n + 1) // 2, 1), 1),
+        (lambda n: min(n, 2), 1),
+        (lambda n: max(n, 4), 2),
+        (lambda n: min(n, 3), 2),
+    ],
+    ids=["is a constant", "is one, too", "is below a constant", "is below one, too"],
+)
+def test_the_larger_of_a_size_and_a_constant(number, graphs, op_by_op):
+    """That both were equal fixed the size, once types said that it is open: a gradient of another type, a defect."""
+
+    def fn(x):
+        return x.softmax(1) / number(x.shape[0])
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True)
+    for size in (2, 5, 9):
+        x = tensor(size, 3)
+        twin = x.detach().clone().requires_grad_()
+        fn(twin).square().sum().backward()
+        result = compiled(x)
+        result.square().sum().backward()
+        torch.testing.assert_close(result, fn(x))
+        torch.testing.assert_close(x.grad, twin.grad)
+    assert dovetail.stats().graphs == graphs
+
+
 def test_sizes_that_are_rounded_up_in_regions():
     """Rows stay unwritten, or the call is refused: IREE rounds the quotient of -(-n // 3) to 0."""
 
