@@ -1,11 +1,13 @@
 """A run that goes on where an earlier one stopped shows what both have found, and runs again what differed."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from dovetail.tools.fuzz import record
+from dovetail.tools.fuzz.__main__ import main
 from dovetail.tools.fuzz.check import Outcome
 from dovetail.tools.fuzz.compare import Difference
 from dovetail.tools.fuzz.record import Record
@@ -50,3 +52,16 @@ def test_outcomes_of_other_sources_are_counted(tmp_path: Path, monkeypatch: pyte
     assert again.earlier == {job}
     again.add(job, SAME)
     assert again.earlier == Record(path).earlier == set()
+
+
+def test_outcomes_with_another_torch_have_a_column(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Catches a page that leaves out what ran on another machine, or counts it among this PyTorch's."""
+    path, job = tmp_path / "record", Job(1, "dovetail", False)
+    Record(path).add(job, DIFFERENT)
+    path.write_text(re.sub('"torch": "[^"]*"', '"torch": "1.2.3"', path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert Record(path).settled(job) is None
+    assert Record(path).elsewhere == {"1.2.3": {job: DIFFERENT}}
+    assert main(["--kinds", "alias", "--seeds", "1:2", "--seconds", "0", "--record", str(path)]) == 0
+    page = capsys.readouterr().out
+    assert "| alias, dovetail | alias, dovetail, torch 1.2.3 |" in page
+    assert "| programs | 0 | 1 |" in page

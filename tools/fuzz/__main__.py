@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     tallies, different = [], []
     for kind in options.kinds:
         tally, found = _run(kind, options.backend, options.seeds, options, record)
-        tallies.append(tally)
+        tallies += [tally, *_elsewhere(kind, options.backend, record)]
         different += found
         if options.inductor:
             tallies.append(_run(kind, "inductor", options.inductor, options, record)[0])
@@ -79,6 +79,19 @@ def _run(
         for each in (record.again, record.earlier)
     )
     return tally, different
+
+
+def _elsewhere(kind: str, backend: str, record: Record) -> Iterator[Tally]:
+    """The counts of what ran with other PyTorches."""
+    for version, outcomes in record.elsewhere.items():
+        ran = {job: outcome for job, outcome in outcomes.items() if (job.kind, job.backend) == (kind, backend)}
+        if ran:
+            seeds = sorted(job.seed for job in ran)
+            tally = Tally(kind, backend, (seeds[0], seeds[-1] + 1), torch=version)
+            for job, outcome in ran.items():
+                tally.add(job.seed, outcome, job.iree)
+            tally.again = tally.statuses["different"]
+            yield tally
 
 
 def _until(end: float, jobs: list[Job]) -> Iterator[Job]:

@@ -21,18 +21,24 @@ class Record:
         outcomes: the last one of each job that this generator's programs had with this PyTorch.
         earlier: of these, those that an earlier state of Dovetail's sources had.
         again: jobs that differed once.
+        elsewhere: the last outcome of each with other PyTorches, by version.
     """
 
     path: Path | None
     outcomes: dict[Job, Outcome] = field(default_factory=dict)
     earlier: set[Job] = field(default_factory=set)
     again: set[Job] = field(default_factory=set)
+    elsewhere: dict[str, dict[Job, Outcome]] = field(default_factory=dict)
 
     def __post_init__(self):
         for stated in JsonLines(self.path).read():
             job = Job(stated["seed"], stated["backend"], stated["iree"], stated.get("kind", "alias"))
-            if (stated["generator"], stated["torch"]) == (GENERATORS[job.kind], version("torch")):
+            if stated["generator"] != GENERATORS[job.kind]:
+                continue
+            if stated["torch"] == version("torch"):
                 self._note(job, _outcome(stated), stated["sources"])
+            else:
+                self.elsewhere.setdefault(stated["torch"], {})[job] = _outcome(stated)
 
     def settled(self, job: Job) -> Outcome | None:
         """The job's outcome, unless it is still to be had, or was a difference."""

@@ -62,6 +62,7 @@ class Tally:
         partly_eager: programs of which Dovetail left something to eager.
         again: programs that differed, now or in an earlier run of the same record.
         earlier: programs whose outcomes in it are of an earlier state of the sources.
+        torch: the version of PyTorch, where it is another one than this page's.
     """
 
     kind: str
@@ -78,6 +79,12 @@ class Tally:
     checks: Counter[bool] = field(default_factory=Counter)
     again: int = 0
     earlier: int = 0
+    torch: str = ""
+
+    @property
+    def title(self) -> str:
+        """What its column is called."""
+        return f"{self.kind}, {self.backend}" + (f", torch {self.torch}" if self.torch else "")
 
     def add(self, seed: int, outcome: Outcome, iree: bool) -> None:
         """Counts one program."""
@@ -140,7 +147,7 @@ def report(tallies: Sequence[Tally]) -> str:
     ]
     for name, value in _OWN_ROWS.items():
         rows.append([name, *(value(each) if each.backend in ("dovetail", "run-check") else "–" for each in tallies)])
-    lines = [head, *table(["", *(f"{each.kind}, {each.backend}" for each in tallies)], rows), ""]
+    lines = [head, *table(["", *(each.title for each in tallies)], rows), ""]
     for tally in tallies:
         lines += _seeds(tally) + _reasons(tally)
     return "\n".join(lines)
@@ -152,7 +159,7 @@ def summary(tally: Tally) -> str:
     kinds = "; ".join(
         f"{kind} {', '.join(map(str, sorted(tally.kinds[kind])))}" for kind in KINDS if kind in tally.kinds
     )
-    said = f"{tally.kind}, {tally.backend}: {sum(tally.statuses.values())} programs: {counts or 'none ran in time'}"
+    said = f"{tally.title}: {sum(tally.statuses.values())} programs: {counts or 'none ran in time'}"
     return f"{said} (by seed: {kinds})" if kinds else said
 
 
@@ -167,7 +174,7 @@ def _tables() -> str:
 def _seeds(tally: Tally) -> list[str]:
     if not tally.kinds:
         return []
-    lines = [f"## Seeds of kind {tally.kind} that differ with {tally.backend}", ""]
+    lines = [f"## Seeds that differ: {tally.title}", ""]
     for kind in KINDS:
         found = sorted(tally.kinds.get(kind, ()))
         if found:
@@ -185,7 +192,7 @@ def _reasons(tally: Tally) -> list[str]:
     ):
         if reasons:
             rows = ([number, f"`` {cell(reason)} ``"] for reason, number in reasons.most_common())
-            lines += [f"## {title}, of kind {tally.kind}", "", *table(("programs", "because"), rows), ""]
+            lines += [f"## {title}: {tally.title}", "", *table(("programs", "because"), rows), ""]
     return lines
 
 
@@ -194,5 +201,6 @@ def _general(reason: str) -> str:
     line = reason.strip().partition("\n")[0].partition(": one of the variables needed")[0]
     line = re.sub(r"\bnode \w+", "node ...", line)
     line = re.sub(r"\bresult \d+", "result ...", line)
+    line = re.sub(r"\[[\w, ]*\]|placeholders=\{.*", "...", line)
     line = re.sub(r"(loc\(\")?<fuzz \d+>\"?(:\d+)+\)?", "...", line)
     return " ".join("..." if any(mark in word for mark in ("L[", "G[")) else word for word in line.split(" "))
