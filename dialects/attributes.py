@@ -155,8 +155,13 @@ FALLBACK = "dovetail.fallback"
 STRIDES = "dovetail.strides"
 """Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
 it (decision 24), or where these hang on how tangents lie, the number of the result of `@layouts` that lies so (decision
-35). A list has an array of them; unit stands for what is no value. Arguments that are refs with open strides: an affine
-map, from symbols by number to all strides."""
+35). Others that are faster so, as convolutions channels last (decision 58). A list has an array of them; unit stands
+for what is no value, or may lie as it likes. Arguments that are refs with open strides: an affine map, from symbols by
+number to all strides."""
+
+SHOWS_ROWS = "dovetail.shows_rows"
+"""Ops that permute: their operand lies in memory so that the result lies in rows. The host permutes it, at no cost; a
+region that did would be given a copy."""
 
 RECOMPUTE = "dovetail.recompute"
 """Torch ops of `@joint`: what the user's checkpointing says of its results, in the words of `CheckpointPolicy`."""

@@ -9,12 +9,13 @@ from dovetail.dialects.attributes import PLACEMENT, PLACEMENT_REASON
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import NUMBER, Devices
 from dovetail.dialects.dovetail import CopyOp
-from dovetail.dialects.reading import COMPUTING, Module, body, producer, users
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer, users
 from dovetail.dialects.symbols import is_open_op, sizes_of
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
 from dovetail.dialects.torch_facts.row import Op
+from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS
@@ -28,6 +29,7 @@ from dovetail.passes.placement.joins import (
 )
 from dovetail.passes.placement.open_sizes import UNKNOWN, can_be_sized
 from dovetail.passes.placement.placed_graph import placement_of
+from dovetail.passes.rewriting.constants import integer
 
 NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 """Why an op of any kind is left to ATen."""
@@ -108,12 +110,20 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
             return "library", _TOO_MANY
         if joins_rows(op) and not (device == "cuda" and (selects_parts(op) or kernels_write_parts(op))):
             return "library", "ATen copies rows of several tensors faster than a loop over the result's elements"
+    if _lays_out(op, device):
+        return "library", "ATen lays out in rows what lies in another order"
     reason = refusal_of(op, device)
     if not reason and device == "cpu" and _reads_expanded(op):
         return "library", "ATen reads what is expanded to open sizes without a copy"
     if not reason and device == "cpu" and is_computed_for_a_join(op):
         return "library", "ATen computes what it joins, without a copy"
     return ("fallback", reason) if reason else ("region", "")
+
+
+def _lays_out(op: ir.Operation, device: str) -> bool:
+    """Whether `op` does nothing but to lay a permuted tensor out in rows, for which regions have no blocks."""
+    permuted = made_by(op.operands[0], "torch.aten.permute") if op.name == "torch.aten.clone" else None
+    return permuted is not None and integer(op.operands[1]) == 0 and not is_transposition(permuted, device)
 
 
 def _reads_expanded(op: ir.Operation) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import PLACEMENT
+from dovetail.dialects.attributes import PLACEMENT, SHOWS_ROWS
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.reading import body
@@ -87,7 +87,9 @@ def placement_of(op: ir.Operation) -> str:
 
 
 def _may_enter(view: ir.Operation, device: str) -> bool:
-    if view.name == "torch.operator" or any(device in refused.devices for refused in row(view).refused):
+    if view.name == "torch.operator" or SHOWS_ROWS in view.attributes:
+        return False
+    if any(device in refused.devices for refused in row(view).refused):
         return False
     return not is_scattered(view, device) and (not is_open_op(view) or may_move(view, device))
 

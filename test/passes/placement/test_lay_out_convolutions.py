@@ -1,0 +1,94 @@
+"""Convolutions that lie channels last, beside eager."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import dovetail
+
+
+class _Net(nn.Module):
+    """Biases, batch norm, a residual, pooling; gives images, and features of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 16, 5, padding=2), nn.Conv2d(16, 32, 3, stride=2, padding=1)
+        self.side, self.norm = nn.Conv2d(16, 32, 1, stride=2), nn.BatchNorm2d(32)
+        self.wide, self.last = nn.Conv2d(32, 128, 1), nn.Conv2d(128, 16, 3, padding=1)  # which adds up 128 channels
+
+    def forward(self, images: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = functional.max_pool2d(functional.gelu(self.first(images)), 2)
+        joined = functional.relu(self.norm(self.second(found)) + self.side(found))
+        deep = self.last(functional.relu(self.wide(joined)))
+        return joined, deep.mean((2, 3)), functional.avg_pool2d(deep, 2).flatten(1)
+
+
+def _step(net: nn.Module, compute, images: torch.Tensor) -> list[torch.Tensor]:
+    """Results, gradients as autograd gives them, and buffers."""
+    images = images.clone().requires_grad_()
+    results = compute(images)
+    tangents = [torch.linspace(-1, 1, each.numel(), dtype=each.dtype).view(each.shape) for each in results]
+    gradients = torch.autograd.grad(results, [images, *net.parameters()], tangents)
+    return [*results, *gradients, *(each.clone() for each in net.buffers())]
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.host
+def test_lies_as_eagers_and_is_as_exact(layout, op_by_op):
+    """Catches results or gradients that the user gets channels last for rows, or rows for channels last; and errors
+    above three times eager's, as of a convolution of many channels whose products are added up one after the other,
+    or of a bias gradient that is."""
+    torch.manual_seed(0)
+    net, images = _Net().to(memory_format=layout), torch.randn(8, 3, 32, 40).contiguous(memory_format=layout)
+    ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
+    right = _step(wide, wide, images.double())
+    expected = _step(net, net, images)
+    actual = _step(ours, torch.compile(ours, backend="dovetail"), images)
+    for eager, compiled, value in zip(expected, actual, right, strict=True):
+        assert compiled.stride() == eager.stride()
+        bound = 3 * (eager.double() - value).abs().max() + torch.finfo(torch.float32).eps * value.abs().max()
+        assert (compiled.double() - value).abs().max() <= bound
+
+
+@pytest.mark.host
+def test_copies_only_what_enters(op_by_op):
+    """Catches images that are copied between two convolutions: only what the user gives in rows is laid out, once in
+    the forward and once in the backward."""
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 16, 3, padding=1),
+        nn.AdaptiveAvgPool2d(1),
+    )
+    compiled = torch.compile(net, backend="dovetail")
+    images = torch.randn(16, 3, 32, 32)
+    compiled(images).sum().backward()
+    before = dovetail.stats().copies
+    compiled(images).sum().backward()
+    assert (dovetail.stats().copies - before)["operand in another memory layout than eager's"] == 2
+
+
+@pytest.mark.host
+def test_half_precision_goes_along(op_by_op):
+    """Catches autocast's convolutions that stay in rows, or weights that are cast to rows and copied."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(8, 256, 3), nn.ReLU(), nn.Conv2d(256, 8, 3), nn.AdaptiveAvgPool2d(1))
+    net.requires_grad_(False)
+    images = torch.randn(4, 8, 20, 20)
+
+    def compute(given: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return net(given)
+
+    before = dovetail.stats().copies
+    actual = torch.compile(compute, backend="dovetail")(images)
+    torch.testing.assert_close(actual, compute(images), rtol=0.02, atol=0.02)
+    assert "operand in another memory layout than eager's" not in dovetail.stats().copies - before
