@@ -48,8 +48,19 @@ def _bernoulli(value, p, generator=None):
     return torch.empty_like(value).bernoulli_(p, generator=generator).contiguous()
 
 
+def _layer_norm_backward(gradient, value, shape, mean, reciprocal, *given):
+    """The gradients of a layer norm, whose mean may be computed from its value: ATen's has no derivative by that."""
+    target = _aten.native_layer_norm_backward.default
+    if torch.is_grad_enabled() and (mean.requires_grad or reciprocal.requires_grad):
+        from torch._decomp import decomposition_table  # takes long to import, and few need it
+
+        return decomposition_table[target](gradient, value, shape, mean, reciprocal, *given)
+    return target(gradient, value, shape, mean, reciprocal, *given)
+
+
 _ON_VALUES: dict[Any, Callable[..., Any]] = {
     _aten.bernoulli.p: _bernoulli,
+    _aten.native_layer_norm_backward.default: _layer_norm_backward,
     _aten.view.default: torch.reshape,
     _aten._unsafe_view.default: torch.reshape,
     _aten._reshape_alias.default: lambda value, size, stride: torch.reshape(value, size),
