@@ -1,11 +1,13 @@
 """`as_strided` and `slice_scatter`: what sees memory, or is given memory to write by IREE, where the IR has values."""
 
+import sys
+
 import torch
 from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import is_open
+from dovetail.frontend.dynamo.open_sizes import identity, is_open
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.building import listed, torch_op
 
@@ -26,6 +28,9 @@ def import_slice_scatter(importer, node) -> None:
     while it still reads a slice of it.
     """
     if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(each) for each in node.args[2:]])))):
+        if _writes_all(node):
+            importer.bind_node_value(node, importer.resolve_node_value(node.args[1]))
+            return
         importer.import_extern(node, node.target, "slice_scatter of open sizes", is_fallback=True)
         return
     base, source, dim, start, end, step = _slice_arguments(node)
@@ -38,6 +43,17 @@ def import_slice_scatter(importer, node) -> None:
     type_ = importer._cc.node_val_to_type(node)
     joined = torch_op("torch.aten.cat", type_, listed("vtensor", parts), importer.argument(dim))
     importer.bind_node_value(node, joined)
+
+
+def _writes_all(node) -> bool:
+    """Whether a `slice_scatter` of open sizes leaves nothing of what it writes to, as the gradient of `x[:]` does."""
+    _, source, *rest = node.args
+    given = dict(zip(("dim", "start", "end", "step"), rest, strict=False)) | node.kwargs
+    start, end, step = given.get("start") or 0, given.get("end"), given.get("step", 1)
+    is_whole = (start, step) == (0, 1) and (end is None or (not is_open(_number(end)) and end == sys.maxsize))
+    made, written = node.meta["val"], source.meta["val"]
+    sizes = [list(map(identity, each.size())) for each in (made, written)]
+    return is_whole and sizes[0] == sizes[1] and made.dtype == written.dtype
 
 
 def _slice(importer, base: torch.fx.Node, dim: int, start: int, end: int) -> ir.Value:
