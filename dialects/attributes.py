@@ -155,7 +155,7 @@ FALLBACK = "dovetail.fallback"
 STRIDES = "dovetail.strides"
 """Torch ops that may see how their operands lie in memory: for each operand the strides, in elements, that eager gives
 it (decision 24), or where these hang on how tangents lie, the number of the result of `@layouts` that lies so (decision
-35). Others that are faster so, as convolutions channels last (decision 58). A list has an array of them; unit stands
+35). Others that are faster so, as convolutions channels last (decision 60). A list has an array of them; unit stands
 for what is no value, or may lie as it likes. Arguments that are refs with open strides: an affine map, from symbols by
 number to all strides."""
 
