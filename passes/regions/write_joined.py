@@ -39,20 +39,23 @@ class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
         if device_type(module) != "cpu":
             return
         for function_op in Module(module).of(*COMPUTING).values():
+            known = set(symbols(function_op))
             for op in list(body(function_op)):
-                if is_extern(op) and aten_name(op) == "aten.cat.default" and _is_even(op):
+                if is_extern(op) and aten_name(op) == "aten.cat.default" and _is_even(op, known):
                     _write(op)
 
 
-def _is_even(cat: ir.Operation) -> bool:
-    """Whether `cat` is large, along a known dimension, of tensors of its own element type, and whose sizes fill it."""
+def _is_even(cat: ir.Operation, known: set[int]) -> bool:
+    """Whether `cat` is large, along a known dimension, of tensors of its own element type, and whose sizes fill it.
+
+    Sizes are told by the symbols that are `known`.
+    """
     listed, result, dim = made_by(cat.operands[0], LIST), expected_info(cat.results[0]), integer(cat.operands[1])
     if listed is None or result is None or result.numel < SMALLEST or dim is None:
         return False
     infos = [shaped_info(value.type) for value in listed.operands]
     if not all(info is not None and info.dtype == result.dtype for info in infos):
         return False
-    known = set(symbols(cat.parent.opview))
     across = _across(cat.results[0], dim, known)
     return across is not None and all(_across(value, dim, known) == across for value in listed.operands)
 
