@@ -171,7 +171,8 @@ class _LaidOut:
         back, rows = None, None
         is_library, is_in_rows = made.owner.operands[0] == image, keeps_rows(shape(image), ORDER)
         for use in list(image.uses):
-            user, is_inside = use.owner, self.takes(use.owner)
+            user = use.owner.operation
+            is_inside = self.takes(user)
             if user == made.owner or (is_inside and (is_library or _is_replaced(user))):
                 continue
             if is_library and leaves_so(user):

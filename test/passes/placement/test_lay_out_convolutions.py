@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 import dovetail
+from dovetail.tools.fuzz.computations.opaque import scale_by_layout
 
 
 class _Net(nn.Module):
@@ -92,3 +93,20 @@ def test_half_precision_goes_along(op_by_op):
     actual = torch.compile(compute, backend="dovetail")(images)
     torch.testing.assert_close(actual, compute(images), rtol=0.02, atol=0.02)
     assert "operand in another memory layout than eager's" not in dovetail.stats().copies - before
+
+
+@pytest.mark.host
+def test_a_custom_op_sees_eagers_strides(op_by_op):
+    """Catches a defect of the pass at a custom op that reads images channels last, or other strides for the op."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3))
+    net.requires_grad_(False)
+    images = torch.randn(16, 3, 32, 32)
+
+    def compute(given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = net(given)
+        return scale_by_layout(found), found.mean((2, 3))
+
+    torch.testing.assert_close(
+        torch.compile(compute, backend="dovetail")(images), compute(images), rtol=1e-4, atol=1e-5
+    )
