@@ -9,6 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import SAVED
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import CopyOp
+from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, arguments, body, referred, result_fact, role, symbol
 from dovetail.dialects.torch_facts.exactness import count_by, deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
@@ -164,3 +165,14 @@ def flows(module: ir.Module) -> list[ValueFlow]:
             flow.add(symbol(found.backward), {index: step for index, step in enumerate(saved) if step is not None})
         made.append(flow)
     return made
+
+
+def deciding_ops(module: ir.Module) -> set[ir.Operation]:
+    """The ops whose last bits may decide something: in two computations of one, a decision could meet both."""
+    return {op for flow in flows(module) for op in _deciding(flow)}
+
+
+def _deciding(flow: ValueFlow) -> list[ir.Operation]:
+    decided = [each for step in flow.steps for each in step.decided_by]
+    steps = [flow.steps[index] for index in reachable(decided, lambda index: flow.alike(flow.steps[index]))]
+    return [step.op for step in steps if step.varies and step.op is not None]

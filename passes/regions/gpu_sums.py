@@ -4,7 +4,7 @@ Where no kernel has many threads for a sum, one thread adds up the numbers of ea
 so in float64, and where there are many numbers, ATen does it (`passes/placement/slow_reductions.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from math import prod
 
 from torch_mlir import ir
@@ -13,6 +13,7 @@ from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import copy_attributes, made_by, producer
 from dovetail.dialects.torch_facts.row import HALVES
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
+from dovetail.passes.placement.slow_reductions import MOST_BY_FEW
 from dovetail.passes.regions.gpu_shares import (
     LANES,
     block_of_column,
@@ -38,13 +39,32 @@ def gpu_sum_or_mean(op: ir.Operation) -> ir.Value | None:
     """
     value, dims, type_ = op.operands[0], reduced_dims(op), op.results[0].type
     source, result = require_tensor_info(value.type), require_tensor_info(type_)
-    if dims and source.dtype == result.dtype and op.name in SUMS and _are_few(value, dims):
-        return _one_by_one(value, dims[0], type_)
     is_count = (source.dtype, result.dtype) == ("bool", "int64") and 0 < source.numel <= 1 << 24
     if is_count and dims is not None:
         return cast(_summed(cast(value, "float32"), dims, with_dtype(type_, "float32")), "int64")
     total = _in_parts(value, dims, type_)
     return total if total is None or op.name in SUMS else quotient(total, source.numel // max(result.numel, 1))
+
+
+def sum_of_few(op: ir.Operation, decided: Callable[[], Container[ir.Operation]]) -> ir.Value | None:
+    """The sum `op` of few along a dimension of many in a loop over the results; None for any other op.
+
+    Half precision is added up in float32; of zeros, the sum is 0. What may decide something, of those `decided`, is not
+    taken apart: several slices of one value would be several ways to it.
+    """
+    value, dims, result = op.operands[0], reduced_dims(op), require_tensor_info(op.results[0].type)
+    info = require_tensor_info(value.type)
+    if op.name not in SUMS or not dims or info.dtype != result.dtype or not info.is_floating_point or not info.numel:
+        return None
+    count, inner = prod(info.shape[dim] for dim in dims), prod(info.shape[dims[-1] + 1 :])
+    if info.numel <= MOST_BY_FEW or not few_form(dims, count, inner) or column_form(count, inner) or op in decided():
+        return None
+    parts = [Slice(value, dims[0], number, 1, 1).build() for number in range(count)]
+    first, *others = [cast(each, "float32") for each in parts] if info.dtype in HALVES else parts
+    total = create("torch.aten.add.Scalar", [first, constant(0.0), constant(1)], first.type)
+    for each in others:
+        total = create("torch.aten.add.Tensor", [total, each, constant(1)], total.type)
+    return with_sizes(cast(total, info.dtype) if info.dtype in HALVES else total, result.shape)
 
 
 def mean_in_single(op: ir.Operation) -> ir.Value | None:
@@ -108,23 +128,6 @@ def _in_blocks(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
         return with_sizes(value, sizes)
     operands = [with_sizes(op.operands[0], sizes), *list(op.operands)[1:]]
     return of_others(op, operands, with_shape(value.type, sizes), sizes)
-
-
-def _are_few(value: ir.Value, dims: Sequence[int]) -> bool:
-    info = require_tensor_info(value.type)
-    count, inner = prod(info.shape[dim] for dim in dims), prod(info.shape[dims[-1] + 1 :])
-    return info.is_floating_point and count > 0 and few_form(dims, count, inner) and not column_form(count, inner)
-
-
-def _one_by_one(value: ir.Value, dim: int, type_: ir.Type) -> ir.Value:
-    """The sum of `value` over `dim` in a loop over the results, half precision in float32; of zeros it is 0."""
-    dtype = require_tensor_info(value.type).dtype
-    parts = [Slice(value, dim, number, 1, 1).build() for number in range(shape(value)[dim])]
-    first, *others = [cast(each, "float32") for each in parts] if dtype in HALVES else parts
-    total = create("torch.aten.add.Scalar", [first, constant(0.0), constant(1)], first.type)
-    for each in others:
-        total = create("torch.aten.add.Tensor", [total, each, constant(1)], total.type)
-    return with_sizes(cast(total, dtype) if dtype in HALVES else total, require_tensor_info(type_).shape)
 
 
 def _sum_of_parts(parts: ir.Value, dims: Sequence[int], results: int) -> ir.Value:

@@ -8,10 +8,12 @@ from torch_mlir import ir
 from dovetail.dialects.reading import Module, body, producer
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.exactness import is_repeatable
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import is_open, is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.compose_views import RESHAPES
+from dovetail.passes.exactness.value_flow import deciding_ops
 from dovetail.passes.rewriting.cloning import erase_unused
 from dovetail.passes.rewriting.constants import integers
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
@@ -22,6 +24,7 @@ from dovetail.passes.rewriting.sums import with_sizes
 _PERMUTE = "torch.aten.permute"
 _RESHAPE = "torch.aten.reshape"
 _COMPUTED = (Kind.POINTWISE, Kind.VIEW, Kind.CONSTANT, Kind.CREATION)
+Decided = set[ir.Operation]
 _MOST_SLICES = 8
 """Of one value, each of which computes it anew."""
 
@@ -31,7 +34,7 @@ class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
     """Takes slices of what pointwise ops and views of a region read, on a GPU, in place of slices of what they compute.
 
     IREE stores what is sliced, and reads it again. A slice of what lies in memory is only where a kernel reads. What is
-    computed once stays so: what is pinned, and what of which many slices are taken.
+    computed once stays so: what is pinned or may decide something, and what of which many slices are taken.
 
     Before:  `%1 = mul %x, %row; %2 = slice %1, 1, 0, 32` of `[8, 64]` and `[64]`
     After:   `%3 = slice %x, 1, 0, 32; %4 = slice %row, 0, 0, 32; %2 = mul %3, %4`
@@ -40,18 +43,19 @@ class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
     def run(self, module: ir.Module) -> None:
         if device_type(module) != "cuda":
             return
-        for region in Module(module).regions.values():
-            for op in list(body(region)):
-                if op.name == SLICE and not any(is_open(each.type) for each in (*op.operands, *op.results)):
-                    _raise(op)
+        slices = [op for region in Module(module).regions.values() for op in body(region) if op.name == SLICE]
+        decided = deciding_ops(module) if slices else set()
+        for op in slices:
+            if not any(is_open(each.type) for each in (*op.operands, *op.results)):
+                _raise(op, decided)
 
 
-def _raise(op: ir.Operation) -> None:
+def _raise(op: ir.Operation, decided: Decided) -> None:
     found = slice_of(op.results[0])
     if found is None:
         return
     with op.location, ir.InsertionPoint(op):
-        value = _sliced(found)
+        value = _sliced(found, decided)
     if value is None:
         return
     op.results[0].replace_all_uses_with(value)
@@ -59,42 +63,44 @@ def _raise(op: ir.Operation) -> None:
     erase_unused(found.base, _COMPUTED)
 
 
-def _sliced(wanted: Slice) -> ir.Value | None:
+def _sliced(wanted: Slice, decided: Decided) -> ir.Value | None:
     """`wanted`, computed of slices; None where it is one of what lies in memory, or is computed but once."""
     op = producer(wanted.base)
     if op is None or is_pinned(op) or len(list(wanted.base.uses)) > _MOST_SLICES:
+        return None
+    if op in decided and not is_repeatable(op):
         return None
     sizes = list(shape(wanted.base))
     sizes[wanted.dim] = wanted.count
     type_ = with_shape(wanted.base.type, sizes)
     if pointwise_op(wanted.base) is not None:
-        operands = [_aligned(each, wanted, len(sizes)) for each in op.operands]
+        operands = [_aligned(each, wanted, len(sizes), decided) for each in op.operands]
         return of_others(op, operands, type_, sizes)
     if op.name == _PERMUTE and (order := integers(op.operands[1])) is not None:
         base = op.operands[0]
         inner = replace(wanted, base=base, dim=order[wanted.dim] % len(sizes))
-        return create(_PERMUTE, [_built(inner), op.operands[1]], type_)
+        return create(_PERMUTE, [_built(inner, decided), op.operands[1]], type_)
     if op.name == _RESHAPE or op.name in RESHAPES:
-        return _reshaped(op.operands[0], wanted, sizes)
+        return _reshaped(op.operands[0], wanted, sizes, decided)
     return None
 
 
-def _built(wanted: Slice) -> ir.Value:
-    made = _sliced(wanted)
+def _built(wanted: Slice, decided: Decided) -> ir.Value:
+    made = _sliced(wanted, decided)
     return wanted.build() if made is None else made
 
 
-def _aligned(operand: ir.Value, wanted: Slice, rank: int) -> ir.Value:
+def _aligned(operand: ir.Value, wanted: Slice, rank: int, decided: Decided) -> ir.Value:
     """What a pointwise op takes for `operand`, of whose elements along the dimension it needs those `wanted`."""
     if not is_tensor(operand.type):
         return operand
     dim = wanted.dim - rank + len(shape(operand))
     if dim < 0 or shape(operand)[dim] == 1:
         return operand
-    return _built(replace(wanted, base=operand, dim=dim))
+    return _built(replace(wanted, base=operand, dim=dim), decided)
 
 
-def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int]) -> ir.Value | None:
+def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int], decided: Decided) -> ir.Value | None:
     """A reshape of `base` that leaves the dimension as it is, of a slice of that; None of another one."""
     before, after, dim = shape(base), shape(wanted.base), wanted.dim
     behind = len(after) - dim
@@ -104,5 +110,5 @@ def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int]) -> ir.Value |
         inner = dim
     else:
         return None
-    source = _sliced(replace(wanted, base=base, dim=inner))
+    source = _sliced(replace(wanted, base=base, dim=inner), decided)
     return None if source is None else with_sizes(source, sizes)

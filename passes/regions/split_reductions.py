@@ -1,6 +1,7 @@
 """Pass `split-reductions`: long sums become sums of partial sums."""
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 from torch_mlir import ir
@@ -18,7 +19,8 @@ from dovetail.dialects.torch_facts.types import (
     with_shape,
 )
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.gpu_sums import gpu_sum_or_mean, mean_in_single
+from dovetail.passes.exactness.value_flow import deciding_ops
+from dovetail.passes.regions.gpu_sums import gpu_sum_or_mean, mean_in_single, sum_of_few
 from dovetail.passes.regions.summation_order import IN_A_ROW, innermost, keeps_several, lanes_of, most_of
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list, is_none
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
@@ -51,7 +53,12 @@ class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
         is_cpu = device_type(module) == "cpu"
         if not is_cpu:
             apply_rules(module, {"torch.aten._to_copy": mean_in_single}, takes_open=True)
-        rule = _sum_or_mean if is_cpu else gpu_sum_or_mean
+        decided = cache(lambda: deciding_ops(module))
+
+        def on_gpu(op: ir.Operation) -> ir.Value | None:
+            return sum_of_few(op, decided) or gpu_sum_or_mean(op)
+
+        rule = _sum_or_mean if is_cpu else on_gpu
         apply_rules(module, dict.fromkeys((*SUMS, *MEANS), rule), takes_open=is_cpu)
 
 

@@ -93,7 +93,7 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
 
   // COM: Of few, by a loop over the results, which starts from 0.
   // CHECK-LABEL: func.func private @of_few(
-  // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[8,3,1000],f32>, %[[H:[a-z0-9]+]]: !torch.vtensor<[2,1000],bf16>
+  // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[8,3,1000],f32>, %[[H:[a-z0-9]+]]: !torch.vtensor<[2,10000],bf16>
   // CHECK: %[[A:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
   // CHECK: %[[B:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
   // CHECK: %[[C:.*]] = torch.aten.slice.Tensor %[[X]], {{.*}} -> !torch.vtensor<[8,1,1000],f32>
@@ -103,10 +103,10 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   // CHECK: %[[U:.*]] = torch.aten.add.Tensor %[[T]], %[[C]],
   // CHECK: torch.aten.reshape %[[U]], {{.*}} -> !torch.vtensor<[8,1000],f32>
   // COM: Half precision in float32.
-  // CHECK-COUNT-2: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,1000],f32>
-  // CHECK: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[1,1000],f32>
-  // CHECK: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,1000],bf16>
-  func.func private @of_few(%x: !torch.vtensor<[8,3,1000],f32>, %h: !torch.vtensor<[2,1000],bf16>) -> (!torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,1000],bf16>) attributes {dovetail.role = "region"} {
+  // CHECK-COUNT-2: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,10000],f32>
+  // CHECK: torch.aten.add.Tensor {{.*}} -> !torch.vtensor<[1,10000],f32>
+  // CHECK: torch.aten._to_copy {{.*}} -> !torch.vtensor<[1,10000],bf16>
+  func.func private @of_few(%x: !torch.vtensor<[8,3,1000],f32>, %h: !torch.vtensor<[2,10000],bf16>) -> (!torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,10000],bf16>) attributes {dovetail.role = "region"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true
@@ -115,8 +115,8 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %first = torch.prim.ListConstruct %int0 : (!torch.int) -> !torch.list<int>
     %middle = torch.prim.ListConstruct %int1 : (!torch.int) -> !torch.list<int>
     %0 = torch.aten.sum.dim_IntList %x, %middle, %false, %none : !torch.vtensor<[8,3,1000],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[8,1000],f32>
-    %1 = torch.aten.sum.dim_IntList %h, %first, %true, %none : !torch.vtensor<[2,1000],bf16>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1,1000],bf16>
-    return %0, %1 : !torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,1000],bf16>
+    %1 = torch.aten.sum.dim_IntList %h, %first, %true, %none : !torch.vtensor<[2,10000],bf16>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1,10000],bf16>
+    return %0, %1 : !torch.vtensor<[8,1000],f32>, !torch.vtensor<[1,10000],bf16>
   }
 
   // CHECK-LABEL: func.func private @of_double_precision(
