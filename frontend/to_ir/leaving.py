@@ -109,8 +109,10 @@ class Leaving:
             _check_tangent(node, self._laid_out[ref], type_ == ref.type)
             delivered = tangent(ref, type_).ref
             value = read(delivered).value
+            known = zip(type_.shaped.shape, node.meta["val"].size(), strict=True)
+            sizes = [size if one is None else one for one, size in known]
             for made in () if type_.shaped.is_static else (delivered, value):
-                self._nodes.open.state(made.owner, node.meta["val"])
+                self._nodes.open.state_sizes(made.owner, sizes)
             self._nodes.bind_node_value(node, value)
 
     def _own(

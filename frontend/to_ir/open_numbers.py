@@ -183,6 +183,10 @@ class OpenNumbers:
         if any(found) and len(found) == len(op.results) and not is_list:
             op.attributes[SIZES] = ir.ArrayAttr.get([ir.UnitAttr.get() if one is None else one for one in found])
 
+    def state_sizes(self, op: ir.Operation, sizes: Iterable) -> None:
+        """Says which sizes the result of `op` has."""
+        op.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([self._affine(each) for each in sizes])])
+
     def _affine(self, number) -> ir.AffineExpr:
         if not is_open(number):
             return ir.AffineExpr.get_constant(known(number))

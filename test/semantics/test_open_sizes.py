@@ -604,6 +604,25 @@ def test_the_larger_of_a_size_and_a_constant(number, graphs, op_by_op):
     assert dovetail.stats().graphs == graphs
 
 
+def test_a_tangent_of_which_tracing_knows_less_than_of_its_result(op_by_op):
+    """`-1` of a view is 3 by what the op asks for: known of the result, an expression in its gradient, a defect."""
+
+    def fn(x):
+        rows = x.view(x.shape[0], -1, 3)
+        return torch.linalg.cross(rows, rows.sin())
+
+    dovetail.stats(reset=True)
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True)
+    for size in (4, 7):
+        x = tensor(size, 6)
+        twin = x.detach().clone().requires_grad_()
+        fn(twin).square().sum().backward()
+        compiled(x).square().sum().backward()
+        torch.testing.assert_close(x.grad, twin.grad)
+    assert not dovetail.stats().specialised
+    assert dovetail.stats().graphs == 1
+
+
 def test_sizes_that_are_rounded_up_in_regions():
     """Rows stay unwritten, or the call is refused: IREE rounds the quotient of -(-n // 3) to 0."""
 
