@@ -31,7 +31,13 @@ from dovetail.frontend.dynamo.default_device import state_default_device
 from dovetail.frontend.dynamo.eager_checkpoints import with_checkpoints
 from dovetail.frontend.dynamo.graph import fix_sizes, lift_attributes
 from dovetail.frontend.dynamo.graph_breaks import may_break
-from dovetail.frontend.dynamo.open_sizes import makes_numbers, shape_env, takes_fixable_numbers
+from dovetail.frontend.dynamo.open_sizes import (
+    fixed_since,
+    makes_numbers,
+    open_symbols,
+    shape_env,
+    takes_fixable_numbers,
+)
 from dovetail.frontend.observe.transforms import closing_transforms
 from dovetail.frontend.records import Capture
 from dovetail.frontend.to_ir.importer import import_capture
@@ -185,11 +191,15 @@ def _made(
     if any(isinstance(each, torch.Tensor) and each.is_cuda for each in inputs):
         with suppress(OSError):  # who asks it is told
             iree_worker.worker.start()  # imports while the graph is traced
+    opened = open_symbols(env)
     with timed("capture"):
         captured = capture(gm, inputs, env)
     current().traced_anew.update(captured.traced_anew)
     with timed("import"):
         module = imported(captured, inputs, make_context())
+    for reason in fixed_since(opened, env):
+        log.info("a size is fixed to that of now: %s", reason)
+        current().specialised[reason] += 1
     if runner.after is not None:
         runner.after("input", module)
     with timed("passes"):

@@ -26,7 +26,8 @@ class Stats:
         variants: programs compiled anew because a call's arguments share memory in another way than before.
         launches: regions of the programs by what launches them: "plan", or "iree.runtime: " and the reason.
         kernels: launches on GPUs by the form that their kernel is tiled in, or why IREE tiled it in its own way.
-        specialised: graphs whose sizes, which Dynamo left open, are fixed to those of one call, by reason.
+        specialised: graphs whose sizes, which Dynamo left open, are fixed to those of one call, by reason; and single
+            sizes that are, by what asks for them.
         eager: graphs, or calls of them, that run uncompiled, by reason.
         traced_anew: graphs that PyTorch ran twice to trace them, by why one run did not do.
         failures: regions that did not compile, by reason; splits: how many of them were halved and tried again.

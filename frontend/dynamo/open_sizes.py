@@ -4,10 +4,12 @@ What is decided on such a number while a graph is captured in Dynamo's own shape
 Dynamo's.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
 from torch._dynamo.source import TensorProperty, TensorPropertySource
 from torch._guards import TracingContext
@@ -56,6 +58,32 @@ def _open_arguments(gm: torch.fx.GraphModule) -> list:
 def makes_numbers(gm: torch.fx.GraphModule) -> bool:
     """Whether sizes or numbers in a graph are such as only data tells."""
     return any(node.meta.get("unbacked_bindings") for node in gm.graph.nodes)
+
+
+def open_symbols(env: ShapeEnv | None) -> frozenset[sympy.Symbol]:
+    """What stands in `env` for numbers of the graph's arguments that are open by now."""
+    return frozenset() if env is None else frozenset(env.source_to_var.values()) - env.replacements.keys()
+
+
+def fixed_since(before: frozenset[sympy.Symbol], env: ShapeEnv | None) -> Iterator[str]:
+    """Which numbers of `before`, that were open, are fixed by now, to what, and what was decided on them last."""
+    if env is None:
+        return
+    for name, symbol in env.source_to_var.items():
+        value = env.replacements.get(symbol) if symbol in before else None
+        if isinstance(value, sympy.Integer):
+            yield f"{name} is {value}" + _decided(symbol, env)
+
+
+def _decided(symbol: sympy.Symbol, env: ShapeEnv) -> str:
+    """The last guard on a number, and the user's line that asked for it."""
+    guards = [guard for guard in env.guards if symbol in guard.expr.free_symbols]
+    if not guards:
+        return ""
+    names = {str(each): name for name, each in env.source_to_var.items()}
+    text = re.sub(r"\w+", lambda found: names.get(found[0], found[0]), str(guards[-1].expr))
+    line = guards[-1].sloc.maybe_user_loc
+    return f", since {text}" + (f" is asked: {line}" if line else "")
 
 
 def rebind(env: ShapeEnv | None, node: torch.fx.Node, result: Any) -> None:

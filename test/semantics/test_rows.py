@@ -97,10 +97,12 @@ def test_row_with_open_sizes(row: Row, op_by_op):
     with row.around():
         assert_same(row.function(), *first, later=later, prepare=row.prepare, then=row.then, dynamic=True)
     stats = dovetail.stats()
-    assert list(stats.specialised) == ([row.fixed] if row.fixed else [])
     # PyTorch 2.11 fixes the size of a batch that is multiplied by a matrix, while it is traced as eager runs it.
-    is_fixed = row.fixed or (IS_2_11 and row.number == "O7")
-    assert stats.graphs == (3 if is_fixed else 1)
+    if IS_2_11 and row.number == "O7":
+        assert stats.graphs == 3
+        return
+    assert list(stats.specialised) == ([row.fixed] if row.fixed else [])
+    assert stats.graphs == (3 if row.fixed else 1)
 
 
 @OF_A_ROW
