@@ -24,10 +24,10 @@ class HandedOut:
 
 
 def handed_out(module: Module) -> Iterator[HandedOut]:
-    """The owned results of `@forward`, and the gradients of `@backward`."""
+    """The owned results of `@forward`, of which there must be one, and the gradients of `@backward`."""
     owned = set[ir.Value]()
-    for forward in module.of(Role.FORWARD).values():
-        yield from (HandedOut(op, 0, owned, "what it owns") for op in of_class(module.ops(forward), OwnOp))
+    for op in of_class(module.ops(module.forward), OwnOp):
+        yield HandedOut(op, 0, owned, "what it owns")
     for backward in module.of(Role.BACKWARD).values():
         # Autograd accumulates into a gradient in place when it holds the only reference.
         taken, end = set(arguments(backward)), module.ops(backward)[-1]
