@@ -4,11 +4,11 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
+from failing import has_ended
 
 from dovetail.backends import iree_worker
 from dovetail.backends.iree_worker import IreeWorker
@@ -27,6 +27,13 @@ def worker() -> Iterator[IreeWorker]:
 
 def pid(worker: IreeWorker) -> int:
     return worker._idle[-1].number
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
 
 
 def test_one_worker_answers_again_and_again(worker: IreeWorker):
@@ -78,8 +85,7 @@ def test_as_many_answer_as_are_asked(worker: IreeWorker):
     os.kill(first, signal.SIGSTOP)
     with ThreadPoolExecutor(3) as pool:
         waiting = pool.submit(worker.ask, ASKED, TEXT, 60)
-        while worker._idle:
-            time.sleep(0.01)
+        assert soon(lambda: not worker._idle), "no thread took the worker"
         others = [pool.submit(worker.ask, ASKED, TEXT, 60) for _ in range(2)]
         assert [each.result() for each in others] == [ANSWER] * 2
         assert not waiting.done()
@@ -94,8 +100,7 @@ def test_workers_end_with_whoever_asks(worker: IreeWorker):
     left = pid(worker)
     os.kill(left, signal.SIGSTOP)
     worker.end()
-    while Path(f"/proc/{left}").exists():  # until whoever takes in orphans has seen it end
-        time.sleep(0.01)
+    assert has_ended(left), "the worker still runs"
 
 
 def test_a_source_that_ended_is_replaced(worker: IreeWorker):
