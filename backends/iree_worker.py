@@ -46,6 +46,8 @@ class IreeWorker:
             OSError: if it can't be started.
         """
         with self._lock:
+            if self._source is not None and not self._source.runs():
+                self._end_source()
             if self._source is None:
                 self._source = _Source(edits=True)
 
@@ -75,24 +77,34 @@ class IreeWorker:
             for worker in self._idle:
                 worker.end()
             self._idle.clear()
-            if self._source is not None:
-                self._source.end()
-            self._source = None
+            self._end_source()
+
+    def _end_source(self) -> None:
+        if self._source is not None:
+            self._source.end()
+        self._source = None
 
     def _taken(self, edits: bool) -> "_Worker":
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.source.runs():
+                    return worker
+                worker.end()
             if self._source is not None:
                 try:
                     return _Worker(self._source)
-                except _Idle:
-                    self._source.end()
+                except _Ended:  # one that was killed, too, says nothing of this text; a new one's end is told
+                    self._end_source()
             self._source = _Source(edits)
             return _Worker(self._source)
 
 
-class _Idle(OSError):
+class _Ended(OSError):
+    """The source had ended, in whatever way."""
+
+
+class _Idle(_Ended):
     """A process had ended by itself, since nobody had asked for a while."""
 
 
@@ -116,6 +128,10 @@ class _Source:
                 start_new_session=True,  # Ctrl-C is for whoever asks
             )
 
+    def runs(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
     def fork(self, connection: Connection, messages: int) -> int:
         """The number of a new worker, which answers on `connection` and writes messages to a file."""
         return self._asked(0, [connection.fileno(), messages])
@@ -133,7 +149,8 @@ class _Source:
         """Ends the process, and with it the workers."""
         self._socket.close()
         self._process.wait()
-        self._messages.close()
+        with self._lock:
+            self._messages.close()
 
     def _asked(self, request: int, files: list[int]) -> int:
         with self._lock:
@@ -149,31 +166,31 @@ class _Source:
                 answer = b""
             except OSError:
                 answer = b""
-        if answer:
-            return _REQUEST.unpack(answer)[0]
-        status = self._process.wait()
-        if status == 0:
-            raise _Idle
-        raise OSError(f"exit status {status}, {_last_line(self._messages)}")
+            if answer:
+                return _REQUEST.unpack(answer)[0]
+            status = self._process.wait()
+            if status == 0:
+                raise _Idle
+            raise _Ended(f"exit status {status}, {_last_line(self._messages)}")
 
 
 class _Worker:
     def __init__(self, source: _Source) -> None:
-        self._source = source
+        self.source = source
         self._connection, theirs = Pipe()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         with theirs:
             self.number = source.fork(theirs, self._messages.fileno())
 
     def ask(self, asked: Mapping[str, Any], text: bytes, timeout: float) -> tuple[dict[str, Any], bytes]:
-        bound = threading.Timer(timeout, self._source.kill, [self.number])
+        bound = threading.Timer(timeout, self.source.kill, [self.number])
         bound.start()
         try:
             self._connection.send_bytes(json.dumps(asked).encode())
             self._connection.send_bytes(text)
             return json.loads(self._connection.recv_bytes()), self._connection.recv_bytes()
         except (OSError, EOFError) as error:
-            status = self._source.status(self.number)
+            status = self.source.status(self.number)
             if status == 0:
                 raise _Idle from error
             raise OSError(f"exit status {status}, {_last_line(self._messages)}") from error
@@ -181,12 +198,14 @@ class _Worker:
             bound.cancel()
 
     def end(self) -> None:
-        self._source.kill(self.number)
+        self.source.kill(self.number)
         self._connection.close()
         self._messages.close()
 
 
 def _last_line(messages: IO[bytes]) -> str:
+    if messages.closed:  # the source was ended after it had ended itself, and one of its workers asks how
+        return "no message"
     messages.seek(0)
     return messages.read().decode(errors="replace").strip().rpartition("\n")[2] or "no message"
 

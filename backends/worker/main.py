@@ -7,6 +7,7 @@ is facts, as JSON, and then bytes. All end with whoever holds the other ends, or
 """
 
 import array
+import ctypes
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 IDLE_SECONDS = 30
+_PR_SET_PDEATHSIG = 1
 _DIALECTS = (
     *("arith", "builtin", "complex", "flow", "func", "hal", "iree_codegen", "iree_gpu", "iree_tensor_ext"),
     *("linalg", "llvm", "math", "nvvm", "tensor", "util"),
@@ -52,6 +54,7 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
     """Answers each number: 0 by that of a new worker, one's own by how it ended, the negative one once it is killed."""
     request, running, ended = struct.Struct("q"), set[int](), dict[int, int]()
     asked.settimeout(IDLE_SECONDS)
+    source = os.getpid()
     while True:
         try:
             data, files = _received(asked, request.size)
@@ -68,6 +71,7 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
             number = os.fork()
             if not number:
                 asked.close()
+                _end_with(source)
                 os.dup2(files[1], sys.stderr.fileno())
                 _answer(Connection(files[0]), tasks)
                 return
@@ -82,6 +86,14 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
         asked.sendall(request.pack(ended.get(number, number)))
     for each in running:
         os.kill(each, signal.SIGKILL)
+
+
+def _end_with(source: int) -> None:
+    """Has this process killed when its source ends, on Linux: no one else could end it where it hangs."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != source:  # it ended before the line above
+            sys.exit(1)
 
 
 def _status(number: int, options: int) -> int | None:

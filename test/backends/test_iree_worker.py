@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from failing import has_ended
@@ -27,6 +28,13 @@ def worker() -> Iterator[IreeWorker]:
 
 def pid(worker: IreeWorker) -> int:
     return worker._idle[-1].number
+
+
+def kill_source(worker: IreeWorker) -> None:
+    source = worker._source
+    assert source is not None
+    source._process.send_signal(signal.SIGKILL)
+    source._process.wait()
 
 
 def soon(condition: Callable[[], bool]) -> bool:
@@ -108,6 +116,76 @@ def test_a_source_that_ended_is_replaced(worker: IreeWorker):
     worker.ask(ASKED, TEXT, 60)
     worker._source._socket.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
     worker._idle.clear()
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
+@pytest.mark.parametrize("idle", [0, 2])
+def test_a_source_that_was_killed_is_replaced(worker: IreeWorker, idle: int):
+    """Would catch regions that fail for the rest of the process since the system once lacked memory."""
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: worker.ask(ASKED, TEXT, 60), range(2)))
+    del worker._idle[idle:]
+    kill_source(worker)
+    assert [worker.ask(ASKED, TEXT, 60) for _ in range(2)] == [ANSWER] * 2
+
+
+def test_a_source_that_was_killed_is_started_before_it_is_needed(worker: IreeWorker):
+    """Would catch a first text that waits for imports."""
+    worker.start()
+    kill_source(worker)
+    worker.start()
+    assert worker._source is not None
+    assert worker._source.runs()
+
+
+def test_a_source_that_hangs_is_replaced(worker: IreeWorker):
+    """Would catch each text that fails after one whose worker took too long to start."""
+    worker.ask(ASKED, TEXT, 60)
+    worker._idle.clear()
+    worker._source._process.send_signal(signal.SIGSTOP)  # type: ignore[union-attr]
+    worker._source._socket.settimeout(0.1)  # type: ignore[union-attr]
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
+def test_a_worker_ends_with_its_source(worker: IreeWorker):
+    """Would catch a text that is waited for without a bound, since nobody is left to end its worker."""
+    worker.ask(ASKED, TEXT, 60)
+    asked = pid(worker)
+    os.kill(asked, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(worker.ask, ASKED, TEXT, 60)
+        assert soon(lambda: not worker._idle), "no thread took the worker"
+        kill_source(worker)
+        ended = has_ended(asked)
+        if not ended:
+            os.kill(asked, signal.SIGKILL)  # or this test would wait for it
+        with pytest.raises(OSError, match="exit status -9"):
+            waiting.result()
+    assert ended, "the worker still runs"
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+
+
+def test_how_a_worker_ended_is_asked_of_a_source_that_was_replaced(worker: IreeWorker):
+    """Would catch a file that is read after it was closed: that is no OSError, so it would end the compilation."""
+    worker.ask(ASKED, TEXT, 60)
+    old = worker._idle.pop()
+    kill_source(worker)
+    assert worker.ask(ASKED, TEXT, 60) == ANSWER
+    with pytest.raises(OSError, match="exit status -9, no message"):
+        old.ask(ASKED, TEXT, 60)
+    old.end()
+
+
+def test_a_source_that_ends_at_once_is_told(worker: IreeWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch sources that are started for ever, and one that is asked although it never ran."""
+    script = tmp_path / "main.py"
+    script.write_text(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\nraise SystemExit('no memory')")
+    with monkeypatch.context() as patched:
+        patched.setattr(iree_worker, "SCRIPT", script)
+        for starts in ("x", "xx"):
+            with pytest.raises(OSError, match="exit status 1, no memory"):
+                worker.ask(ASKED, TEXT, 60)
+            assert (tmp_path / "starts").read_text() == starts
     assert worker.ask(ASKED, TEXT, 60) == ANSWER
 
 
