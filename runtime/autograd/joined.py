@@ -8,8 +8,10 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.devices import module_beside
 from dovetail.dialects.dovetail import OwnOp, ReadOp
+from dovetail.dialects.operand_strides import is_opaque
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
@@ -65,6 +67,7 @@ class Joined:
                 self.taken = self._take(saved)
                 values = [self.taken.get(number, each.value) for number, each in enumerate(saved)]
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], module))
+        _leave_layouts(self.ops())
         self._tangents = len(tangents)
         self._made: list[ir.Module] = []  # a function is gone where nobody holds its module
         copies = ((number, each) for number, each in enumerate(saved) if each.source is TakenFrom.SAVED_AT_PLACE)
@@ -116,6 +119,13 @@ def _placed(value: ir.Value, is_result: bool, is_checked: bool) -> _Saved:
         return _Saved(value, TakenFrom.SAVED if is_checked else TakenFrom.SAVED_AT_PLACE, read_from)
     has_history = is_result or not _is_differentiable(value)
     return _Saved(value, TakenFrom.SAVED if has_history else TakenFrom.COMPUTED, None)
+
+
+def _leave_layouts(ops: list[ir.Operation]) -> None:
+    """Has ops take operands as they lie, unless they may see how: what autograd derives from them lies as eager's."""
+    for op in ops:
+        if STRIDES in op.attributes and not is_opaque(op):
+            del op.attributes[STRIDES]
 
 
 def _prune(ops: list[ir.Operation]) -> None:

@@ -54,6 +54,35 @@ def test_lies_as_eagers_and_is_as_exact(layout, op_by_op):
         assert (compiled.double() - value).abs().max() <= bound
 
 
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.host
+def test_second_derivatives_lie_as_eagers(layout, op_by_op):
+    """Catches second derivatives that the user gets channels last for rows, since what runs again to be differentiated
+    states channels last for its convolutions: `view` of them raises where eager's does not."""
+    torch.manual_seed(0)
+    first, second = (torch.randn(32, 32, 3, 3).div(17).contiguous(memory_format=layout) for _ in range(2))
+    images = torch.randn(4, 32, 40, 40).contiguous(memory_format=layout)
+    leaves = [each.requires_grad_() for each in (images, first, second)]
+
+    def smooth(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return functional.conv2d(functional.conv2d(images, first, padding=1).sigmoid(), second, padding=1).tanh()
+
+    def pooled(images: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        found = functional.max_pool2d(functional.relu(functional.conv2d(images, first, padding=1)), 2)
+        return functional.conv2d(found, second, padding=1).tanh()
+
+    def derivatives(compute) -> list[torch.Tensor]:
+        gradients = torch.autograd.grad(compute(*leaves).sum(), leaves, create_graph=True)
+        total = sum(each.square().sum() for each in gradients)
+        return [*gradients, *torch.autograd.grad(total, leaves)]
+
+    for compute in (smooth, pooled):
+        actual = derivatives(torch.compile(compute, backend="dovetail"))
+        for compiled, eager in zip(actual, derivatives(compute), strict=True):
+            assert compiled.stride() == eager.stride()
+            torch.testing.assert_close(compiled, eager, rtol=1e-4, atol=1e-4 * float(eager.detach().abs().max()))
+
+
 @pytest.mark.host
 def test_copies_only_what_enters(op_by_op):
     """Catches images that are copied between two convolutions: only what the user gives in rows is laid out, once in
