@@ -8,10 +8,12 @@ from dovetail.frontend.dynamo.left_out import (
     leave_out_profile_ranges,
     name_functions_for_logs_only,
 )
+from dovetail.frontend.unseen import tell_threads_apart
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_inductor_of_gpus_only()
 name_functions_for_logs_only()
+tell_threads_apart()
 
 
 def dovetail(

@@ -1,4 +1,4 @@
-"""Work at compile time that the caller's saved-tensor hooks and dispatch modes don't see.
+"""Work at compile time that the caller's saved-tensor hooks, dispatch modes and other threads don't see.
 
 A call may be the first one inside of `checkpoint`, which counts what autograd saves and which ops run, or inside of
 `save_on_cpu`. What a graph is compiled to must not depend on it, and none of the compiler's own tensors may reach it.
@@ -6,9 +6,30 @@ A call may be the first one inside of `checkpoint`, which counts what autograd s
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 
 import torch
+from torch.fx import _symbolic_trace
 from torch.utils._python_dispatch import _disable_current_modes
+
+_at_work: list[int] = []
+"""The threads that compile, by their numbers."""
+
+
+def tell_threads_apart() -> None:
+    """Has Dynamo refuse to call a compiled function in a trace of torch.fx for traces of the same thread alone.
+
+    PyTorch notes for the whole process that one is under way. So a call failed while another thread compiled a variant.
+    """
+    asked = _symbolic_trace.is_fx_symbolic_tracing
+    if asked.__module__ == __name__:
+        return
+
+    def is_tracing() -> bool:
+        is_under_way = _symbolic_trace._is_fx_tracing_flag
+        return is_under_way and (not _at_work or get_ident() in _at_work) and asked()
+
+    _symbolic_trace.is_fx_symbolic_tracing = is_tracing
 
 
 @contextmanager
@@ -18,9 +39,11 @@ def unseen() -> Iterator[None]:
     while (top := torch._C._autograd._top_saved_tensors_default_hooks(True)) is not None:
         hooks.append(top)
         torch._C._autograd._pop_saved_tensors_default_hooks()
+    _at_work.append(get_ident())
     try:
         with _disable_current_modes():
             yield
     finally:
+        _at_work.remove(get_ident())
         for hook in reversed(hooks):
             torch._C._autograd._push_saved_tensors_default_hooks(*hook)

@@ -2,6 +2,7 @@
 
 import functools
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import dovetail
+from dovetail.frontend.unseen import unseen
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
 
@@ -88,3 +90,17 @@ def test_hooks_work_after_a_graph_that_fails():
             call(torch.rand(3).requires_grad_())
         assert torch._C._autograd._saved_tensors_hooks_is_enabled()
     assert dovetail.stats().eager
+
+
+def test_other_threads_call_what_is_compiled_while_one_compiles(monkeypatch):
+    """Catches a call that is refused since another thread traces: PyTorch notes that for all threads."""
+    function, x = compiled(lambda x: x + 1), torch.ones(3)
+    function(x)
+    with ThreadPoolExecutor(1) as other, monkeypatch.context() as patch:
+        with unseen():
+            patch.setattr(torch.fx._symbolic_trace, "_is_fx_tracing_flag", True)
+            assert other.submit(function, x).result(60).equal(x + 1)
+            with pytest.raises(RuntimeError, match="symbolically trace"):
+                function(x)
+        with pytest.raises(RuntimeError, match="symbolically trace"):
+            other.submit(function, x).result(60)
