@@ -13,6 +13,7 @@ from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.records import Capture
 
 # Of each, an affine expression has one.
 _DIVISIONS = (by_torch.FloorDiv, by_torch.CleanDiv)
@@ -59,30 +60,49 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
 def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
     """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
     is_largest = isinstance(expression, LARGEST_OF)
-    # Of a constant and a size that are equal now the size is the larger one: that it is mostly needs no guard, where
-    # "at most the constant" would fix it.
-    chosen, *others = sorted(expression.args, key=lambda each: each.is_Integer == is_largest)
+    chosen, *others = sorted(expression.args, key=lambda each: each.is_Integer)
     for each in others:
-        ordered = sympy.Ge(chosen, each) if is_largest else sympy.Le(chosen, each)
-        chosen = chosen if environment.evaluate_expr(ordered) else each
+        larger, smaller = _ordered(chosen, each, environment)
+        chosen = larger if is_largest else smaller
     return chosen
 
 
-def settle(graph: torch.fx.Graph) -> None:
-    """Decides which are the largest and the smallest of sizes and numbers in `graph`.
+def _ordered(one: sympy.Expr, other: sympy.Expr, environment: Any) -> tuple[sympy.Expr, sympy.Expr]:
+    """The larger and the smaller of two numbers as they are now.
 
-    A size that is fixed by that is known before anything has a type.
+    Of equals, `other` is the larger one where guards allow `one` no more than that: "at least" would fix the size.
     """
-    for number in tree_leaves([_numbers(node.meta.get("val")) for node in graph.nodes]):
-        expression = number.node.expr if isinstance(number, torch.SymInt) else sympy.Integer(0)
-        for each in sorted(expression.atoms(*LARGEST_OF, *_SMALLEST_OF), key=sympy.count_ops):
-            if not free_unbacked_symbols(each):
-                _chosen(each, number.node.shape_env)
+    if environment.bound_sympy(one - other).upper <= 0:
+        one, other = other, one
+    return (one, other) if environment.evaluate_expr(sympy.Ge(one, other)) else (other, one)
 
 
-def _numbers(value: Any) -> list:
-    """The sizes of what looks like tensors, and numbers."""
-    return [tuple(each.size()) if isinstance(each, torch.Tensor) else each for each in tree_leaves(value)]
+def settle(capture: Capture) -> None:
+    """Decides which are the largest and the smallest of sizes and numbers in `capture`.
+
+    A size that is fixed by that is known before anything has a type. Equals come last: they can be ordered in two ways,
+    and what else is decided may leave one that fixes nothing.
+    """
+    opened = [each for each in _numbers(capture) if isinstance(each, torch.SymInt)]
+    found = {part for each in opened for part in each.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF)}
+    symbols = [each.symbol.node for each in capture.inputs if each.symbol is not None]
+    now = {each.expr: sympy.sympify(each.hint) for each in symbols if each.hint is not None}
+
+    def order(part: sympy.Expr) -> tuple:
+        return len({each.xreplace(now) for each in part.args}) < len(part.args), sympy.count_ops(part), str(part)
+
+    for part in sorted(found, key=order):
+        if not free_unbacked_symbols(part):
+            _chosen(part, opened[0].node.shape_env)
+
+
+def _numbers(capture: Capture) -> list:
+    """The numbers of a graph, the sizes of its tensors, and those of what is returned and written."""
+    values = tree_leaves([node.meta.get("val") for node in capture.graph.nodes])
+    sizes = [tuple(each.size()) if isinstance(each, torch.Tensor) else each for each in values]
+    steps = [step.args for result in capture.results for step in result.chain]
+    layouts = [each.layout for each in capture.inputs] + [each.layout for each in capture.owned]
+    return tree_leaves((sizes, steps, [each.size for each in layouts if each is not None]))
 
 
 def _stride_of(expression: sympy.Expr) -> sympy.Expr:

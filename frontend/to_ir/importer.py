@@ -39,7 +39,7 @@ def import_capture(
     Raises:
         UnsupportedError: for a node, argument or result that the IR can't hold yet, naming it.
     """
-    settle(capture.graph)
+    settle(capture)
     with context, ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes[LEVEL] = ir.StringAttr.get("joint")

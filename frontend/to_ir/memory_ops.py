@@ -7,7 +7,7 @@ from torch.utils._pytree import tree_leaves
 from torch_mlir import ir
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import identity, is_open
+from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.to_ir.building import listed, torch_op
 
@@ -75,5 +75,7 @@ def _slice_arguments(node) -> tuple:
     given = dict(zip(("dim", "start", "end", "step"), rest, strict=False)) | node.kwargs
     dim = given.get("dim", 0) % base.meta["val"].dim()
     size = base.meta["val"].size(dim)
-    start, end, step = slice(given.get("start"), given.get("end"), given.get("step", 1)).indices(size)
+    # One may be a node whose number became known while the graph was traced.
+    asked = [known(_number(each)) for each in (given.get("start"), given.get("end"), given.get("step", 1))]
+    start, end, step = slice(*asked).indices(known(size))
     return base, source, dim, start, max(start, end), step

@@ -611,6 +611,39 @@ def test_the_larger_of_a_size_and_a_constant(number, graphs, op_by_op):
     assert dovetail.stats().graphs == graphs
 
 
+def crop_or_pad(x):
+    return F.pad(x[: min(x.shape[0], 4)], (0, max(0, 4 - x.shape[1])))
+
+
+def pad_beside_a_view(x):
+    return F.pad(x, (0, max(0, 4 - x.shape[1]))), x.narrow(0, 0, min(x.shape[0], 4))
+
+
+def view_beside_a_part(x):
+    return x.narrow(0, 0, min(x.shape[0], 4)), x[: max(x.shape[0] - 3, 0)].sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes"), [(crop_or_pad, (4, 4)), (pad_beside_a_view, (4, 4)), (view_beside_a_part, (3, 5))]
+)
+def test_equals_of_which_one_order_fixes_a_size(function, sizes, op_by_op):
+    """At most 4 for one number, at least 4 for another: 4 was fixed, some once types said it is open, a defect."""
+    dovetail.stats(reset=True)
+    assert_same(function, tensor(*sizes), later=[[tensor(6, 7)], [tensor(5, 3)]], dynamic=True)
+    assert not dovetail.stats().specialised
+
+
+def test_a_slice_up_to_what_became_known(op_by_op):
+    """Above 3 and below 5: the end of the slice, a node, was taken for its number, which was a defect."""
+
+    def fn(x):
+        return x[: min(x.shape[0], 5)] * max(3 - x.shape[1], 0)
+
+    dovetail.stats(reset=True)
+    assert_same(fn, tensor(4, 4), later=[[tensor(6, 7)], [tensor(2, 3)]], dynamic=True)
+    assert all("is 4, since" in reason for reason in dovetail.stats().specialised)
+
+
 def test_a_size_that_capture_fixes_is_counted(op_by_op):
     """A size became one number while its graph was traced, and nothing told the user why there are two programs."""
     dovetail.stats(reset=True)
