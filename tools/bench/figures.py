@@ -6,7 +6,7 @@ EAGER = "eager"
 DYNAMIC = "dovetail, dynamic"
 """Dovetail with all sizes open: `torch.compile(dynamic=True)`."""
 TRACING = "PyTorch alone"
-"""What a call costs with a backend that does nothing: no backend can take less."""
+"""What a call, or a first call, costs with a backend that does nothing or compiles nothing."""
 
 
 @dataclass
