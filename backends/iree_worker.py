@@ -1,6 +1,5 @@
 """The processes that use IREE's bindings, as many as are asked at once: forks of one that imported what they need."""
 
-import array
 import atexit
 import contextlib
 import json
@@ -156,8 +155,7 @@ class _Source:
         with self._lock:
             try:
                 if files:
-                    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
-                    self._socket.sendmsg([_REQUEST.pack(request)], rights)
+                    socket.send_fds(self._socket, [_REQUEST.pack(request)], files)
                 else:
                     self._socket.sendall(_REQUEST.pack(request))
                 answer = self._socket.recv(_REQUEST.size)

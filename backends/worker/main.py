@@ -6,7 +6,6 @@ context of MLIR's. To each worker come, through a connection of its own, what is
 is facts, as JSON, and then bytes. All end with whoever holds the other ends, or when nobody asks for `IDLE_SECONDS`.
 """
 
-import array
 import ctypes
 import json
 import os
@@ -57,7 +56,7 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
     source = os.getpid()
     while True:
         try:
-            data, files = _received(asked, request.size)
+            data, files, _, _ = socket.recv_fds(asked, request.size, 2)
         except TimeoutError:
             ended |= {each: status for each in running if (status := _status(each, os.WNOHANG)) is not None}
             running.difference_update(ended)
@@ -100,15 +99,6 @@ def _status(number: int, options: int) -> int | None:
     """How the worker of that number ended; None if it runs."""
     found, status = os.waitpid(number, options)
     return os.waitstatus_to_exitcode(status) if found else None
-
-
-def _received(asked: socket.socket, size: int) -> tuple[bytes, list[int]]:
-    """The bytes of a request, none where the other end was closed, and the files that come with it."""
-    numbers = array.array("i")
-    data, rights, _, _ = asked.recvmsg(size, socket.CMSG_LEN(2 * numbers.itemsize))
-    for _, _, each in rights:
-        numbers.frombytes(each[: len(each) - len(each) % numbers.itemsize])
-    return data, list(numbers)
 
 
 def _answer(connection: Connection, tasks: Mapping[str, Task]) -> None:
