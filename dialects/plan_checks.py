@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
+from dovetail.dialects.dovetail import CheckEqualOp
 from dovetail.dialects.dovetail.numbers import value
-from dovetail.dialects.dovetail.ops.check_equal import check_equal
 from dovetail.dialects.dovetail.ops.size import size
 from dovetail.dialects.size_expressions import folded, used_symbols_of
 from dovetail.dialects.symbols import sizes_of
@@ -50,4 +50,4 @@ def import_checks(region: func.FuncOp, arguments: ir.BlockArgumentList) -> None:
     for index, dim, each in stated:
         if (index, dim) not in first and known.keys() >= used_symbols_of(each):
             computed = folded(each, value, known.__getitem__, lambda kind, left, right: _COMPUTED[kind](left, right))
-            check_equal(size(arguments[index], dim).number, computed)
+            CheckEqualOp.build([size(arguments[index], dim).number, computed])

@@ -8,9 +8,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import CODE, LEVEL, PLAN, TILING
-from dovetail.dialects.dovetail.ops.barrier import barrier
+from dovetail.dialects.dovetail import BarrierOp, CopyBufferOp
 from dovetail.dialects.dovetail.ops.constant import constant
-from dovetail.dialects.dovetail.ops.copy_buffer import copy_buffer
 from dovetail.dialects.dovetail.ops.dispatch import dispatch
 from dovetail.dialects.dovetail.ops.fill_buffer import fill_buffer
 from dovetail.dialects.dovetail.ops.subspan import subspan
@@ -100,10 +99,10 @@ def _import_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[
             if "tiling" in step:
                 made.attributes[TILING] = ir.StringAttr.get(step["tiling"])
         case "copy":
-            copy_buffer(span(*step["source"]), span(*step["target"]))
+            CopyBufferOp.build([span(*step["source"]), span(*step["target"])])
         case "fill":
             fill_buffer(span(*step["target"]), step["pattern"], step["bits"])
         case "barrier":
-            barrier()
+            BarrierOp.build()
         case other:
             raise ValueError(f"a plan has no step '{other}'")

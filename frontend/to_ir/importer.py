@@ -11,8 +11,8 @@ from torch_mlir import ir
 from torch_mlir.extras.fx_importer import FxImporter
 
 from dovetail.dialects.attributes import CURRENT_DEVICE, DEVICE, LEVEL, ONCE, TARGET, WRITTEN_LAST
+from dovetail.dialects.dovetail import GradientOp
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.dovetail.ops.gradient import gradient
 from dovetail.dialects.dovetail.ops.read import read
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Role
@@ -129,4 +129,4 @@ class _Joint:
     def _gradients(self) -> None:
         for argument, ref in zip(self.capture.inputs, self.arguments, strict=True):
             if argument.gradient is not None:
-                gradient(of_size(self.nodes, argument.gradient, argument.node.meta["val"]), ref)
+                GradientOp(of_size(self.nodes, argument.gradient, argument.node.meta["val"]), ref)

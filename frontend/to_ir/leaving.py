@@ -7,13 +7,11 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import BASE, FREES
-from dovetail.dialects.dovetail import OwnOp, RefType
+from dovetail.dialects.dovetail import OwnOp, RefType, SetGradModeOp, TangentOp
 from dovetail.dialects.dovetail.ops.number import number
 from dovetail.dialects.dovetail.ops.own import own
 from dovetail.dialects.dovetail.ops.read import read
-from dovetail.dialects.dovetail.ops.set_grad_mode import set_grad_mode
 from dovetail.dialects.dovetail.ops.set_metadata import set_metadata
-from dovetail.dialects.dovetail.ops.tangent import tangent
 from dovetail.dialects.dovetail.ops.touch import touch
 from dovetail.dialects.dovetail.ops.write import write
 from dovetail.errors import UnsupportedError
@@ -77,7 +75,7 @@ class Leaving:
         for index, result in numbered:
             results[index] = self._result(result, index, owned, results)
         if self._capture.grad_mode is not None:
-            set_grad_mode(self._capture.grad_mode)
+            SetGradModeOp.build(enabled=ir.BoolAttr.get(self._capture.grad_mode))
         return [results[index] for index in range(len(results))]
 
     def state(self, numbers: dict[int, int]) -> None:
@@ -107,7 +105,7 @@ class Leaving:
         for node, ref in self._tangents:
             type_ = self._tangent_type(node, ref)
             _check_tangent(node, self._laid_out[ref], type_ == ref.type)
-            delivered = tangent(ref, type_).ref
+            delivered = TangentOp(ref, type_).ref
             value = read(delivered).value
             known = zip(type_.shaped.shape, node.meta["val"].size(), strict=True)
             sizes = [size if one is None else one for one, size in known]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail.ops.float_arithmetic import pow_, quotient, sqrt
+from dovetail.dialects.dovetail import PowOp, QuotientOp, SqrtOp
 from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
@@ -101,9 +101,9 @@ def computed(number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) 
     if target is torch.sym_float:
         return float_of(operands[0])
     if target in _ROOTS:
-        return sqrt(float_of(operands[0])).root
+        return SqrtOp.build([float_of(operands[0])], [torch_type("float")]).root
     if target is operator.pow:
-        return pow_(*map(float_of, operands)).power
+        return PowOp.build([*map(float_of, operands)], [torch_type("float")]).power
     if target not in _OF_FLOATS:
         raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
     return torch_op(_OF_FLOATS[target], "float", *map(float_of, operands))
@@ -111,7 +111,7 @@ def computed(number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) 
 
 def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
     """The value that eager's own backward computes, which divides by 0: Python raises."""
-    return quotient(float_of(dividend), float_of(divisor)).quotient
+    return QuotientOp.build([float_of(dividend), float_of(divisor)], [torch_type("float")]).quotient
 
 
 def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:

@@ -8,8 +8,6 @@ from torch_mlir import ir
 from dovetail.dialects.devices import Devices
 from dovetail.dialects.dovetail import AllocOp, FreeOp, ReuseOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.free import free
-from dovetail.dialects.dovetail.ops.reuse import reuse
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers, all_host_buffers
 from dovetail.dialects.memory.memory_use import held_bytes, private_arguments
@@ -73,13 +71,13 @@ def _free(buffers: Buffers, ends: Mapping[Buffer, int], reused: set[Buffer], arg
         is_ours = buffer.origin not in (MemoryOrigin.ARGUMENT, MemoryOrigin.LITERAL) or buffer in arguments
         if is_ours and buffer not in reused:
             with buffers.ops[max(end, 0)].location, ir.InsertionPoint(buffers.ops[end + 1]):
-                free(buffer.root)
+                FreeOp.build([buffer.root])
 
 
 def _replace(op: ir.Operation, dead: ir.Value | None) -> None:
     """Makes the memory that `op` makes where `dead` is, or anew."""
     type_ = op.results[0].type
     with op.location, ir.InsertionPoint(op):
-        made = alloc(type_) if dead is None else reuse(dead, type_)
+        made = alloc(type_) if dead is None else ReuseOp.build([dead], [type_])
     op.results[0].replace_all_uses_with(made.memory)
     op.erase()

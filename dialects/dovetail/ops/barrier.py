@@ -8,8 +8,3 @@ class BarrierOp(VerifiedOp, name="barrier"):
 
     `"dovetail.barrier"() : () -> ()`
     """
-
-
-def barrier() -> BarrierOp:
-    """Builds a barrier."""
-    return BarrierOp.build()

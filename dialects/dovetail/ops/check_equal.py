@@ -14,8 +14,3 @@ class CheckEqualOp(VerifiedOp, name="check_equal"):
 
     number: Operand[ir.IndexType]
     expected: Operand[ir.IndexType]
-
-
-def check_equal(number: ir.Value, expected: ir.Value) -> CheckEqualOp:
-    """Builds the check that `number` is `expected`."""
-    return CheckEqualOp.build([number, expected])

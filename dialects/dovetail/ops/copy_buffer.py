@@ -1,6 +1,5 @@
 """`dovetail.copy_buffer`: memory gets the bytes of other memory."""
 
-from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail.types import BufferType
@@ -15,8 +14,3 @@ class CopyBufferOp(VerifiedOp, name="copy_buffer"):
 
     source: Operand[BufferType]
     target: Operand[BufferType]
-
-
-def copy_buffer(source: ir.Value, target: ir.Value) -> CopyBufferOp:
-    """Builds a copy from `source` to `target`."""
-    return CopyBufferOp.build([source, target])

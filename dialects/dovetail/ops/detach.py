@@ -18,8 +18,3 @@ class DetachOp(VerifiedOp, name="detach"):
 
     def problem(self) -> str:
         return verify.another_type(self.detached, self.ref.type)
-
-
-def detach(ref) -> DetachOp:
-    """Builds a detached alias of `ref`."""
-    return DetachOp(ref, ref.type)

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.verify import VerifiedOp
-from dovetail.dialects.torch_facts.types import torch_type
 
 
 class PowOp(VerifiedOp, name="pow"):
@@ -50,18 +48,3 @@ class SqrtOp(VerifiedOp, name="sqrt"):
 
     def problem(self) -> str:
         return verify.no_floats(self)
-
-
-def pow_(base: ir.Value, exponent: ir.Value) -> PowOp:
-    """Builds `base` to the power of `exponent`."""
-    return PowOp.build([base, exponent], [torch_type("float")])
-
-
-def quotient(dividend: ir.Value, divisor: ir.Value) -> QuotientOp:
-    """Builds `dividend` divided by `divisor`."""
-    return QuotientOp.build([dividend, divisor], [torch_type("float")])
-
-
-def sqrt(number: ir.Value) -> SqrtOp:
-    """Builds the root of `number`."""
-    return SqrtOp.build([number], [torch_type("float")])

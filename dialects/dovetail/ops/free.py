@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand
 
 from dovetail.dialects.dovetail.verify import VerifiedOp
@@ -16,8 +15,3 @@ class FreeOp(VerifiedOp, name="free"):
     """
 
     memory: Operand[Any]
-
-
-def free(memory: ir.Value) -> FreeOp:
-    """Builds the end of the life of `memory`."""
-    return FreeOp.build([memory])

@@ -23,8 +23,3 @@ class GradientOp(VerifiedOp, name="gradient"):
         if not isinstance(self.of.owner, ir.Block):
             return f"expects an argument of the function, got the result of '{self.of.owner.name}'"
         return verify.another_tensor(self.value, self.of)
-
-
-def gradient(value, of) -> GradientOp:
-    """Builds the delivery of `value` as the gradient of input `of`."""
-    return GradientOp(value, of)

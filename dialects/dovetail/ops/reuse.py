@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from torch_mlir import ir
 from torch_mlir.dialects.ext import Operand, Result
 
 from dovetail.dialects.dovetail import verify
@@ -24,8 +23,3 @@ class ReuseOp(VerifiedOp, name="reuse"):
         if tensor_info(self.dead.type) is None:
             return f"expects a tensor with static sizes to reuse, got '{self.dead.type}'"
         return verify.no_memory(self.memory.type)
-
-
-def reuse(dead: ir.Value, type_: ir.Type) -> ReuseOp:
-    """Builds memory of the `!torch.tensor` type `type_` where `dead` was."""
-    return ReuseOp.build([dead], [type_])

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from torch_mlir import ir
-
 from dovetail.dialects.dovetail import verify
 from dovetail.dialects.dovetail.verify import VerifiedOp, value_of
 
@@ -19,8 +17,3 @@ class SetGradModeOp(VerifiedOp, name="set_grad_mode"):
 
     def problem(self) -> str:
         return verify.no_bool(self, "enabled")
-
-
-def set_grad_mode(enabled: bool) -> SetGradModeOp:
-    """Builds the change of autograd's mode."""
-    return SetGradModeOp.build(enabled=ir.BoolAttr.get(enabled))

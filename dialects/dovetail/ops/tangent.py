@@ -25,8 +25,3 @@ class TangentOp(VerifiedOp, name="tangent"):
         if not owner.is_differentiable:
             return "expects an owned result with 'requires_grad = true'"
         return verify.another_tensor(self.of, self.ref) or verify.another_device(self.of, self.ref)
-
-
-def tangent(of, ref_type: RefType) -> TangentOp:
-    """Builds the tangent of the owned result `of`, delivered in memory of type `ref_type`."""
-    return TangentOp(of, ref_type)
