@@ -14,6 +14,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.launch_plans import LaunchPlan
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reachable import connected
 from dovetail.dialects.regions import is_copy
@@ -67,10 +68,7 @@ def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
         for each in given:
             each.append(op)
         touching |= {value: [op] for value in op.results if given}
-    values: dict[ir.Operation, list[ir.Value]] = {}
-    for value, ops in touching.items():
-        for op in ops:
-            values.setdefault(op, []).append(value)
+    values = by_key((op, value) for value, ops in touching.items() for op in ops)
     return connected(values, lambda op: (each for value in values[op] for each in touching[value]))
 
 

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ROLE
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.stated import stated
 from dovetail.errors import ModuleError
 
@@ -131,11 +132,8 @@ class Module:
 
     def calls(self) -> dict[str, list[func.CallOp]]:
         """The calls in all functions by the function that they call, in order."""
-        found: dict[str, list[func.CallOp]] = {}
-        for ops in self.bodies.values():
-            for op in of_class(ops, func.CallOp):
-                found.setdefault(referred(op.opview, "callee"), []).append(op.opview)
-        return found
+        calls = (op.opview for ops in self.bodies.values() for op in of_class(ops, func.CallOp))
+        return by_key((referred(call, "callee"), call) for call in calls)
 
 
 def module_of(function_op: func.FuncOp) -> Module | None:

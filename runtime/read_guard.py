@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OFFSET, ROOT, START, TRACKED
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import RefType
 from dovetail.dialects.reading import argument_facts, symbol
 from dovetail.dialects.stated import stated, stated_by
@@ -26,11 +27,10 @@ def read_guard(declared: func.FuncOp) -> Guard:
 
     names = tuple(fact(index, NAME, ir.StringAttr) for index in range(len(facts)))
     extents = tuple(_extent(RefType(type_)) for type_ in declared.type.inputs)
-    groups: dict[int, list[Member]] = {}
-    for index, each in enumerate(facts):
-        if GROUP in each:
-            member = Member(index, *(fact(index, name) for name in (START, ROOT, OBJECT)))
-            groups.setdefault(fact(index, GROUP), []).append(member)
+    members = [index for index, each in enumerate(facts) if GROUP in each]
+    groups = by_key(
+        (fact(index, GROUP), Member(index, *(fact(index, name) for name in (START, ROOT, OBJECT)))) for index in members
+    )
     offsets = tuple((index, fact(index, OFFSET)) for index, each in enumerate(facts) if OFFSET in each)
     written = {index for index, each in enumerate(facts) if TRACKED in each}
     joined = tuple(tuple(members) for members in groups.values())

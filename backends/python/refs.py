@@ -14,6 +14,7 @@ from dovetail.backends.python.on_values import view_function
 from dovetail.backends.python.operator_calls import as_tuple
 from dovetail.dialects import dovetail as ours
 from dovetail.dialects.attributes import IN_PLACE
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail.types import OPEN
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.updates import lies_as_stated
@@ -57,10 +58,7 @@ def _write(emitter: Emitter, op: ours.WriteOp) -> None:
 
 def _otherwise(emitter: Emitter, indent: str, are_in_place: str, ops: Sequence[ours.WriteOp]) -> None:
     """What comes next is done unless the values of `ops` `are_in_place`, where at most version counters move."""
-    by_count: dict[int, list[str]] = {}
-    for op in ops:
-        if op.version_count:
-            by_count.setdefault(op.version_count, []).append(emitter.name(op.ref))
+    by_count = by_key((op.version_count, emitter.name(op.ref)) for op in ops if op.version_count)
     if not by_count:
         emitter.line(f"{indent}if not ({are_in_place}):")
         return

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import GROUP
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reading import Facts, argument_facts, body, module_of, of_class, referred
 
 
@@ -17,11 +18,8 @@ def with_aliases(function_op: func.FuncOp, refs: Iterable[ir.Value]) -> set[ir.V
 
 def memory_groups(function_op: func.FuncOp) -> list[list[ir.Value]]:
     """The arguments of `function_op` that lie in one another's memory, group by group."""
-    groups: dict[int, list[ir.Value]] = {}
-    for ref, facts in _guarded(function_op):
-        if GROUP in facts:
-            groups.setdefault(ir.IntegerAttr(facts[GROUP]).value, []).append(ref)
-    return list(groups.values())
+    grouped = ((ref, facts[GROUP]) for ref, facts in _guarded(function_op) if GROUP in facts)
+    return list(by_key((ir.IntegerAttr(group).value, ref) for ref, group in grouped).values())
 
 
 def _guarded(function_op: func.FuncOp) -> Iterator[tuple[ir.Value, Facts]]:

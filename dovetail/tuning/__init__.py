@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from dovetail.backends.base_target import Target
 from dovetail.backends.cache import RegionCache, region_key
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reading import Module
 from dovetail.dialects.regions import region_texts
 from dovetail.options import Options
@@ -34,10 +35,7 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
     What was measured for a region of the same text, on this kind of machine and by the same versions, is not measured
     again (not without a `cache`).
     """
-    by_text: dict[str, list[str]] = {}
-    for name, text in region_texts(module).items():
-        by_text.setdefault(text, []).append(name)
-    for text, names in by_text.items():
+    for text, names in by_key((text, name) for name, text in region_texts(module).items()).items():
         key = tuning_key(text, target)
         figures = _remembered(key, cache)
         if figures is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy
 import torch
 
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.torch_facts.empty import is_empty
 
 
@@ -29,10 +30,8 @@ ALIGNMENT = 16
 
 def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
     """The groups of two or more among `values`, in the order of their first members; other values don't count."""
-    empty: dict[int, list[int]] = {}
-    for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and is_empty(value):
-            empty.setdefault(id(root(value)), []).append(index)
+    tensors = ((index, value) for index, value in enumerate(values) if isinstance(value, torch.Tensor))
+    empty = by_key((id(root(tensor)), index) for index, tensor in tensors if is_empty(tensor))
     together = [*empty.values(), *(members for each in neighbours(values) for members in _meeting(each, values))]
     groups = [_group(members, values) for members in together if len(members) > 1]
     return tuple(sorted(groups, key=lambda group: group.members))
@@ -40,11 +39,9 @@ def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
 
 def neighbours(values: Sequence) -> tuple[tuple[int, ...], ...]:
     """The positions of two or more tensors in one storage: a write of one may move the version counter of all."""
-    storages: dict[int, list[int]] = {}
-    for index, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and not is_empty(value):
-            storages.setdefault(memory(value), []).append(index)
-    return tuple(tuple(each) for each in storages.values() if len(each) > 1)
+    tensors = ((index, value) for index, value in enumerate(values) if isinstance(value, torch.Tensor))
+    storages = by_key((memory(tensor), index) for index, tensor in tensors if not is_empty(tensor))
+    return tuple(tuple(indices) for indices in storages.values() if len(indices) > 1)
 
 
 def _meeting(indices: Sequence[int], values: Sequence) -> Iterator[list[int]]:

@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass as is_wrapper
 from torch.utils._pytree import tree_leaves
 
+from dovetail.dialects.by_key import by_key
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.transforms import unwrapped
@@ -88,10 +89,7 @@ def sharing(
 
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """
-    by_memory: dict[int, list[tuple[int, torch.Tensor]]] = {}
-    for index, tensors in saved.items():
-        for tensor in tensors:
-            by_memory.setdefault(memory(tensor), []).append((index, tensor))
+    by_memory = by_key((memory(tensor), (index, tensor)) for index, tensors in saved.items() for tensor in tensors)
     found: list[tuple[int, ...]] = []
     for each in counted:
         near = [] if each is None else by_memory.get(memory(each), [])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
+from dovetail.dialects.by_key import by_key
 from dovetail.frontend.observe.alias_groups import AliasGroup, memory
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
@@ -41,10 +42,11 @@ def backward_facts(
         for position, each in enumerate(leaving)
         if isinstance(each, WrittenArgument) and each.argument in run.tracked
     ]
-    tensors: dict[int, list[torch.Tensor]] = {}
-    for position, value in differentiated:
-        if position is not None and isinstance(value, torch.Tensor) and value.requires_grad:
-            tensors.setdefault(position, []).append(value)
+    tensors = by_key(
+        (position, value)
+        for position, value in differentiated
+        if position is not None and isinstance(value, torch.Tensor) and value.requires_grad
+    )
     nodes = {position: nodes_on_the_way(each, run.history) for position, each in tensors.items()}
     arguments = [argument if isinstance(argument, torch.Tensor) else None for argument in run.arguments]
     freed = _freed(nodes)
@@ -72,12 +74,9 @@ def check_saved(run: EagerRun) -> None:
 
 def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
     """By place, the groups of nodes that it frees; nodes on the way of the same places make one group."""
-    positions: dict[Node, list[int]] = {}
-    for position, each in nodes.items():
-        for node in each:
-            positions.setdefault(node, []).append(position)
-    groups = sorted({tuple(each) for node, each in positions.items() if frees(node)})
-    return {position: tuple(number for number, each in enumerate(groups) if position in each) for position in nodes}
+    positions = by_key((node, position) for position, found in nodes.items() for node in found)
+    groups = sorted({tuple(group) for node, group in positions.items() if frees(node)})
+    return {position: tuple(number for number, group in enumerate(groups) if position in group) for position in nodes}
 
 
 def _written_last(run: EagerRun, nodes: set[Node]) -> str | None:

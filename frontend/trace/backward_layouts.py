@@ -4,13 +4,13 @@ What strides eager gives such an operand, a trace of eager's backward tells: one
 may lie otherwise than what eager's kernels give. Calls of one op are in the same order in both.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_or_true
 
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.operand_strides import Followed, Stated
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
@@ -45,12 +45,9 @@ class _Telling:
 
     def calls(self) -> dict[str, list[torch.fx.Node]]:
         """The calls of opaque ops that depend on tangents, by the op."""
-        found: dict[str, list[torch.fx.Node]] = defaultdict(list)
-        for node in self.trace.graph.nodes if self.depending else ():
-            op = called_op(node)
-            if node in self.depending and op is not None and row_of_name(op_name(op)).sees_strides:
-                found[op_name(op)].append(node)
-        return found
+        called = ((called_op(node), node) for node in self.trace.graph.nodes if node in self.depending)
+        named = ((op_name(op), node) for op, node in called if op is not None)
+        return by_key((name, node) for name, node in named if row_of_name(name).sees_strides)
 
     def stated(self, node: torch.fx.Node) -> tuple[Stated, ...]:
         """How the operands of a call lie, in the order of its op's schema."""
@@ -82,7 +79,7 @@ def backward_layouts(
         return {}, None
     telling = _Telling(in_eager())
     told = telling.calls()
-    if any(len(told[name]) != len(nodes) for name, nodes in calls.items()):
+    if any(len(told.get(name, ())) != len(nodes) for name, nodes in calls.items()):
         telling, told = _Telling(joint), calls
     stated = {
         node: telling.stated(twin)

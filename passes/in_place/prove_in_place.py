@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
 from dovetail.dialects.memory.roots import memory_root
@@ -91,9 +92,7 @@ def _rewrite(module: ir.Module, forward: func.FuncOp, plan: UpdatePlan) -> None:
 
 def _sources(plan: UpdatePlan) -> list[SourceRegion]:
     """The regions that compute the updates."""
-    found: dict[func.FuncOp, list[Update]] = {}
-    for update in plan.updates:
-        found.setdefault(update.region, []).append(update)
+    found = by_key((update.region, update) for update in plan.updates)
     return [
         SourceRegion(
             region,

@@ -6,6 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD, GROUP, MUTATED, REQUIRES_GRAD
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import OwnOp, RefType, SetMetadataOp, WriteOp
 from dovetail.dialects.known_strides import lies_in_rows
 from dovetail.dialects.memory.roots import memory_root
@@ -89,7 +90,4 @@ class Refusals:
 
 def _positions(call: ir.Operation) -> dict[ir.Value, list[int]]:
     """Where a call takes each of its operands."""
-    indices: dict[ir.Value, list[int]] = {}
-    for index, operand in enumerate(call.operands):
-        indices.setdefault(operand, []).append(index)
-    return indices
+    return by_key((operand, index) for index, operand in enumerate(call.operands))

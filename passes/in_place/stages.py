@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from dovetail.dialects.by_key import by_key
 from dovetail.dialects.reachable import connected
 from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.passes.in_place.candidates import Update
@@ -24,9 +25,8 @@ def grouped(before: Mapping[Update, set[Update]], device: str) -> list[list[Upda
     so that they make equal regions, which are compiled once.
     """
     near = NEAR_BYTES[device]
-    alike: dict[tuple, list[Family]] = {}
-    for family in families_of(before):
-        alike.setdefault(tuple(sorted(str(update.value.type) for update in family)), []).append(family)
+    families = families_of(before)
+    alike = by_key((tuple(sorted(str(update.value.type) for update in family)), family) for family in families)
     groups: list[list[Update]] = []
     small: list[Family] = []
     for families in alike.values():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import isqrt
 from statistics import fmean
 
+from dovetail.dialects.by_key import by_key
 from dovetail.explanation.picture_records import Node
 
 COLUMNS = 3
@@ -60,12 +61,9 @@ def draw(nodes: Sequence[Node]) -> Drawing:
     positions |= _placed(backward[::-1], left + _STEP * bool(saved))
     positions |= _border(nodes, saved, positions, left)
     pairs = [(source, number) for number in shown for source in nodes[number].sources if source in positions]
-    of: dict[int, list[int]] = defaultdict(list)
-    for edge, pair in enumerate(pairs):
-        for number in pair:
-            of[number].append(edge)
+    edges = by_key((number, edge) for edge, pair in enumerate(pairs) for number in pair)
     return Drawing(
-        tuple(Box(nodes[number], number, *positions[number], tuple(of[number])) for number in shown),
+        tuple(Box(nodes[number], number, *positions[number], tuple(edges.get(number, ()))) for number in shown),
         tuple(_edge(nodes, pair, positions) for pair in pairs),
         max((x for x, _ in positions.values()), default=0) + WIDTH,
         max((y for _, y in positions.values()), default=0) + HEIGHT,
@@ -74,9 +72,7 @@ def draw(nodes: Sequence[Node]) -> Drawing:
 
 def _rows(nodes: Sequence[Node], numbers: list[int]) -> list[list[int]]:
     """`numbers` in rows, each after its sources, and as far to the right in its level as these in theirs."""
-    levels: dict[int, list[int]] = defaultdict(list)
-    for number, level in _levels(nodes, numbers).items():
-        levels[level].append(number)
+    levels = by_key((level, number) for number, level in _levels(nodes, numbers).items())
     columns = max(COLUMNS, isqrt(max(map(len, levels.values()), default=0)))
     rows: list[list[int]] = []
     share: dict[int, float] = {}
