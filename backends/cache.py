@@ -141,6 +141,4 @@ def _write(path: Path, entry: bytes) -> None:
 def _unpack(entry: bytes) -> bytes | None:
     header = len(_MAGIC) + _DIGEST_BYTES
     payload = entry[header:]
-    if entry[:header] != _MAGIC + hashlib.sha256(payload).digest():
-        return None
-    return payload
+    return payload if entry[:header] == _MAGIC + hashlib.sha256(payload).digest() else None

@@ -7,7 +7,7 @@ so that the plan of such a region is made of its strands' plans.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 
 from torch_mlir import ir
@@ -129,13 +129,8 @@ def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
 
 def _phases(plan: LaunchPlan, indices: Sequence[int]) -> list[list[dict[str, Any]]]:
     """What runs between barriers, its buffers numbered by `indices`."""
-    phases: list[list[dict[str, Any]]] = [[]]
-    for step in plan.steps["steps"]:
-        if step["op"] == "barrier":
-            phases.append([])
-        else:
-            phases[-1].append(_moved(step, indices))
-    return [phase for phase in phases if phase]
+    phases = groupby(plan.steps["steps"], lambda step: step["op"] == "barrier")
+    return [[_moved(step, indices) for step in phase] for is_barrier, phase in phases if not is_barrier]
 
 
 def _moved(step: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:

@@ -25,18 +25,11 @@ def below_autograd(function: Callable) -> Callable:
     return run
 
 
-def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    made = with_strides(tensor, strides)
-    if made is not tensor:
-        count_copy("result in another memory layout than eager's")
-    return made
-
-
-def _counted(made_of: Callable[[torch.Tensor], torch.Tensor], reason: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def _counted(made_of: Callable[..., torch.Tensor], reason: str) -> Callable[..., torch.Tensor]:
     """What `made_of` makes of a tensor; that it is another one counts."""
 
-    def run(tensor: torch.Tensor) -> torch.Tensor:
-        made = made_of(tensor)
+    def run(tensor: torch.Tensor, *how) -> torch.Tensor:
+        made = made_of(tensor, *how)
         if made is not tensor:
             count_copy(reason)
         return made
@@ -91,7 +84,7 @@ def unboxed(function: Callable) -> Callable:
 
 # What the host's functions call beside regions and ATen, counted; regions that run op by op get no `ready` arguments.
 HELPERS: Mapping[str, Callable] = {
-    "with_strides": _with_strides,
+    "with_strides": _counted(with_strides, "result in another memory layout than eager's"),
     "destination": _counted(prepare, "mutated input that is not aligned"),
     "copied": _counted(
         partial(torch.clone, memory_format=torch.contiguous_format), "mutated input of a region that was not compiled"

@@ -6,13 +6,14 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter, Source
-from dovetail.dialects.attributes import BACKWARD, FORWARD
+from dovetail.dialects.attributes import BACKWARD, CURRENT_DEVICE, FORWARD
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.dovetail import AllocOp, FreeOp, SetMetadataOp, TouchOp, WriteOp
 from dovetail.dialects.reading import Module, Role, body, of_class, referred, symbol
 from dovetail.dialects.regions import destinations
+from dovetail.dialects.stated import stated
 from dovetail.dialects.updates import names_memory
-from dovetail.errors import ModuleError
+from dovetail.errors import AliasMismatch, ModuleError
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
@@ -20,8 +21,8 @@ from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.autograd.replay import Replay
+from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.read_recordable import recorded_halves
-from dovetail.runtime.current_device import on_current_device
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
 from dovetail.runtime.read_guard import read_guard
 from dovetail.runtime.read_updates import with_updates
@@ -81,7 +82,22 @@ def load_plain_program(
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)
     entry = with_updates(found, executables, entry) if interrupted is None else interrupted.finish(entry)
-    return on_current_device(module, entry), sources
+    return _on_current_device(module, entry), sources
+
+
+def _on_current_device(module: ir.Module, function: Callable) -> Callable:
+    """`function`, which raises AliasMismatch, before anything ran, if another GPU is current than the module states."""
+    if CURRENT_DEVICE not in module.operation.attributes:
+        return function
+    number = stated(module.operation, CURRENT_DEVICE, ir.IntegerAttr)
+
+    def run(arguments: list):
+        current = torch_streams.current_device()
+        if current != number:
+            raise AliasMismatch(f"the current GPU is cuda:{current}, the program makes tensors on cuda:{number}")
+        return function(arguments)
+
+    return run
 
 
 def _is_unseen(op: ir.Operation, executables: Mapping[str, Callable]) -> bool:

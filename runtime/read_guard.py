@@ -14,11 +14,7 @@ from dovetail.runtime.guard import Guard, Member, extent
 
 
 def read_guard(declared: func.FuncOp) -> Guard:
-    """Reads a guard declaration.
-
-    Raises:
-        ModuleError: if an argument does not say what guards do, naming it.
-    """
+    """Reads a guard declaration; raises ModuleError if an argument does not say what guards do, naming it."""
     facts = argument_facts(declared)
 
     def fact(index: int, name: str, kind: type = ir.IntegerAttr) -> Any:

@@ -80,8 +80,8 @@ def assemble(ptx: bytes, architecture: str, timeout: float, runs: CompilerRuns) 
 
 def spilling(said: str) -> dict[str, str]:
     """Why kernels must not be launched, by their name, from what the assembler `said` of them."""
-    found: dict[str, str] = {}
-    for name, size in re.findall(r"Function properties for (\w+)\s+(\d+) bytes stack frame", said):
-        if int(size) > MOST_LOCAL_BYTES:
-            found[name] = f"a thread of it keeps {size} bytes in memory, expected at most {MOST_LOCAL_BYTES}"
-    return found
+    return {
+        name: f"a thread of it keeps {size} bytes in memory, expected at most {MOST_LOCAL_BYTES}"
+        for name, size in re.findall(r"Function properties for (\w+)\s+(\d+) bytes stack frame", said)
+        if int(size) > MOST_LOCAL_BYTES
+    }

@@ -72,23 +72,13 @@ _ON_VALUES: dict[Any, Callable[..., Any]] = {
 }
 
 
+_NAMES = "addmm baddbmm bmm cat embedding gather mm permute reshape split_with_sizes t unsqueeze"
 BINDINGS: dict[Any, Callable[..., Any]] = {
-    _aten.addmm.default: torch.addmm,
-    _aten.baddbmm.default: torch.baddbmm,
-    _aten.bmm.default: torch.bmm,
-    _aten.cat.default: torch.cat,
-    _aten.embedding.default: torch.embedding,
+    **{getattr(_aten, name).default: getattr(torch, name) for name in _NAMES.split()},
     _aten.expand.default: torch.Tensor.expand,
-    _aten.gather.default: torch.gather,
-    _aten.mm.default: torch.mm,
-    _aten.permute.default: torch.permute,
-    _aten.reshape.default: torch.reshape,
     _aten.select.int: torch.select,
-    _aten.split_with_sizes.default: torch.split_with_sizes,
     _aten.squeeze.dim: torch.squeeze,
-    _aten.t.default: torch.t,
     _aten.transpose.int: torch.transpose,
-    _aten.unsqueeze.default: torch.unsqueeze,
 }
 """PyTorch's own bindings of what programs call most. An `OpOverload` takes 2 us longer to
 convert its arguments, as much as a small region takes."""

@@ -12,11 +12,7 @@ _NAME = re.compile(r"(?P<namespace>[A-Za-z_]\w*)\.(?P<packet>[A-Za-z_]\w*)\.(?P<
 
 @cache
 def overload(name: str) -> torch._ops.OpOverload:
-    """The overload called "aten.add.Tensor".
-
-    Raises:
-        ModuleError: if this PyTorch has registered none of that name.
-    """
+    """The overload called "aten.add.Tensor"; raises ModuleError if this PyTorch has registered none of that name."""
     match = _NAME.fullmatch(name)
     # Asked of the dispatcher first: `torch.ops` has attributes that are no operators, and makes what it is asked for of
     # TorchScript's, some of which write files. It says "aten::mm" for "aten.mm.default".

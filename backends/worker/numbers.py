@@ -56,8 +56,11 @@ class Numbers:
             return number(value)
         if op.name == "hal.buffer_view.dim":
             return self._value("size", self.positions[op.operands[0]], ir.IntegerAttr(op.attributes["index"]).value)
-        if op.name == "util.assume.int":
-            return self._assumed(op, list(op.results).index(value))
+        if op.name == "util.assume.int":  # a number that the code was made for some of; the plan refuses others
+            position = list(op.results).index(value)
+            read = self.read(op.operands[position])
+            self._value("check_range", read, *_assumption(op, position))
+            return read
         if op.name in _CASTS and str(op.operands[0].type) in _WHOLE:
             return self.read(op.operands[0])
         if str(value.type) not in _WHOLE:
@@ -77,12 +80,6 @@ class Numbers:
         if op.name == "arith.cmpi":
             return self._value("cmpi", _predicate(op), *operands)
         return self._value(op.name.removeprefix("arith."), *operands)
-
-    def _assumed(self, op: ir.Operation, position: int) -> int | str:
-        """A number that the code was made for some of; the plan refuses others."""
-        read = self.read(op.operands[position])
-        self._value("check_range", read, *_assumption(op, position))
-        return read
 
     def _value(self, *form: int | str) -> str:
         """The value of this form, which may be there."""

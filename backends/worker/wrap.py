@@ -26,10 +26,12 @@ def wrap(text: bytes) -> bytes:
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "util.func" and len(function.regions[0].blocks):
-                _wrap_parts(function.regions[0].blocks[0])
-                _wrap_rows(function.regions[0].blocks[0])
-                _merge_columns(function.regions[0].blocks[0])
-                merge_alike(function.regions[0].blocks[0])
+                block = function.regions[0].blocks[0]
+                _wrap_parts(block)
+                for shape in _shapes(TensorGraph(block)):
+                    _wrap_rows(block, shape)
+                _merge_columns(block)
+                merge_alike(block)
         return str(module).encode()
 
 
@@ -44,12 +46,7 @@ def _wrap_parts(block: ir.Block) -> None:
     graph.erase_unused(graph.needed_by(number for insert in inserts for number in graph.needs[insert]))
 
 
-def _wrap_rows(block: ir.Block) -> None:
-    for shape in _shapes(TensorGraph(block)):
-        _wrap_rows_of(block, shape)
-
-
-def _wrap_rows_of(block: ir.Block, shape: Shape) -> None:
+def _wrap_rows(block: ir.Block, shape: Shape) -> None:
     graph = TensorGraph(block)
     inside = _rows(graph, shape)
     if not inside or not _is_cut(graph, inside, shape) or not _has_root(graph, inside, shape):

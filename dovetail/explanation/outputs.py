@@ -20,7 +20,7 @@ _END = 2**63 - 1  # what PyTorch passes for the end of an open slice
 def outputs(origins: Origins, names: list[str]) -> tuple[Output, ...]:
     """One record for each result of `@call`; `names` are the inputs'."""
     handed_out = returned(origins.module.call)
-    return tuple(_Result(handed_out, index, origins, names).output() for index in range(len(handed_out)))
+    return tuple(_output(handed_out, index, origins, names) for index in range(len(handed_out)))
 
 
 def memory_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
@@ -37,45 +37,33 @@ def copy_of(value: ir.Value, origins: Origins, names: list[str]) -> str:
     return memory_of(op.operands[0], origins, names) or "a value that is used elsewhere too"
 
 
-class _Result:
-    """One result: the views that lead to its memory, and whose that is."""
+def _output(handed_out: list[ir.Value], index: int, origins: Origins, names: list[str]) -> Output:
+    value = handed_out[index]
+    views = tuple(_step(op.opview) for op in memory_path(value))[::-1]
+    root, first = memory_root(value), handed_out.index(value)
+    base = Output("fresh", "", views, tensor_type(value.type), None, "", "")
+    if not isinstance(value.type, RefType):
+        return replace(base, origin="constant", of=_constant(value))
+    if isinstance(root.owner, ir.Block):
+        return replace(base, origin="input", of=names[ir.BlockArgument(root).arg_number])
+    if first < index:
+        return replace(base, origin="result", of=str(first), views=())
+    # Memory that the call makes: through views, the result that shows it as it is may come later.
+    handed = origins.handed_over(root)
+    own = handed.owner.opview
+    assert isinstance(own, OwnOp), f"{handed}: @forward hands out owned memory only"
+    base = replace(base, differentiable=own.is_differentiable, line=origins.line(handed))
+    if views and root in handed_out:
+        return replace(base, origin="result", of=str(handed_out.index(root)))
+    base = replace(base, copied=copy_of(own.value, origins, names) or _laid_out(own))
+    return replace(base, origin="hidden", of=str(ir.OpResult(root).result_number)) if views else base
 
-    def __init__(self, returned: list[ir.Value], index: int, origins: Origins, names: list[str]):
-        self.returned, self.index, self.origins, self.names = returned, index, origins, names
-        self.value = returned[index]
-        self.views = [_step(op.opview) for op in memory_path(self.value)][::-1]
-        self.root = memory_root(self.value)
 
-    def output(self) -> Output:
-        base = Output("fresh", "", tuple(self.views), tensor_type(self.value.type), None, "", "")
-        first = self.returned.index(self.value)
-        if not isinstance(self.value.type, RefType):
-            return replace(base, origin="constant", of=_constant(self.value))
-        if isinstance(self.root.owner, ir.Block):
-            return replace(base, origin="input", of=self.names[ir.BlockArgument(self.root).arg_number])
-        if first < self.index:
-            return replace(base, origin="result", of=str(first), views=())
-        return self._of_call(base)
-
-    def _of_call(self, base: Output) -> Output:
-        """Of memory that the call makes; through views, the result that shows it as it is may come later."""
-        handed = self.origins.handed_over(self.root)
-        own = handed.owner.opview
-        assert isinstance(own, OwnOp), f"{handed}: @forward hands out owned memory only"
-        base = replace(base, differentiable=own.is_differentiable, line=self.origins.line(handed))
-        if self.views and self.root in self.returned:
-            return replace(base, origin="result", of=str(self.returned.index(self.root)))
-        base = replace(base, copied=self._copied(own))
-        number = str(ir.OpResult(self.root).result_number)
-        return replace(base, origin="hidden", of=number) if self.views else base
-
-    def _copied(self, own: OwnOp) -> str:
-        of = copy_of(own.value, self.origins, self.names)
-        if of:
-            return of
-        is_region = own.value.owner.operation.name == LOAD
-        is_row_major = own.ref.type.is_row_major
-        return "" if is_row_major or not is_region else "the region's row-major result, for eager's strides"
+def _laid_out(own: OwnOp) -> str:
+    """Why a result is copied that is no copy, "" if it is not."""
+    is_region = own.value.owner.operation.name == LOAD
+    is_row_major = own.ref.type.is_row_major
+    return "" if is_row_major or not is_region else "the region's row-major result, for eager's strides"
 
 
 def _step(op: ir.OpView) -> str:

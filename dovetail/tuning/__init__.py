@@ -37,7 +37,8 @@ def tune(module: ir.Module, options: Options, target: Target, runner: Runner, ca
     """
     for text, names in by_key((text, name) for name, text in region_texts(module).items()).items():
         key = tuning_key(text, target)
-        figures = _remembered(key, cache)
+        entry = None if cache is None else cache.read(key)
+        figures = None if entry is None else json.loads(entry)
         if figures is None:
             with module.context, ir.Location.unknown():
                 figures = _measure(alternatives_of(Module(module).regions[names[0]], target, options.timeout, cache))
@@ -54,11 +55,6 @@ def tuning_key(text: str, target: Target) -> str:
     launching = version("iree-base-runtime"), bool(unavailable(target.device))
     parts = (_FORM, region_key(text, target), *launching, torch.__version__, torch.get_num_threads())
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
-
-
-def _remembered(key: str, cache: RegionCache | None) -> dict[str, float] | None:
-    entry = None if cache is None else cache.read(key)
-    return None if entry is None else json.loads(entry)
 
 
 def _measure(found: dict[str, Alternative]) -> dict[str, float]:

@@ -82,16 +82,11 @@ def note_origins(step: Step, run: EagerRun) -> None:
         source = next((each for each in step.given if memory(each.tensor) == memory(tensor)), None)
         if source is None and tensor._base is not None:
             source = Given.of(tensor._base)
-            _note_base(step, tensor._base, index, run)
+            if not run.is_known(tensor._base):  # it was made inside of the node
+                run.kept.append(tensor._base)
+                run.origins[id(tensor._base)] = FirstSeen(step.node.name, index, True)
         if source is not None:
             run.parents[id(tensor)] = source.tensor, _steps(step, source.key, tensor, index)
-
-
-def _note_base(step: Step, base: torch.Tensor, index: int, run: EagerRun) -> None:
-    """Notes a tensor that was made inside of the node, as the base of what it returned."""
-    if not run.is_known(base):
-        run.kept.append(base)
-        run.origins[id(base)] = FirstSeen(step.node.name, index, True)
 
 
 def _steps(step: Step, source: Key, tensor: torch.Tensor, index: int) -> tuple[ViewStep, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import torch
@@ -107,13 +108,10 @@ def _called(call: Viewed, grad_mode: bool | None) -> ViewStep:
 
 def replay(chain: Sequence[ViewStep], root: torch.Tensor) -> list[torch.Tensor]:
     """What each step of `chain` makes, from `root` on."""
-    made: list[torch.Tensor] = []
-    for step in chain:
-        made.append(_replayed(step, made[-1] if made else root))
-    return made
+    return list(accumulate(chain, _replayed, initial=root))[1:]
 
 
-def _replayed(step: ViewStep, tensor: torch.Tensor) -> torch.Tensor:
+def _replayed(tensor: torch.Tensor, step: ViewStep) -> torch.Tensor:
     namespace, name, overload = step.callee.split(".")
     args = list(step.args)
     if step.callee == "aten.as_strided.default":

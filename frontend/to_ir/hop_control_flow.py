@@ -17,18 +17,15 @@ from dovetail.frontend.to_ir.building import finish, new_function, state_argumen
 def import_cond(importer, node: torch.fx.Node) -> None:
     """`cond(predicate, then graph, else graph, operands)`."""
     predicate, then, otherwise, operands = cast(tuple[Any, ...], node.args)
-    graphs = ((then, "then"), (otherwise, "else"))
-    functions = [_subgraph(importer, node, graph, role, _numbers(operands)) for graph, role in graphs]
-    _call(importer, node, COND, functions, [predicate, *_values(operands)])
+    graphs = {"then": then, "else": otherwise}
+    _call(importer, node, COND, graphs, _numbers(operands), [predicate, *_values(operands)])
 
 
 def import_while_loop(importer, node: torch.fx.Node) -> None:
     """`while_loop(condition graph, body graph, carried values, others)`."""
     condition, body, carried, others = cast(tuple[Any, ...], node.args)
-    graphs = ((condition, "condition"), (body, "body"))
-    numbers = _numbers(others, len(carried))
-    functions = [_subgraph(importer, node, graph, role, numbers) for graph, role in graphs]
-    _call(importer, node, WHILE_LOOP, functions, [*carried, *_values(others)])
+    graphs = {"condition": condition, "body": body}
+    _call(importer, node, WHILE_LOOP, graphs, _numbers(others, len(carried)), [*carried, *_values(others)])
 
 
 def _numbers(operands: Sequence, first: int = 0) -> dict[int, Any]:
@@ -40,7 +37,10 @@ def _values(operands: Sequence) -> list[torch.fx.Node]:
     return [operand for operand in operands if isinstance(operand, torch.fx.Node)]
 
 
-def _call(importer, node, name: str, functions: list[str], arguments: list) -> None:
+def _call(
+    importer, node, name: str, graphs: dict[str, torch.fx.Node], numbers: dict[int, Any], arguments: list
+) -> None:
+    functions = [_subgraph(importer, node, graph, role, numbers) for role, graph in graphs.items()]
     results = [importer._cc.value_info_to_type(value) for value in node.meta["val"]]
     op = control_flow(name, functions, list(map(importer.argument, arguments)), results)
     importer.open.state(op, node.meta["val"])

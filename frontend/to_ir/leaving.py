@@ -51,7 +51,8 @@ class Leaving:
     def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
         value, layout = self._nodes.resolve_node_value(node), argument.layout
         if layout is None:
-            value, layout = of_size(self._nodes, node, argument.node.meta["val"]), _layout_of(argument.node)
+            like = argument.node.meta["val"]
+            value, layout = of_size(self._nodes, node, like), FinalLayout(tuple(like.size()), tuple(like.stride()))
         if argument.tangent is not None and argument.position is not None:
             value = self._own(argument.position, value, node, layout, argument.tangent, True)
         with self._nodes.location(node):
@@ -152,10 +153,6 @@ class Leaving:
         if not isinstance(known(result.value), bool | int | float | str | None):
             raise UnsupportedError(f"result {index}: a {type(result.value).__name__} is not supported, return a tensor")
         return self._nodes.argument(known(result.value))
-
-
-def _layout_of(node: torch.fx.Node) -> FinalLayout:
-    return FinalLayout(tuple(node.meta["val"].size()), tuple(node.meta["val"].stride()))
 
 
 def _as_strided(layout: FinalLayout, dtype: torch.dtype) -> ViewStep:

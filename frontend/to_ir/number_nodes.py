@@ -43,23 +43,19 @@ def _value(importer: "NodeImporter", node: torch.fx.Node, number: Any) -> ir.Val
         operands = list(map(importer.argument, node.args))
         # What the user's own Python computes has no such tag in a custom function's backward either.
         if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
-            return eager_quotient(*operands)
+            # Eager's own backward divides by 0: Python raises.
+            return QuotientOp.build([*map(float_of, operands)], [torch_type("float")]).quotient
         return computed(number, node.target, operands)
     if is_item and importer.open.is_new(number):
-        importer.open.define(number, _import_item(importer, node))
+        item, kind = torch.ops.aten.item.default, "int" if isinstance(number, torch.SymInt) else "float"
+        op = importer.library_call(node, item, _ITEM_REASON, node.args, {}, [torch_type(kind)])
+        importer.open.define(number, op.result)
     elif says_more(node) and not importer.open.is_affine(number):
         # What no affine expression says is a symbol of its own, which `node` computes.
         operands = [importer.argument(each) for each in node.args if each is not None]
         importer.open.define(number, computed_whole(node.target, operands))
     value = importer.open.value(number)
     return value if isinstance(value, ir.Value) else importer.argument(value)
-
-
-def _import_item(importer: "NodeImporter", node: torch.fx.Node) -> ir.Value:
-    """The number that a tensor holds, as a library call: it is read once, on the host."""
-    kind = "int" if isinstance(node.meta["val"], torch.SymInt) else "float"
-    item = torch.ops.aten.item.default
-    return importer.library_call(node, item, _ITEM_REASON, node.args, {}, [torch_type(kind)]).result
 
 
 def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value, made: torch.Tensor) -> None:
@@ -107,11 +103,6 @@ def computed(number: torch.SymFloat, target: Any, operands: Sequence[ir.Value]) 
     if target not in _OF_FLOATS:
         raise UnsupportedError(f"the number {number} can't be open: the IR has no op for {target.__name__}")
     return torch_op(_OF_FLOATS[target], "float", *map(float_of, operands))
-
-
-def eager_quotient(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
-    """The value that eager's own backward computes, which divides by 0: Python raises."""
-    return QuotientOp.build([float_of(dividend), float_of(divisor)], [torch_type("float")]).quotient
 
 
 def compared(target: Any, operands: Sequence[ir.Value]) -> ir.Value:

@@ -106,11 +106,7 @@ def _storages(tensors) -> list[tuple[torch.UntypedStorage, int, int]]:
 
 
 def _like(tensor: torch.Tensor) -> torch.Tensor:
-    """Memory for a copy of `tensor`, with its strides.
-
-    Raises:
-        TypeError: if elements of it share memory.
-    """
+    """Memory for a copy of `tensor`, with its strides; raises TypeError if elements of it share memory."""
     made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
     if torch._debug_has_internal_overlap(made) == 1:
         raise TypeError(f"an argument of shape {tuple(tensor.shape)} has strides {tensor.stride()}, which overlap")

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, referred, returned
+from dovetail.dialects.reading import Module, made_by, referred, returned
 from dovetail.dialects.saved import checked_results, saved_values
 from dovetail.dialects.subclasses import Convention, Wrapped
 from dovetail.runtime.autograd.node import is_compiled_call
@@ -95,10 +94,8 @@ def read_saved(module: Module) -> BackwardReads:
 
 def _returned(call: func.FuncOp, border: str, numbers: set[int]) -> set[int]:
     """Positions of what `call` returns that lies in the memory of these results of its call of `border`."""
-    found: set[int] = set()
-    for index, value in enumerate(returned(call)):
-        root = memory_root(value)
-        owner = None if isinstance(root.owner, ir.Block) else root.owner.operation.opview
-        if isinstance(owner, func.CallOp) and referred(owner, "callee") == border and root.result_number in numbers:
-            found.add(index)
-    return found
+    roots = enumerate(map(memory_root, returned(call)))
+    made = ((index, root, made_by(root, func.CallOp.OPERATION_NAME)) for index, root in roots)
+    return {
+        index for index, root, op in made if op and referred(op, "callee") == border and root.result_number in numbers
+    }
