@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -15,6 +15,7 @@ from dovetail.errors import OptionError, PassError
 _REGISTRY: dict[str, type["Pass"]] = {}
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Pass:
     """A rewrite of a whole module.
@@ -31,6 +32,7 @@ class Pass:
 
     def __init_subclass__(cls, *, name: str, runs_at: str = "", is_check: bool = False, **kwargs):
         super().__init_subclass__(**kwargs)
+        dataclass(frozen=True)(cls)
         if name in _REGISTRY:
             raise OptionError(f"pass '{name}' is defined twice: {_REGISTRY[name].__qualname__} and {cls.__qualname__}")
         cls.name, cls.runs_at, cls.is_check = name, runs_at, is_check

@@ -1,7 +1,5 @@
 """Pass `state-border`: says of each saved value whose memory it is, and which gradients need it unchanged."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD
@@ -12,7 +10,6 @@ from dovetail.passes.levels.check_functions import check_border
 from dovetail.passes.rewriting.cloning import state_facts
 
 
-@dataclass(frozen=True)
 class StateBorderPass(Pass, name="state-border", runs_at="split"):
     """Says of each saved value what the runtime then only reads: whose memory it is, and who needs it unchanged.
 

@@ -1,7 +1,5 @@
 """Pass `compose-views`: a view of a view is one view."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
@@ -20,7 +18,6 @@ _TO_SIZES = ("torch.aten.view", "torch.aten._unsafe_view")
 _PERMUTE, _TRANSPOSE, _EXPAND = "torch.aten.permute", "torch.aten.transpose.int", "torch.aten.expand"
 
 
-@dataclass(frozen=True)
 class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     """Makes one view of a chain of reshapes, of permutations, of expansions or of slices; drops views of everything.
 

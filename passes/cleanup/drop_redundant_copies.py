@@ -1,7 +1,5 @@
 """Pass `drop-redundant-copies`: what functionalization left behind."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.devices import named_device
@@ -25,7 +23,6 @@ _WIDER = {
 }
 
 
-@dataclass(frozen=True)
 class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint"):
     """Forwards the operand of copies, and of casts that give back what was there.
 

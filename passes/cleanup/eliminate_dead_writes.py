@@ -1,7 +1,5 @@
 """Pass `eliminate-dead-writes`: a write that changes nothing, or that nobody sees."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -15,7 +13,6 @@ from dovetail.passes.cleanup.held_values import HeldValues
 _OBSERVERS = ("dovetail.read", "dovetail.view", "dovetail.detach", "dovetail.set_metadata", "func.call")
 
 
-@dataclass(frozen=True)
 class EliminateDeadWritesPass(Pass, name="eliminate-dead-writes", runs_at="joint"):
     """Turns a `write` of what the memory holds already, or that a later one overwrites unseen, into a `touch`.
 

@@ -1,6 +1,6 @@
 """Pass `fold-concatenations`: what a write to a slice leaves of the rest."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -15,7 +15,6 @@ from dovetail.passes.rewriting.slices import SLICE, Slice, slice_of
 _CAT, _SELECT = "torch.aten.cat", "torch.aten.select.int"
 
 
-@dataclass(frozen=True)
 class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
     """Takes slices of a concatenation from the part that they lie in; joins parts that are neighbours in one tensor.
 

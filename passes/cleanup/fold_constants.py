@@ -1,6 +1,5 @@
 """Pass `fold-constants`: what is known of the graph alone is computed once, now."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy
@@ -19,7 +18,6 @@ from dovetail.passes.rewriting.rules import apply_rules
 Arrays = dict[ir.Value, numpy.ndarray]
 
 
-@dataclass(frozen=True)
 class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
     """Computes ops whose operands are known: a `full` where all elements are one number, else a literal.
 

@@ -1,7 +1,6 @@
 """Pass `fold-indices`: elements that are chosen in their own order are a view."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from dovetail.passes.rewriting.slices import Slice
 _ARANGE, _RESHAPE = "torch.aten.arange.start_step", "torch.aten.reshape"
 
 
-@dataclass(frozen=True)
 class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
     """Takes `index`, `embedding` and `index_select` by whole numbers from 0 up, each once and in order, for views.
 

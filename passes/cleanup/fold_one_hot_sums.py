@@ -1,7 +1,6 @@
 """Pass `fold-one-hot-sums`: the sum of rows that hold one number each is that number."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from numpy import broadcast_shapes
@@ -21,7 +20,6 @@ _EQUAL = "torch.aten.eq.Tensor"
 _WHERE = "torch.aten.where.self"
 
 
-@dataclass(frozen=True)
 class FoldOneHotSumsPass(Pass, name="fold-one-hot-sums", runs_at="joint"):
     """Takes the sum along a dimension of what is 0 but at one place of it for the number there.
 

@@ -1,6 +1,5 @@
 """Pass `fold-scatters`: a view that is scattered back, and a view of what was scattered."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from torch_mlir import ir
@@ -16,7 +15,6 @@ _SCATTER_OF = {f"torch.aten.{view}": f"torch.aten.{view.partition('.')[0]}_scatt
 _VIEW_OF = {scatter: view for view, scatter in _SCATTER_OF.items()}
 
 
-@dataclass(frozen=True)
 class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
     """Takes `view(scatter(x, v))` for `v`, `scatter(x, view(x))` for `x`, and the later of two scatters to one place.
 

@@ -1,7 +1,5 @@
 """Pass `forward-stores`: what was written or read last need not be read again."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, body
@@ -9,7 +7,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.held_values import HeldValues
 
 
-@dataclass(frozen=True)
 class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
     """Replaces a `read` by the value that its memory holds since an earlier `write` or `read`.
 

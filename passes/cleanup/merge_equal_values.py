@@ -1,7 +1,5 @@
 """Pass `merge-equal-values`: the same op on the same values is computed once."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import RECOMPUTE
@@ -17,7 +15,6 @@ from dovetail.passes.rewriting.constants import number
 _CONSTANT = "torch.constant."  # more than half of all ops, before they are merged
 
 
-@dataclass(frozen=True)
 class MergeEqualValuesPass(Pass, name="merge-equal-values", runs_at="joint"):
     """Merges torch ops of equal name, operands, attributes and result types, and drops those that nothing uses.
 

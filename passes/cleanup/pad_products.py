@@ -33,7 +33,6 @@ _PERMUTE = "torch.aten.permute"
 _NEUTRAL = {"torch.aten.amax": -inf, "torch.aten.amin": inf, SUM: 0.0}
 
 
-@dataclass(frozen=True)
 class PadProductsPass(Pass, name="pad-products", runs_at="joint"):
     """Gives large products of bfloat16 or float16 rows of a length that 8 divides, on GPUs.
 

@@ -1,6 +1,5 @@
 """Pass `simplify-algebra`: arithmetic that changes nothing."""
 
-from dataclasses import dataclass
 from math import copysign
 
 from torch_mlir import ir
@@ -12,7 +11,6 @@ from dovetail.passes.rewriting.constants import integer_list, number, uniform
 from dovetail.passes.rewriting.rules import Rule, apply_rules, create, is_alike, shape
 
 
-@dataclass(frozen=True)
 class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
     """Drops arithmetic that changes no element, and reductions of one element each.
 

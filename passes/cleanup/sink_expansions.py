@@ -1,7 +1,5 @@
 """Pass `sink-expansions`: ops that compute elements broadcast by themselves what is expanded to open sizes."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.reading import Module, body, is_used, users
@@ -15,7 +13,6 @@ from dovetail.passes.rewriting.rules import create
 _EXPAND = "torch.aten.expand"
 
 
-@dataclass(frozen=True)
 class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
     """Has pointwise ops read a tensor that is expanded to open sizes as it was before, where another has these sizes.
 

@@ -20,7 +20,6 @@ _DIVIDED = ("float32", "float64")
 _Key = tuple[object, ...]
 
 
-@dataclass(frozen=True)
 class UnifySumsPass(Pass, name="unify-sums", runs_at="joint"):
     """Makes one sum of those that add up the same dimensions of one value, written in several ways.
 

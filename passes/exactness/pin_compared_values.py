@@ -1,7 +1,5 @@
 """Pass `pin-compared-values`: what is compared with what comes from it is computed once."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
@@ -12,7 +10,6 @@ from dovetail.passes.exactness.value_flow import ValueFlow, flows
 from dovetail.passes.exactness.ways import ways
 
 
-@dataclass(frozen=True)
 class PinComparedValuesPass(Pass, name="pin-compared-values", runs_at="joint"):
     """Says `dovetail.pinned` of ops whose result an exact comparison meets in two ways.
 

@@ -1,7 +1,6 @@
 """Pass `verify-comparisons`: no comparison meets two computations of one value."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -12,7 +11,6 @@ from dovetail.passes.exactness.value_flow import FlowStep, ValueFlow, flows
 from dovetail.passes.exactness.ways import Way, decided_again, ways
 
 
-@dataclass(frozen=True)
 class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
     """Checks that whatever decides by last bits does not meet two computations of one value. Changes nothing.
 

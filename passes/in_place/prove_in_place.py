@@ -1,7 +1,6 @@
 """Pass `prove-in-place`: regions write mutated arguments' memory themselves, where that is proved to be safe."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -22,7 +21,6 @@ from dovetail.passes.in_place.plan import UpdatePlan, plan_updates
 from dovetail.passes.in_place.update_regions import SourceRegion, UpdateBuilder, build_rest
 
 
-@dataclass(frozen=True)
 class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
     """Moves what computes a mutated argument's new value, where it is pointwise, to a region that updates the argument.
 

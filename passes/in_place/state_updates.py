@@ -1,7 +1,5 @@
 """Pass `state-updates`: says of a program that all it does is to update its arguments in place."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import ONLY_UPDATES
@@ -10,7 +8,6 @@ from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import Pass
 
 
-@dataclass(frozen=True)
 class StateUpdatesPass(Pass, name="state-updates", runs_at="regions"):
     """Says of `@call` that all it does is to update its arguments in place by regions, as an optimizer's step does.
 

@@ -1,7 +1,5 @@
 """Pass `verify-launches`: a plan does to its region's arguments what a launch may do."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func
 
@@ -22,7 +20,6 @@ _KNOWN = (*(f"dovetail.{name}" for name in _OURS.split()), func.ReturnOp.OPERATI
 _NUMBERS = (arith.ConstantOp, arith.CmpIOp, *ARITHMETIC.values())
 
 
-@dataclass(frozen=True)
 class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_check=True):
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 

@@ -1,7 +1,6 @@
 """Pass `verify-level`: each level's language, checked at its border."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -49,7 +48,6 @@ LEVELS = {
 }
 
 
-@dataclass(frozen=True)
 class VerifyLevelPass(Pass, name="verify-level", is_check=True):
     """Checks that the module speaks the language of `level`: which functions there are, and which ops stand in them.
 

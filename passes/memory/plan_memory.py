@@ -1,7 +1,6 @@
 """Pass `plan-memory`: where each buffer of a host function dies, and what takes its memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -17,7 +16,6 @@ from dovetail.passes.memory.donation import Donors, set_donated
 from dovetail.passes.memory.reuse import Scan
 
 
-@dataclass(frozen=True)
 class PlanMemoryPass(Pass, name="plan-memory", runs_at="regions"):
     """Says in `@forward`, `@backward` and subgraphs where memory dies, and gives dead memory to later results.
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -22,7 +21,6 @@ from dovetail.passes.memory.donation import Donors
 Broken = tuple[ir.Operation, str]
 
 
-@dataclass(frozen=True)
 class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=True):
     """Checks the memory plan that stands in the module, whoever made it. Changes nothing.
 

@@ -1,7 +1,5 @@
 """Pass `partition`: one joint function to `@call`, `@forward` and `@backward`."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import LEVEL
@@ -19,7 +17,6 @@ from dovetail.passes.partition.saved_values import saved_values
 ALGORITHMS = ("min-cut", "default")
 
 
-@dataclass(frozen=True)
 class PartitionPass(Pass, name="partition", runs_at="joint"):
     """Splits the joint function into what the user calls, the forward and the backward.
 

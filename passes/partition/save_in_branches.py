@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -18,7 +17,6 @@ from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.constants import constant, full
 
 
-@dataclass(frozen=True)
 class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
     """Partitions branches: work that the backward of a `cond` would do again is handed over by the forward's branch.
 

@@ -1,7 +1,6 @@
 """Pass `batch-library-calls`: many equal library calls on few elements each become one."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import pairwise
 
 from torch_mlir import ir
@@ -30,7 +29,6 @@ _MOST = MOST_BINDINGS // 2 - 4
 _HANDING_OUT = (OwnOp.OPERATION_NAME, func.ReturnOp.OPERATION_NAME)
 
 
-@dataclass(frozen=True)
 class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     """Joins element-by-element fallbacks that differ in nothing but their tensor, where the calls saved cost more.
 

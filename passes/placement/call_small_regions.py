@@ -1,7 +1,6 @@
 """Pass `call-small-regions`: regions that cost more to launch than their ops cost as library calls become these."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -19,7 +18,6 @@ from dovetail.passes.placement.cost_model import CostModel, costs_of
 from dovetail.passes.placement.library_calls import clone_as_library_call
 
 
-@dataclass(frozen=True)
 class CallSmallRegionsPass(Pass, name="call-small-regions", runs_at="program"):
     """Replaces a region beside a library call by library calls of its ops, where these cost no more: less to compile.
 

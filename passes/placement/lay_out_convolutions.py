@@ -44,7 +44,6 @@ _ERASED = (Kind.POINTWISE, Kind.REDUCTION, Kind.VIEW)
 _IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION, Kind.MOVEMENT, Kind.CREATION)
 
 
-@dataclass(frozen=True)
 class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint"):
     """Lays chains of convolutions out channels last, where copies at their ends cost less than the library saves.
 

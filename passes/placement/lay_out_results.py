@@ -1,7 +1,6 @@
 """Pass `lay-out-results`: what is handed out in another order than row by row is computed in that order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch_mlir import ir
 
@@ -22,7 +21,6 @@ from dovetail.passes.rewriting.rules import create
 _PERMUTE = "torch.aten.permute"
 
 
-@dataclass(frozen=True)
 class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
     """Computes large pointwise results in the order of their strides, where that permutes fewer tensors.
 

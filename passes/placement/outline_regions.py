@@ -1,7 +1,5 @@
 """Pass `outline-regions`: neighbouring `region` ops to functions of their own, everything else to host calls."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -23,7 +21,6 @@ _TAGS = (PLACEMENT, PLACEMENT_REASON)
 _NO_CALLS = (*FROM_PYTHON, CopyOp.OPERATION_NAME)
 
 
-@dataclass(frozen=True)
 class OutlineRegionsPass(Pass, name="outline-regions", runs_at="split"):
     """Groups `region` ops into as few functions `@<function>_region_<n>` as their dependencies allow.
 

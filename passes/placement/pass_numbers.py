@@ -1,7 +1,5 @@
 """Pass `pass-numbers`: regions take open numbers in tensors."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.devices import NUMBER
@@ -18,7 +16,6 @@ _OF_TENSORS = {f"torch.aten.{name}.Scalar": f"torch.aten.{name}.Tensor" for name
 _OF_TENSORS[_REVERSED] = "torch.aten.sub.Tensor"
 
 
-@dataclass(frozen=True)
 class PassNumbersPass(Pass, name="pass-numbers", runs_at="split"):
     """Gives arithmetic of a tensor and an open number a tensor for the number, which a region can take.
 

@@ -1,7 +1,5 @@
 """Pass `place-ops`: where each op runs, and why."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -36,7 +34,6 @@ NO_ELEMENTS = "a tensor without elements leaves nothing to compile"
 _TOO_MANY = f"with its result more than the {MOST_BINDINGS} tensors that one dispatch of IREE's can bind"
 
 
-@dataclass(frozen=True)
 class PlaceOpsPass(Pass, name="place-ops", runs_at="split"):
     """Tags each torch op and each copy of `@forward`, `@backward` and what control flow runs with `dovetail.placement`.
 

@@ -1,7 +1,5 @@
 """Pass `plan-epilogue`: everything handed to the user gets memory that nothing else has."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.ops.copy import copy
@@ -10,7 +8,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
 
-@dataclass(frozen=True)
 class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     """Inserts a copy before an `own` or a gradient whose value lies in memory that the user, or another of them, has.
 

@@ -1,7 +1,6 @@
 """Pass `repeat-in-regions`: regions compute what others would write for them, where this costs less."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -25,7 +24,6 @@ _REPEATED = (Kind.POINTWISE, Kind.CREATION, Kind.VIEW)
 _PRODUCT = "torch.aten.mul"
 
 
-@dataclass(frozen=True)
 class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
     """Computes cheap ops of the backward in each region that needs them, where passing their results costs more.
 

@@ -21,7 +21,6 @@ _FEWER = 4
 """How many times fewer elements a gather must give than there are."""
 
 
-@dataclass(frozen=True)
 class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
     """Gathers few elements from a pointwise op's operand, and computes the op of them alone.
 

@@ -1,7 +1,5 @@
 """Pass `choose-drivers`: says what runs each region without a launch plan."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.backends.target import choose_driver
@@ -12,7 +10,6 @@ from dovetail.dialects.target import device_type
 from dovetail.passes.base import Pass
 
 
-@dataclass(frozen=True)
 class ChooseDriversPass(Pass, name="choose-drivers", runs_at="regions"):
     """Says of each region that does not yet which driver of IREE's runs it on a CPU: its size decides.
 

@@ -1,7 +1,5 @@
 """Pass `choose-variant`: says how regions are compiled and run, where that was measured."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.backends.target import DRIVERS, VARIANTS
@@ -10,7 +8,6 @@ from dovetail.errors import OptionError
 from dovetail.passes.base import Pass, named_regions
 
 
-@dataclass(frozen=True)
 class ChooseVariantPass(Pass, name="choose-variant", runs_at="regions"):
     """Writes what tuning chose to `regions` (symbols joined by `+`), and the figures that it chose by.
 

@@ -1,7 +1,6 @@
 """Pass `cut-into-blocks`: regions whose loops reach tensors across their rows, or that IREE would make so."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
@@ -24,7 +23,6 @@ _LARGE = 1 << 19
 """Elements of known sizes from which this pays the compiler's processes that a variant has to itself."""
 
 
-@dataclass(frozen=True)
 class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 

@@ -1,7 +1,5 @@
 """Pass `inline-regions`: regions that IREE could not compile become ATen calls."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -19,7 +17,6 @@ from dovetail.passes.placement.library_calls import clone_as_library_call
 from dovetail.passes.rewriting.own_memory import shared_memory
 
 
-@dataclass(frozen=True)
 class InlineRegionsPass(Pass, name="inline-regions", runs_at="regions"):
     """Replaces the calls of lowered `regions` (symbols joined by `+`) by their ops, each a library call with `reason`.
 

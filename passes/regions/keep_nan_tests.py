@@ -1,7 +1,5 @@
 """Pass `keep-nan-tests`: a value compared with itself, in a form that no canonicalization takes for true."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.types import require_shaped_info
@@ -9,7 +7,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.rules import apply_rules, create
 
 
-@dataclass(frozen=True)
 class KeepNanTestsPass(Pass, name="keep-nan-tests", runs_at="program"):
     """Asks `x >= x` for `x == x` where x may be NaN: torch-mlir folds an `eq` of one value to true, whatever its type.
 

@@ -1,7 +1,5 @@
 """Pass `keep-scalars`: half precision and a number, computed in float32 as ATen does."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.rounding import rounded
@@ -14,7 +12,6 @@ from dovetail.passes.rewriting.rules import apply_rules, create
 _WIDE = "float32"
 
 
-@dataclass(frozen=True)
 class KeepScalarsPass(Pass, name="keep-scalars", runs_at="program"):
     """Computes in float32 where half precision meets a number that it can't hold, and rounds the result once.
 

@@ -1,7 +1,5 @@
 """Pass `limit-regions`: regions that would take IREE too long become several."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -55,7 +53,6 @@ _OVERLAP = 1.25
 """How many times the ops of a region its halves may have together: what both need is computed twice."""
 
 
-@dataclass(frozen=True)
 class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     """Splits lowered regions until they compile in reasonable time.
 

@@ -1,7 +1,5 @@
 """Pass `lower-regions`: regions to the form that IREE compiles, results written to memory that the caller gives."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -14,7 +12,6 @@ from dovetail.passes.rewriting.cloning import set_signature, state_facts
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 
 
-@dataclass(frozen=True)
 class LowerRegionsPass(Pass, name="lower-regions", runs_at="program"):
     """Turns each region's results into `!torch.tensor` arguments that are overwritten (destination passing).
 

@@ -1,6 +1,5 @@
 """Pass `pair-rows`: regions whose rows are computed and summed in one loop only if it goes by two."""
 
-from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
@@ -19,7 +18,6 @@ from dovetail.passes.rewriting.sums import reduced_dims
 _OF_ROWS = (Kind.POINTWISE, Kind.VIEW, Kind.REDUCTION)
 
 
-@dataclass(frozen=True)
 class PairRowsPass(Pass, name="pair-rows", runs_at="regions"):
     """States the variant `rows-by-twos` of regions for a CPU that have such rows and no other loops.
 

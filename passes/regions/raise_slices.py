@@ -1,7 +1,7 @@
 """Pass `raise-slices`: a region on a GPU slices what it computes from, not what it computed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -29,7 +29,6 @@ _MOST_SLICES = 8
 """Of one value, each of which computes it anew."""
 
 
-@dataclass(frozen=True)
 class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
     """Takes slices of what pointwise ops and views of a region read, on a GPU, in place of slices of what they compute.
 

@@ -1,7 +1,5 @@
 """Pass `select-parts`: short parts that are joined are chosen from element by element, on GPUs."""
 
-from dataclasses import dataclass
-
 from torch_mlir import ir
 
 from dovetail.dialects.devices import home
@@ -17,7 +15,6 @@ from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import with_sizes
 
 
-@dataclass(frozen=True)
 class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
     """Makes a concatenation of a few short parts of one size, on a GPU, a choice between them by the element's place.
 

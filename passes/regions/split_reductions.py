@@ -1,6 +1,5 @@
 """Pass `split-reductions`: long sums become sums of partial sums."""
 
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 
@@ -30,7 +29,6 @@ from dovetail.passes.rewriting.sums import MEANS, SUM, SUMS, quotient, reduced_d
 _NEG = "torch.aten.neg"
 
 
-@dataclass(frozen=True)
 class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
     """Adds up floating-point numbers in blocks, and then the blocks' sums, where a sum or a mean is of many.
 

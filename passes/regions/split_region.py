@@ -1,7 +1,6 @@
 """Pass `split-region`: a region that IREE could not compile becomes two, each with half of its work."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -13,7 +12,6 @@ from dovetail.passes.regions.pieces import Piece, pieces_of
 from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
 
 
-@dataclass(frozen=True)
 class SplitRegionPass(Pass, name="split-region", runs_at="regions"):
     """Splits the lowered `region` in two, `@<region>_0` and `@<region>_1`, each called once where it was.
 

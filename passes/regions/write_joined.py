@@ -1,6 +1,5 @@
 """Pass `write-joined`: what ATen computes to join it is written where the joined tensor lies."""
 
-from dataclasses import dataclass
 from functools import reduce
 
 from torch_mlir import ir
@@ -24,7 +23,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.rewriting.constants import integer
 
 
-@dataclass(frozen=True)
 class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
     """Gives pointwise library calls a part of the memory of the large concatenation that alone uses their results.
 

@@ -1,6 +1,5 @@
 """`dovetail-opt --run-check` against passes that are wrong."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ def _read(module: ir.Module) -> ir.Value:
     return body(Module(module).joint)[0].results[0]
 
 
-@dataclass(frozen=True)
 class _ReturnsTheInputPass(Pass, name="test-returns-the-input"):
     """Returns `x` for `exp(x)`."""
 
@@ -39,7 +37,6 @@ class _ReturnsTheInputPass(Pass, name="test-returns-the-input"):
                 op.operands[0] = _read(module)
 
 
-@dataclass(frozen=True)
 class _DropsAWritePass(Pass, name="test-drops-a-write"):
     """Forgets that the user's tensor is mutated."""
 
@@ -125,7 +122,6 @@ def test_traceback_is_shown_when_asked(path: str):
         main([path, "--pass-pipeline=nope", "--traceback"])
 
 
-@dataclass(frozen=True)
 class _MisspellsPass(Pass, name="test-misspells"):
     """Gives a read an attribute that it can't have, or takes it away again."""
 

@@ -1,7 +1,5 @@
 """Textual pipelines and pass options: what they mean, and what a mistake is told."""
 
-from dataclasses import dataclass
-
 import pytest
 from torch_mlir import ir
 
@@ -13,7 +11,6 @@ from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.parse import parse_pipeline
 
 
-@dataclass(frozen=True)
 class _OptionsPass(Pass, name="test-options"):
     """Has an option of each type."""
 

@@ -2,7 +2,6 @@
 
 import shlex
 import tempfile
-from dataclasses import dataclass
 
 import pytest
 from torch_mlir import ir
@@ -30,7 +29,6 @@ module attributes {dovetail.level = "joint"} {
 """
 
 
-@dataclass(frozen=True)
 class _RaisesPass(Pass, name="test-raises"):
     """Fails as a bug would."""
 
@@ -38,7 +36,6 @@ class _RaisesPass(Pass, name="test-raises"):
         raise IndexError("list index out of range")
 
 
-@dataclass(frozen=True)
 class _BreaksPass(Pass, name="test-breaks"):
     """Leaves a write with a mode that doesn't exist."""
 
