@@ -27,25 +27,24 @@ _FAILS = Refused("does not compile")
 _FOLDED = Refused("of constants it is folded to a wrong one", FLOATS, decided_by=DecidedBy.FIRST, of_constants=True)
 _FOLDED_HALVES = replace(_FOLDED, dtypes=HALVES, overloads=("Scalar",))
 _INEXACT = Refused("off by thirty times eager's error", FLOATS)
+_NARROW_SIXTH = Refused("eager's sixth is a float32 number in float64 too", DOUBLES)
 _NO_BROADCAST = Refused("does not compile for operands of different sizes")
 _NO_DOUBLES = Refused("float64 version does not link", DOUBLES)
 _NO_TRUTH = Refused("truth values do not compile, or compare as -1", ("bool",))
 _OVERFLOWS = Refused("wrong where an intermediate result overflows")
+_OVERFLOWS_HALVES = Refused("overflows: it computes in float16", ("float16",), overloads=("decimals",))
 _ROUNDS_QUOTIENTS = Refused("rounds the quotient before it takes the floor")
 _SHIFTS_TOO_FAR = Refused("wrong for shifts by the width or more")
 _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too short", DOUBLES)
 
-_POWER = pointwise(
-    "pow",
-    tells_subnormals=True,
-    refused=(Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile"),),
-)
+_WRONG_POWERS = Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile")
 
 _keeping = partial(pointwise, rounding=Rounding.NEVER)
 _telling = partial(pointwise, tells_subnormals=True)
 _stepping = partial(_keeping, tells_subnormals=True, decides_by=(0,))
 _rounding = partial(_telling, decides_by=(0, 1), refused=(_ROUNDS_QUOTIENTS,))
 _in_parts = partial(pointwise, traced=Traced.IN_PARTS)
+_together = partial(pointwise, layout=Layout.TOGETHER)
 
 POINTWISE = (
     pointwise(
@@ -55,68 +54,38 @@ POINTWISE = (
         rounding=Rounding.ONCE,
         refused=(Refused("adds truth values modulo 2", ("bool",), decided_by=DecidedBy.RESULT),),
     ),
-    pointwise("addcdiv", traced=Traced.IN_PARTS, tells_subnormals=True),
+    _in_parts("addcdiv", tells_subnormals=True),
     pointwise("angle", decides_by=(0,), rounding=Rounding.ONCE, tells_subnormals=True),
-    pointwise(
-        "atan2",
-        tells_subnormals=True,
-        refused=(Refused("NaN instead of a value where both arguments are zero or infinite"),),
-    ),
+    _telling("atan2", refused=(Refused("NaN instead of a value where both arguments are zero or infinite"),)),
     pointwise("atanh", refused=(Refused("rounds small numbers away", FLOATS), _NO_DOUBLES)),
     pointwise("bitwise_not", knows_uint8=True),
-    pointwise("clone", is_identity=True, is_by_position=True, rounding=Rounding.NEVER, knows_uint8=True),
-    pointwise(
-        "contiguous", memory=ResultMemory.BY_STRIDES, is_identity=True, is_by_position=True, rounding=Rounding.NEVER
-    ),
-    pointwise("convert_element_type", memory=ResultMemory.BY_STRIDES, rounding=Rounding.NEVER, knows_uint8=True),
-    pointwise(
-        "copysign",
-        layout=Layout.TOGETHER,
-        decides_by=(0, 1),
-        rounding=Rounding.NEVER,
-        tells_subnormals=True,
-        refused=(_FAILS,),
-    ),
+    _keeping("clone", is_identity=True, is_by_position=True, knows_uint8=True),
+    _keeping("contiguous", memory=ResultMemory.BY_STRIDES, is_identity=True, is_by_position=True),
+    _keeping("convert_element_type", memory=ResultMemory.BY_STRIDES, knows_uint8=True),
+    _stepping("copysign", layout=Layout.TOGETHER, decides_by=(0, 1), refused=(_FAILS,)),
     pointwise("div", rounding=Rounding.ONCE, tells_subnormals=True),
     _rounding("div.Scalar_mode"),
-    pointwise("elu_backward", layout=Layout.TOGETHER, decides_by=(5,), tells_subnormals=True),
+    _together("elu_backward", decides_by=(5,), tells_subnormals=True),
     pointwise("erfinv", refused=(_FAILS,)),
-    pointwise(
-        "fmod",
-        decides_by=(0, 1),
-        tells_subnormals=True,
-        refused=(Refused("wrong near whole quotients, and fails for constants"),),
-    ),
+    _telling("fmod", decides_by=(0, 1), refused=(Refused("wrong near whole quotients, and fails for constants"),)),
     pointwise("frac", decides_by=(0,)),
-    pointwise(
-        "hardsigmoid_backward",
-        layout=Layout.TOGETHER,
-        decides_by=(1,),
-        refused=(Refused("eager's sixth is a float32 number in float64 too", DOUBLES),),
-    ),
-    pointwise("hardswish_backward", layout=Layout.TOGETHER, decides_by=(1,), tells_subnormals=True),
-    pointwise(
-        "hardtanh_backward",
-        layout=Layout.TOGETHER,
-        decides_by=(1,),
-        tells_subnormals=True,
-        refused=(Refused("wrong at the bounds"),),
-    ),
-    pointwise("leaky_relu_backward", decides_by=(1,), tells_subnormals=True),
-    pointwise("lift_fresh_copy", is_identity=True, is_by_position=True, rounding=Rounding.NEVER),
-    pointwise("log10", tells_subnormals=True, refused=(_FAILS,)),
-    pointwise("log2", tells_subnormals=True, refused=(_NO_DOUBLES,)),
+    _together("hardsigmoid_backward", decides_by=(1,), refused=(_NARROW_SIXTH,)),
+    _together("hardswish_backward", decides_by=(1,), tells_subnormals=True),
+    _together("hardtanh_backward", decides_by=(1,), tells_subnormals=True, refused=(Refused("wrong at the bounds"),)),
+    _telling("leaky_relu_backward", decides_by=(1,)),
+    _keeping("lift_fresh_copy", is_identity=True, is_by_position=True),
+    _telling("log10", refused=(_FAILS,)),
+    _telling("log2", refused=(_NO_DOUBLES,)),
     pointwise("log_sigmoid_forward", layout=Layout.ROWS, layout_on_cuda=Layout.FIRST),
-    pointwise("logical_not", tells_subnormals=True),
+    _telling("logical_not"),
     pointwise("mul", is_commutative=True, refused=(_CRASHES,)),
-    pointwise("nan_to_num", rounding=Rounding.NEVER, tells_subnormals=True),
-    pointwise("neg", rounding=Rounding.NEVER, refused=(Refused("goes through floating point", ("int32", "int64")),)),
-    _POWER,
-    replace(_POWER, name="pow.Scalar", layout=Layout.ROWS),
-    pointwise(
+    _keeping("nan_to_num", tells_subnormals=True),
+    _keeping("neg", refused=(Refused("goes through floating point", ("int32", "int64")),)),
+    _telling("pow", refused=(_WRONG_POWERS,)),
+    _telling("pow.Scalar", layout=Layout.ROWS, refused=(_WRONG_POWERS,)),
+    _telling(
         "remainder",
         decides_by=(0, 1),
-        tells_subnormals=True,
         refused=(
             Refused("wrong for large quotients, and float64 does not link", FLOATS),
             Refused("eager raises for a divisor 0", INTEGERS, overloads=("Scalar_Tensor", "Tensor")),
@@ -124,27 +93,16 @@ POINTWISE = (
             replace(_FOLDED, dtypes=INTEGERS, overloads=("Scalar",)),
         ),
     ),
-    pointwise(
-        "round",
-        decides_by=(0,),
-        rounding=Rounding.NEVER,
-        refused=(Refused("overflows: it computes in float16", ("float16",), overloads=("decimals",)),),
-    ),
+    _keeping("round", decides_by=(0,), refused=(_OVERFLOWS_HALVES,)),
     pointwise("rsub", adds=True, rounding=Rounding.ONCE, refused=(_CRASHES,)),
     _stepping("sign", refused=(_FOLDED,)),
-    pointwise("signbit", tells_subnormals=True, refused=(_FAILS,)),
-    pointwise("softplus_backward", layout=Layout.TOGETHER),
+    _telling("signbit", refused=(_FAILS,)),
+    _together("softplus_backward"),
     pointwise("sub", adds=True, rounding=Rounding.ONCE, refused=(_CRASHES,)),
-    pointwise(
-        "threshold_backward",
-        traced=Traced.IN_PARTS,
-        decides_by=(1,),
-        tells_subnormals=True,
-        refused=(replace(_CRASHES, overloads=()),),
-    ),
-    pointwise("to", memory=ResultMemory.BY_STRIDES, is_by_position=True, rounding=Rounding.NEVER),
-    pointwise("trunc", decides_by=(0,), rounding=Rounding.NEVER, refused=(_FOLDED,)),
-    pointwise("xlogy", layout=Layout.TOGETHER, tells_subnormals=True),
+    _in_parts("threshold_backward", decides_by=(1,), tells_subnormals=True, refused=(replace(_CRASHES, overloads=()),)),
+    _keeping("to", memory=ResultMemory.BY_STRIDES, is_by_position=True),
+    _keeping("trunc", decides_by=(0,), refused=(_FOLDED,)),
+    _together("xlogy", tells_subnormals=True),
     *alike(_keeping, "abs relu"),
     *alike(partial(_keeping, refused=(_DROPS_NAN,)), "max.other maximum min.other minimum"),
     *alike(partial(_keeping, refused=(_DROPS_NAN, _NO_TRUTH)), "clamp clamp_max clamp_min hardtanh"),
