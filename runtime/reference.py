@@ -5,13 +5,16 @@ a module before and after a pass on the same inputs validates the pass. A module
 none, it runs on the CPU, and whatever it has on GPUs lies there, too.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from traceback import walk_tb
 
 import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.python.emitter import Emitter
+from dovetail.backends.python.names import made_name
 from dovetail.dialects.control_flow import subgraphs
 from dovetail.dialects.devices import home
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
@@ -21,8 +24,7 @@ from dovetail.errors import ModuleError
 from dovetail.runtime.autograd.read_layouts import read_layouts
 from dovetail.runtime.drawn_inputs import drawn, entry_of
 from dovetail.runtime.drawn_sizes import given_symbols
-from dovetail.runtime.failed_op import failed_op
-from dovetail.runtime.host import unboxed
+from dovetail.runtime.host import HOST_HELPERS, unboxed
 from dovetail.runtime.observation import Observation
 from dovetail.runtime.on_host import runnable
 from dovetail.runtime.program import load_plain_program
@@ -40,10 +42,25 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
     try:
         return _run(module, inputs, seed)
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
-        position = failed_op(module, error)
+        position = _failed_op(module, error)
         if position is None:
             raise
         raise ModuleError(f"{position.location}: '{position.name}' op can't be run: {error}") from error
+
+
+def _failed_op(module: ir.Module, error: Exception) -> ir.Operation | None:
+    """The op of `module` whose statement `error` came out of, which names no place; None if that can't be told."""
+    met = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    lines = [(name, line) for name, line in met if name.startswith("<dovetail ")]
+    if not lines:
+        return None
+    (name, line), found = lines[-1], Module(module).functions
+    named = [op for each, op in found.items() if f"<dovetail {made_name(each)}>" == name and body(op)]
+    if len(named) != 1:
+        return None
+    emitter = Emitter(named[0], dict.fromkeys(found, lambda *_: None), HOST_HELPERS)  # they add statements
+    emitter.emit()
+    return body(named[0])[bisect_right(emitter.starts, line - 1) - 1]
 
 
 @torch.enable_grad()

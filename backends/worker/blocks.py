@@ -7,18 +7,23 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
-from dovetail.backends.worker.loops import Loops
+from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.open_rows import tile_open_rows
 from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.tiles import Blocks
 from dovetail.backends.worker.walk import walk
-from dovetail.backends.worker.whole_rows import whole_rows
 
 _THREADS = (64, 256)
 """Rows and columns that a thread is given at once: few pages of memory are in use at a time."""
 
 _LONG, _FEW_ROWS = 16, 8
 """Operations on an element from which blocks have few rows: a longer loop lacks the registers for more."""
+
+_ELEMENTS = 1 << 14
+"""That a thread is given at once, where rows are not longer."""
+
+_MOST_COLUMNS, _USUAL_COLUMNS = 1 << 12, 1 << 10
+"""Of a row that a thread is given at once; where only a call tells how long rows are."""
 
 
 def columns(loops: Loops, vector_bits: int) -> Blocks | None:
@@ -49,6 +54,23 @@ def blocks(loops: Loops, operations: int, vector_bits: int) -> Blocks | None:
         return tuple(along if loop == last else across if loop in others else 1 for loop in range(last + 1))
 
     return Blocks(by_loop(*_THREADS), by_loop(rows, columns))
+
+
+def whole_rows(loops: Loops, vector_bits: int) -> Blocks | None:
+    """Rows four vectors at a time, where all tensors lie along the last of several loops, and that is long.
+
+    So memory is read as it lies. IREE's own blocks are 64 rows by 64 columns: each of 64 rows, a page apart, is read
+    for four lines of memory, which no CPU foresees.
+    """
+    last = len(loops.extents) - 1
+    if last < 1 or loops.reduces or loops.inner != {last}:
+        return None
+    extent, wide = loops.extents[last], 4 * vector_bits // loops.bits
+    if extent % wide and extent <= 4 * wide:
+        return None
+    columns = _USUAL_COLUMNS if extent == OPEN else min(extent, _MOST_COLUMNS)
+    outer = (1,) * (last - 1)
+    return Blocks((*outer, max(1, _ELEMENTS // columns), columns), (*outer, 1, wide))
 
 
 def cut_into_blocks(text: bytes) -> bytes:

@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import torch
 
-from dovetail.dialects.torch_facts.rounding import rounded
+from dovetail.dialects.torch_facts.rounding import rounded, wrapped
 from dovetail.frontend.decompose.activations import ACTIVATIONS
 from dovetail.frontend.decompose.arithmetic import ARITHMETIC
-from dovetail.frontend.decompose.comparisons import COMPARISONS
 from dovetail.frontend.decompose.convolutions import CONVOLUTIONS
 from dovetail.frontend.decompose.extrema import EXTREMA
 from dovetail.frontend.decompose.gradients import GRADIENTS
@@ -85,16 +84,34 @@ def _between(before: torch.dtype, after: torch.dtype | None) -> torch.dtype | No
     return torch.float32 if after in HALVES and not before.is_floating_point and not before.is_complex else None
 
 
+def _compared(comparison: torch._ops.OpOverload) -> Callable:
+    """With a number, which IREE takes for float64 or int64, and eager for the type that both promote to."""
+
+    def compare(value: torch.Tensor, other: float) -> torch.Tensor:
+        dtype = torch.result_type(value, other)
+        if isinstance(other, torch.SymInt | torch.SymFloat) or dtype in (torch.bool, torch.complex64, torch.complex128):
+            return NotImplemented
+        name = str(dtype).removeprefix("torch.")
+        there = rounded(other, name) if dtype.is_floating_point else wrapped(int(other), name)
+        if value.dtype is dtype and (there == other or math.isnan(there)):
+            return NotImplemented
+        return comparison(value.to(dtype), there)
+
+    return compare
+
+
+_COMPARISONS = (aten.eq.Scalar, aten.ne.Scalar, aten.lt.Scalar, aten.le.Scalar, aten.gt.Scalar, aten.ge.Scalar)
+
 REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     **ACTIVATIONS,
     **ARITHMETIC,
-    **COMPARISONS,
     **CONVOLUTIONS,
     **EXTREMA,
     **GRADIENTS,
     **LOSS_GRADIENTS,
     **SUMS,
     **VARIANCES,
+    **{comparison: _compared(comparison) for comparison in _COMPARISONS},
     aten.squeeze.dims: _squeeze_dims,
     aten._to_copy.default: _to_copy,
     aten._batch_norm_with_update_functional.default: _batch_norm_with_update_functional,

@@ -26,8 +26,8 @@ from dovetail.passes.levels.check_functions import (
 )
 from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
-from dovetail.passes.levels.check_own_memory import check_own_memory
 from dovetail.passes.levels.check_saved_values import check_saved_values
+from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
 _CALL = "write touch view detach set_metadata set_grad_mode number"
 _MEMORY = "alloc part reuse free"
@@ -95,7 +95,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
             raise fail(broken[0], broken[1])
         check_updates(found)
         if self.level in ("program", "regions", "launches"):
-            check_own_memory(found)
+            _check_own_memory(found)
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes
@@ -110,3 +110,14 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
     def _check_host(self, name: str, ops: Sequence[ir.Operation], ours: str) -> None:
         check_ops(name, ops, {f"dovetail.{op}" for op in ours.split()}, self.level)
         check_written(ops)
+
+
+def _check_own_memory(module: Module) -> None:
+    """Raises PassError for an owned result or a gradient that shares its memory.
+
+    Asked from level `program` on: before, only values are said, and `plan-epilogue` puts a copy where one is needed.
+    """
+    for each in handed_out(module):
+        shared = shared_memory(each.op.operands[each.index], each.taken)
+        if shared:
+            raise fail(each.op, f"expects {each.what} in memory of its own, such as a 'dovetail.copy', got {shared}")

@@ -13,10 +13,9 @@ from dovetail.backends import iree_worker, target
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
-from dovetail.backends.worker.blocks import blocks, columns
+from dovetail.backends.worker.blocks import blocks, columns, whole_rows
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tiles import Blocks
-from dovetail.backends.worker.whole_rows import whole_rows
 
 ORDERS = {
     (257, 331): (1, 0),

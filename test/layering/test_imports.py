@@ -20,7 +20,7 @@ VOCABULARY = ["dovetail.errors", "dovetail.options"]
 FOLDERS = [*ALLOWED, "tools", "dovetail"]
 # What of the runtime may know MLIR: what loads, from IR to plain records and callables. The rest runs these.
 LOADING = {
-    "artifact", "drawn_inputs", "drawn_sizes", "failed_op", "on_host", "plan_reader",
+    "artifact", "drawn_inputs", "drawn_sizes", "on_host", "plan_reader",
     "plans", "program", "read_guard", "read_updates", "reference",
     "autograd/absent_tangents", "autograd/effects", "autograd/inlining", "autograd/joined",
     "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay",
