@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import DovetailError, UnsupportedError
 from dovetail.frontend.capture_checks import (
     check_histories,
@@ -38,7 +39,7 @@ from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.dynamo.number_results import numbers_in_tensors
 from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources
-from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, neighbours, share_elements
+from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, may_share_elements, neighbours
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
 from dovetail.frontend.observe.observations import observe
@@ -92,8 +93,9 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     static = arguments.positions(static_inputs(gm))
     check_histories(seen, static, groups, names)
     if env is not None:
-        check_open(arguments, groups)
-    shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run, inputs)]
+        check_open(arguments)
+    with _refusing("it can't be told whether its arguments overlap"):
+        shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)
     anew: list[str] = []
     graph, metadata = _traced(function, inputs, decompositions(), env, anew)
@@ -195,12 +197,13 @@ def _eager_run(
     return (run if is_same else eager_run(gm, arguments, together, env)), written
 
 
-def _overlaps(group: AliasGroup, run: EagerRun, inputs: list) -> bool:
+def _overlaps(group: AliasGroup, run: EagerRun) -> bool:
     """Whether an argument of the group is written that another has elements of, rather than lies between.
 
     Empty ones have nothing but their history in common.
     """
     written = [index for index in group.members if index in run.written]
     pairs = [(index, other) for index in written for other in group.members if other != index]
-    is_empty = not inputs[group.members[0]].numel()
-    return is_empty or any(share_elements(inputs[index], inputs[other]) for index, other in pairs)
+    return is_empty(run.arguments[group.members[0]]) or any(
+        may_share_elements(run.arguments[index], run.arguments[other]) for index, other in pairs
+    )

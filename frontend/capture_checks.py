@@ -60,11 +60,8 @@ def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> N
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
-def check_open(arguments: PlainArguments, groups: Sequence[AliasGroup]) -> None:
-    """Raises for what is known of arguments of now alone: how far apart they lie in one memory, what wrappers hold."""
-    if groups:
-        first, *_ = groups[0].members
-        raise UnsupportedError(f"argument {arguments.names[first]} is written in memory that it shares: sizes count")
+def check_open(arguments: PlainArguments) -> None:
+    """Raises for what is known of arguments of now alone: what wrappers hold."""
     for name, position in zip(arguments.passed_names, arguments.passed, strict=True):
         if not isinstance(position, int):
             raise UnsupportedError(f"argument {name}: sizes of a tensor subclass can't be open")

@@ -109,15 +109,24 @@ def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
     """
     if memory(left) != memory(right):
         return False
-    is_apart = left.dtype == right.dtype and left.stride() == right.stride() and _are_apart(left, right)
-    return not is_apart and bool(numpy.shares_memory(_array(left), _array(right)))
+    return not _are_apart(left, right) and bool(numpy.shares_memory(_array(left), _array(right)))
+
+
+def may_share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors of one memory have a byte in common, or might have for other numbers where some are open."""
+    numbers = (number for each in (left, right) for number in (*each.size(), *each.stride(), each.storage_offset()))
+    if any(isinstance(number, torch.SymInt) for number in numbers):
+        return not _are_apart(left, right)
+    return share_elements(left, right)
 
 
 def _are_apart(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether two tensors of equal strides surely have no element in common: one lies before the other, at some depth.
+    """Whether two tensors surely have no element in common: of equal strides, one lies before the other, at some depth.
 
     What lies in one and the same step of a dimension, in both, meets nothing of another step.
     """
+    if left.dtype != right.dtype or left.stride() != right.stride():
+        return False
     starts = [each.storage_offset() for each in (left, right)]
     sizes = [left.size(), right.size()]
     for depth in range(left.dim() + 1):

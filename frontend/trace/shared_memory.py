@@ -21,8 +21,6 @@ class SharedArgument:
     argument: int
     same_as: int
     dtype: torch.dtype
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
     start: int
     is_attached: bool
 
@@ -31,57 +29,66 @@ class SharedArgument:
         """Its first element, in elements of its type."""
         return self.start // self.dtype.itemsize
 
-    @property
-    def numel(self) -> int:
-        return torch.Size(self.size).numel()
+    def end(self, primal: torch.Tensor) -> int | torch.SymInt:
+        """The byte after the last one of what has the sizes of `primal`, or after the outermost step if it has gaps."""
+        steps = [size * stride for size, stride in zip(primal.size(), primal.stride(), strict=True)]
+        count = primal.numel() if primal.is_contiguous() else max([*steps, 1])
+        return self.start + count * self.dtype.itemsize
 
-    @property
-    def is_contiguous(self) -> bool:
-        return torch.empty_strided(self.size, self.stride, device="meta").is_contiguous()
-
-    def of(self, memory: torch.Tensor) -> torch.Tensor:
-        """This argument as a view of the group's memory, a flat tensor."""
+    def of(self, memory: torch.Tensor, primal: torch.Tensor) -> torch.Tensor:
+        """This argument, of the sizes and strides of `primal`, as a view of the group's memory, a flat tensor."""
         flat = memory if self.is_attached else memory.detach()
         flat = flat if flat.dtype == self.dtype else flat.view(self.dtype)
-        if self.is_contiguous:
-            return flat.narrow(0, self.first, self.numel).view(self.size)
-        return _strided(flat[self.first :], self.size, self.stride)
+        if primal.is_contiguous():
+            return flat.narrow(0, self.first, primal.numel()).view(primal.size())
+        return _strided(flat[self.first :], primal.size(), primal.stride())
 
 
 @dataclass(frozen=True)
 class SharedMemory:
-    """An alias group's memory: `size` elements of `dtype`; `members` begins with those that autograd follows."""
+    """An alias group's memory, of elements of `dtype`; `members` begins with those that autograd follows."""
 
-    size: int
     dtype: torch.dtype
     members: tuple[SharedArgument, ...]
 
     def arguments(self, primals: Sequence) -> dict[int, torch.Tensor]:
         """The members as views of one memory; gradients flow to those that are attached."""
         memory = self._memory(primals)
-        views = {member.argument: member.of(memory) for member in self.members if member.same_as == member.argument}
+        views = {
+            member.argument: member.of(memory, primals[member.argument])
+            for member in self.members
+            if member.same_as == member.argument
+        }
         return {member.argument: views[member.same_as] for member in self.members}
 
     def _memory(self, primals: Sequence) -> torch.Tensor:
         device = primals[self.members[0].argument].device
-        if all(each.is_contiguous and each.dtype == self.dtype for each in self.members):
-            pieces = [self._piece(primals, device, *each) for each in self._pieces()]
+        if all(primals[each.argument].is_contiguous() and each.dtype == self.dtype for each in self.members):
+            pieces = [self._piece(primals, device, *each) for each in self._pieces(primals)]
             # Of empty arguments there are no pieces, but gradients flow to all.
             pieces = pieces or [primals[each.argument].reshape(-1) for each in self.members]
             return torch.cat(pieces) if len(pieces) > 1 else pieces[0].clone()
-        memory = torch.zeros(self.size, dtype=self.dtype, device=device)
+        memory = torch.zeros(self._size(primals), dtype=self.dtype, device=device)
         # The attached ones last: where they overlap, gradients must reach them.
         for member in reversed(self.members):
-            member.of(memory).copy_(primals[member.argument])
+            member.of(memory, primals[member.argument]).copy_(primals[member.argument])
         return memory
 
-    def _pieces(self) -> Iterator[tuple[int, int, SharedArgument | None]]:
+    def _size(self, primals: Sequence) -> int | torch.SymInt:
+        """How many elements hold all members."""
+        end = max(each.end(primals[each.argument]) for each in self.members)
+        largest = max(each.dtype.itemsize for each in self.members)
+        return -(-end // largest) * largest // self.dtype.itemsize
+
+    def _pieces(self, primals: Sequence) -> Iterator[tuple[int, int, SharedArgument | None]]:
         """Who fills which elements, in order; None for what no member has."""
-        ends = {0, self.size} | {end for each in self.members for end in (each.first, each.first + each.numel)}
+        spans = [(each, each.first, each.first + primals[each.argument].numel()) for each in self.members]
+        ends = [0, self._size(primals), *(end for _, *ends in spans for end in ends)]
         pieces: list[tuple[int, int, SharedArgument | None]] = []
         for start, end in pairwise(sorted(ends)):
-            covering = (each for each in self.members if each.first <= start and end <= each.first + each.numel)
-            member = next(covering, None)
+            if start == end:
+                continue
+            member = next((each for each, first, last in spans if first <= start and end <= last), None)
             if pieces and pieces[-1][2] is member:
                 pieces[-1] = (pieces[-1][0], end, member)
             else:
@@ -92,7 +99,7 @@ class SharedMemory:
         if member is None:
             return torch.zeros(end - start, dtype=self.dtype, device=device)
         flat = primals[member.argument].reshape(-1)
-        return flat if end - start == member.numel else flat.narrow(0, start - member.first, end - start)
+        return flat if end - start == flat.numel() else flat.narrow(0, start - member.first, end - start)
 
 
 def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequence[str]) -> SharedMemory:
@@ -113,8 +120,6 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
             index,
             group.members[group.objects.index(same)],
             values[index].dtype,
-            tuple(values[index].size()),
-            tuple(values[index].stride()),
             start,
             roots[index] == attached and values[index].dtype == dtype,
         )
@@ -123,18 +128,9 @@ def shared_memory(group: AliasGroup, values: Sequence[torch.Tensor], names: Sequ
 
     def priority(member: SharedArgument) -> tuple:
         """Those come first that gradients must reach; the others' elements are the same."""
-        return member.argument not in differentiable, not member.is_attached, -member.numel
+        return member.argument not in differentiable, not member.is_attached, -values[member.argument].numel()
 
-    end = max(each.start + _room(each) for each in members)
-    largest = max(each.dtype.itemsize for each in members)
-    size = -(-end // largest) * largest // dtype.itemsize
-    return SharedMemory(size, dtype, tuple(sorted(members, key=priority)))
-
-
-def _room(member: SharedArgument) -> int:
-    """Bytes from a member's first element to the end of its outermost step."""
-    steps = [size * stride for size, stride in zip(member.size, member.stride, strict=True)]
-    return (member.numel if member.is_contiguous else max([*steps, 1])) * member.dtype.itemsize
+    return SharedMemory(dtype, tuple(sorted(members, key=priority)))
 
 
 def _strided(flat: torch.Tensor, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:

@@ -336,7 +336,6 @@ ROWS = [
         """,
         Malformed("mutated = 1", "mutated = -1", "expects 'dovetail.mutated' to be 0 to 2 of its arguments, got -1"),
         prepare=overlapping,
-        fixed="argument L['x'] is written in memory that it shares: sizes count",
         tests=("integration/test_wrongs.py::test_row", "semantics/test_aot_style.py::test_synthetic_base"),
     ),
     Row(
