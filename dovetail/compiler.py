@@ -47,6 +47,7 @@ from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.program_cache import ProgramEntry
+from dovetail.room import with_room
 from dovetail.runtime.program import load_program
 from dovetail.runtime.stats import current
 from dovetail.runtime.updates import Updates
@@ -63,6 +64,7 @@ After = Callable[[object, ir.Module], None]
 """Is told of every pass that ran, and of the module then; first of "input", the captured module."""
 
 
+@with_room
 def compile_graph(
     gm: torch.fx.GraphModule,
     example_inputs: Sequence,
