@@ -8,13 +8,14 @@ import torch
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.attributes import STRIDES, SYMBOL
 from dovetail.dialects.devices import module_beside
 from dovetail.dialects.dovetail import OwnOp, ReadOp
 from dovetail.dialects.operand_strides import is_opaque
-from dovetail.dialects.reading import Module, body, is_used, made_by, producer, returned
+from dovetail.dialects.reading import Module, argument_facts, attribute, body, is_used, made_by, producer, returned
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.saved import saved_values
+from dovetail.dialects.symbols import used_symbols
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.runtime.autograd.absent_tangents import leave_out
 from dovetail.runtime.autograd.effects import is_random, mutates
@@ -73,14 +74,30 @@ class Joined:
         copies = ((number, each) for number, each in enumerate(saved) if each.source is TakenFrom.SAVED_AT_PLACE)
         self.copied = {number: each.read_from.arg_number for number, each in copies if each.read_from is not None}
         _prune(self.ops())
+        of_saved = argument_facts(backward)
+        facts = [*argument_facts(forward), *[{}] * len(tangents), *(of_saved[number] for number in self.taken)]
+        taken = zip(self._block.arguments, facts, strict=True)
+        self._symbols = {value: ir.IntegerAttr(each[SYMBOL]) for value, each in taken if SYMBOL in each}
 
     def ops(self) -> list[ir.Operation]:
         return body(self._function)
 
+    def uses(self, parameter: ir.Value) -> bool:
+        """Whether an op takes `parameter`, or states strides by the symbol that it is."""
+        if is_used(parameter) or parameter not in self._symbols:
+            return is_used(parameter)
+        symbol, stated = self._symbols[parameter].value, (attribute(op, STRIDES) for op in self.ops())
+        return any(each is not None and symbol in used_symbols(each) for each in stated)
+
     def keep(self, saved: Collection[int]) -> None:
-        """Drops the parameters for saved values that are not among `saved`."""
+        """Drops the parameters for saved values that are not among `saved`; says of those that stay what is known."""
         for number in [number for number in reversed(self.taken) if number not in saved]:
             self._block.erase_argument(self.taken.pop(number).arg_number)
+        kept, attributes = list(self._block.arguments), self._function.attributes
+        with self._function.context:
+            attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([each.type for each in kept], []))
+            facts = [{SYMBOL: self._symbols[each]} if each in self._symbols else {} for each in kept]
+            attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
 
     def function(self, absent: Collection[int]) -> func.FuncOp:
         """The function, without what only tangents that are `absent`, by number, reach."""

@@ -14,7 +14,7 @@ from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.devices import module_beside
 from dovetail.dialects.layouts import layouts_of
-from dovetail.dialects.reading import Module, body
+from dovetail.dialects.reading import Module, body, copy_attributes
 from dovetail.errors import EagerWarning
 from dovetail.runtime.autograd.absent_tangents import leave_out
 from dovetail.runtime.autograd.effects import has_effect
@@ -51,6 +51,7 @@ class PartialBackward:
             module = module_beside(self._backward)
             with ir.InsertionPoint(module.body):
                 made = func.FuncOp("gradient", ir.FunctionType.get(list(self._backward.type.inputs), []))
+            copy_attributes(self._backward, made, "arg_attrs")
             block = made.add_entry_block()
             with ir.InsertionPoint(block):
                 func.ReturnOp(inlined(self._backward, list(block.arguments), self._found))

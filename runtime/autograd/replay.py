@@ -20,7 +20,7 @@ from dovetail.dialects.dovetail import SetMetadataOp, WriteOp
 from dovetail.dialects.layouts import layouts_of
 from dovetail.dialects.memory.aliases import with_aliases
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, argument_facts, arguments, body, is_used
+from dovetail.dialects.reading import Module, argument_facts, arguments, body
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.runtime.autograd.effects import has_effect, is_random, mutates
 from dovetail.runtime.autograd.joined import Joined
@@ -78,9 +78,8 @@ class Replay:
     def __init__(self, call: func.CallOp, forward: func.FuncOp, backward: func.FuncOp, module: Module):
         joined = Joined(forward, backward, module)
         self._joined, self._has_layouts = joined, layouts_of(module) is not None
-        used = [is_used(value) for value in joined.arguments]
-        self.arguments = tuple(index for index, is_used in enumerate(used) if is_used)
-        self.saved = tuple(number for number, value in joined.taken.items() if is_used(value))
+        self.arguments = tuple(index for index, value in enumerate(joined.arguments) if joined.uses(value))
+        self.saved = tuple(number for number, value in joined.taken.items() if joined.uses(value))
         self.histories = {number: joined.copied[number] for number in self.saved if number in joined.copied}
         self.names = _names(call)
         self.draws = _drawing(forward) if any(is_random(op) for op in joined.ops()) else ()

@@ -690,3 +690,14 @@ def test_writes_to_known_sizes_through_open_ones(op_by_op, factor):
     stats = dovetail.stats()
     assert not stats.eager
     assert not stats.specialised
+
+
+def test_gradients_that_run_op_by_op_state_strides_by_symbols(op_by_op):
+    """Catches a second derivative that raised for want of the symbols by which an operand's strides are stated."""
+    custom = torch.compile(lambda x: note(x.sin()) * x, backend="dovetail", dynamic=True)
+    seen.append([])
+    for rows in (7, 5):
+        x = tensor(rows, 3)
+        (first,) = torch.autograd.grad(custom(x).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), x)
+        torch.testing.assert_close(second, 4 * x.cos() - 2 * x * x.sin())
