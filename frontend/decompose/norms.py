@@ -1,19 +1,23 @@
 """Layer and group normalization from simpler ops, in the form that compiles to the fastest code."""
 
+from math import inf
+
 import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.frontend.decompose.precision import HALVES
 from dovetail.frontend.decompose.sums import counted
+from dovetail.frontend.dynamo.open_sizes import expected
 
 _native_layer_norm = torch.ops.aten.native_layer_norm.default
 _native_layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 _by_pytorch = get_decompositions([_native_layer_norm, _native_layer_norm_backward])
 
 
-_KERNELS_FROM = 1 << 19
-"""Elements from which eager's kernel computes all gradients of a layer norm, twice as fast as regions do."""
+_KERNELS_FROM = {"cpu": 1 << 19}
+"""By type of device: from how many elements eager's kernel computes all gradients of a layer norm, twice as fast as
+regions do."""
 
 
 def _is_left(value: torch.Tensor, *parameters: torch.Tensor | None) -> bool:
@@ -79,9 +83,8 @@ def layer_norm_backward(
 def _is_for_kernels(
     value: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None, wanted: list[bool]
 ) -> bool:
-    """Whether all gradients are wanted of a layer norm of many float32 numbers, all on the CPU."""
-    count = value.numel()
-    is_many = isinstance(count, int) and count >= _KERNELS_FROM and value.device.type == "cpu"
+    """Whether all gradients are wanted of a layer norm of float32 numbers, and these are expected to be many."""
+    is_many = expected(value.numel()) >= _KERNELS_FROM.get(value.device.type, inf)
     return is_many and all(wanted) and weight is not None and bias is not None and not _is_left(value, weight, bias)
 
 

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols, rebind_unbacked
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 
@@ -158,6 +159,13 @@ def known(value):
         return value
     found = value.node.maybe_as_int()
     return value if found is None else found
+
+
+def expected(number) -> int:
+    """A number, or what Dynamo expects an open one to be: of this nothing becomes a guard."""
+    found = known(number)
+    hint = found.node.hint if isinstance(found, torch.SymInt) else found
+    return GUESS if hint is None else hint
 
 
 def identity(value):

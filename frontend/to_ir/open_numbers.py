@@ -20,7 +20,7 @@ from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.dynamo.open_sizes import is_open, known
+from dovetail.frontend.dynamo.open_sizes import expected, is_open, known
 from dovetail.frontend.records import Input
 from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
 from dovetail.frontend.to_ir.number_nodes import float_of
@@ -54,7 +54,7 @@ class OpenNumbers:
             expression = each.node.expr
             if isinstance(expression, sympy.Symbol) and expression not in self._symbols:
                 self._positions[index] = self._symbols[expression] = len(self._symbols)
-                self._hints.append(GUESS if each.node.hint is None else each.node.hint)
+                self._hints.append(expected(each))
         self._values = {number: values[index] for index, number in self._positions.items()} if values else {}
 
     def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
@@ -131,7 +131,7 @@ class OpenNumbers:
         if isinstance(number, torch.SymFloat):
             self._floats[number.node.expr] = value
             return
-        self._state(number.node.expr, value, GUESS if number.node.hint is None else number.node.hint, _range(number))
+        self._state(number.node.expr, value, expected(number), _range(number))
 
     def _state(self, expression: sympy.Expr, value: ir.Value, expected: int, allowed: ir.Attribute) -> None:
         position = self._symbols[expression] = len(self._symbols)

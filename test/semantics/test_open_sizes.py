@@ -12,6 +12,7 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.nn import functional as F
 
 import dovetail
+from dovetail.errors import EagerWarning
 from test.support.differential import assert_same, compare, observe
 from test.support.old_torch import IS_2_11
 
@@ -693,7 +694,8 @@ def test_writes_to_known_sizes_through_open_ones(op_by_op, factor):
 
 
 def test_gradients_that_run_op_by_op_state_strides_by_symbols(op_by_op):
-    """Catches a second derivative that raised for want of the symbols by which an operand's strides are stated."""
+    """Catches a second derivative, and gradients of one result by infinite ones of the other, that raised for want of
+    the symbols by which an operand's strides are stated."""
     custom = torch.compile(lambda x: note(x.sin()) * x, backend="dovetail", dynamic=True)
     seen.append([])
     for rows in (7, 5):
@@ -701,3 +703,15 @@ def test_gradients_that_run_op_by_op_state_strides_by_symbols(op_by_op):
         (first,) = torch.autograd.grad(custom(x).sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), x)
         torch.testing.assert_close(second, 4 * x.cos() - 2 * x * x.sin())
+
+    def norm_beside_infinity(x, weight, bias):
+        return F.layer_norm(x, x.shape[1:], weight, bias), x / (x - x)
+
+    compiled = torch.compile(norm_beside_infinity, backend="dovetail", dynamic=True)
+    for rows in (700, 5):
+        leaves = [tensor(rows, 752), tensor(752), tensor(752)]
+        tangent = torch.randn(752, rows).t()
+        with pytest.warns(EagerWarning, match="ran again op by op"):
+            ours = torch.autograd.grad(compiled(*leaves)[0], leaves, tangent)
+        eager = torch.autograd.grad(norm_beside_infinity(*leaves)[0], leaves, tangent)
+        torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-4)

@@ -100,14 +100,15 @@ def test_gradient_of_a_long_row_in_half_precision(dtype: torch.dtype):
 
 
 def test_gradients_of_many_numbers_are_one_library_call():
-    """Catches a large layer norm in many kernels, gradients that lie otherwise, and a call for what has no kernel."""
+    """Catches a large layer norm in many kernels, gradients that lie otherwise, and a call for what has no kernel.
 
-    def calls(*given: torch.Tensor, **options) -> int:
-        torch._dynamo.reset()
-        dovetail.stats(reset=True)
+    Of open sizes, those of the first call decide, and their program serves all that follow.
+    """
+
+    norm = lambda x, *parameters: torch.nn.functional.layer_norm(x, x.shape[1:], *parameters)  # noqa: E731
+
+    def check(compiled, *given: torch.Tensor) -> None:
         leaves = [each.detach().requires_grad_() for each in given]
-        norm = lambda x, *parameters: torch.nn.functional.layer_norm(x, x.shape[1:], *parameters)  # noqa: E731
-        compiled = torch.compile(norm, backend="dovetail", options={"strict": True}, **options)
         tangent = torch.randn(given[0].shape[::-1]).t().to(given[0].dtype)
         results = [torch.autograd.grad(each(*leaves), leaves, tangent) for each in (compiled, norm)]
         exact = torch.autograd.grad(norm(*[each.double() for each in leaves]), leaves, tangent.double())
@@ -115,6 +116,17 @@ def test_gradients_of_many_numbers_are_one_library_call():
             assert ours.stride() == eager.stride()
             error, allowed = ((each - right).abs().max() for each in (ours, eager))
             assert error <= 3 * allowed + 1e-6 * right.abs().max()
+
+    def calls(*given: torch.Tensor, further: tuple[int, ...] = ()) -> int:
+        torch._dynamo.reset()
+        dovetail.stats(reset=True)
+        dynamic = True if further else None
+        compiled = torch.compile(norm, backend="dovetail", options={"strict": True}, dynamic=dynamic)
+        check(compiled, *given)
+        for rows in further:
+            check(compiled, torch.randn(rows, *given[0].shape[1:]), *given[1:])
+        assert dovetail.stats().graphs == 1
+        assert not dovetail.stats().specialised
         return sum(count for (name, _), count in dovetail.stats().library_calls.items() if "layer_norm" in name)
 
     torch.manual_seed(0)
@@ -123,4 +135,5 @@ def test_gradients_of_many_numbers_are_one_library_call():
     assert calls(x.t().contiguous().t(), weight, bias) == 1
     assert not calls(x[:600], weight, bias)
     assert not calls(x, weight)
-    assert not calls(x, weight, bias, dynamic=True)
+    assert calls(x, weight, bias, further=(800, 7, 2)) == 1
+    assert not calls(x[:600], weight, bias, further=(800, 7, 2))
