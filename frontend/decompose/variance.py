@@ -35,13 +35,20 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
     return (centred * centred).sum(dims, True) / divisor(max(count - whole, 0)), mean
 
 
+def _lie_apart(dims: list[int]) -> bool:
+    """Whether others lie between these, as where images are reduced by channel: no kernel of ours adds that up."""
+    return max(dims) - min(dims) >= len(dims)
+
+
 def _reduced(
     value: torch.Tensor, dim: list[int] | None, correction: float | None, keepdim: bool
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Variance and mean as ATen's ops of these arguments give them, but in float64; None of what has none."""
+    """Variance and mean as ATen's ops of these arguments give them, but in float64; None of what stays whole."""
     if not value.is_floating_point() or value.dim() == 0 or is_empty(value):
         return None
     dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
+    if value.dtype is torch.float32 and value.device.type == "cuda" and _lie_apart(dims):
+        return None
     var, mean = _moments(value, dims, 1 if correction is None else correction)
     return (var, mean) if keepdim else (var.squeeze(dims), mean.squeeze(dims))
 
@@ -92,7 +99,10 @@ def _batch_norm(
             return _by_pytorch[_without_statistics](value, weight, bias, training, momentum, eps)
         return _by_pytorch[_functional](value, weight, bias, *running, training, momentum, eps)
     dims = [each for each in range(value.dim()) if each != 1]
-    var, average = _moments(value, dims, 0)
+    if value.device.type == "cuda":
+        var, average = aten.var_mean.correction(value, dims, correction=0, keepdim=True)
+    else:
+        var, average = _moments(value, dims, 0)
     reciprocal = (var + eps).rsqrt().to(torch.float32)
     normal = (value - average.to(torch.float32)) * reciprocal
     sizes = [1, -1, *[1] * (value.dim() - 2)]

@@ -21,10 +21,10 @@ from dovetail.passes.placement.channels_last import (
     BACKWARD,
     ORDER,
     are_images,
-    boolean,
     computes_elements,
     convolves,
     in_order,
+    keeps_dims,
     keeps_rows,
     reduces,
     reduces_all,
@@ -151,18 +151,20 @@ class _LaidOut:
             op.operands[10] = create(LIST, flags, torch_type("list<bool>"))
 
     def _reduce(self, op: ir.Operation) -> None:
-        result, source = op.results[0], self.last[op.operands[0]]
+        source, sizes = self.last[op.operands[0]], shape(op.operands[0])
         if reduces_all(op):
-            result.replace_all_uses_with(_like(op, [source, *list(op.operands)[1:]], ()))
+            op.results[0].replace_all_uses_with(_like(op, [source, *list(op.operands)[1:]], ()))
             return
         dims = reduced_dims(op) or []
+        left = [dim for dim in ORDER if keeps_dims(op) or dim not in dims]
         operands = [source, integer_list([ORDER.index(dim) for dim in dims]), *list(op.operands)[2:]]
-        if boolean(op.operands[2]):
-            self._hand_on(result, _like(op, operands, in_order(shape(result))))
-            return
-        left = [dim for dim in ORDER if dim not in dims]
-        made = _like(op, operands, [shape(op.operands[0])[dim] for dim in left])
-        result.replace_all_uses_with(_permuted(made, [left.index(dim) for dim in sorted(left)]))
+        types = [with_shape(each.type, [1 if dim in dims else sizes[dim] for dim in left]) for each in op.results]
+        made = ir.Operation.create(op.name, results=types, operands=operands, attributes=dict(op.attributes))
+        for result, reduced in zip(op.results, made.results, strict=True):
+            if keeps_dims(op):
+                self._hand_on(result, reduced)
+            else:
+                result.replace_all_uses_with(_permuted(reduced, [left.index(dim) for dim in sorted(left)]))
 
     def _hand_on(self, image: ir.Value, made: ir.Value) -> None:
         """Has what reads `image` read `made`, in the order of `image`: as it lies in memory, or laid out in rows."""

@@ -14,6 +14,7 @@ from dovetail.dialects.torch_facts.row import (
     reduction,
 )
 
+_ADDS_APART = Refused("ATen's kernel reads once what lies apart", devices=("cuda",))
 _ADDS_IN_HALVES = Refused("adds up in half precision, eager in float32", HALVES)
 _NAN_LOSES = Refused("NaN does not win", FLOATS)
 _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
@@ -51,5 +52,5 @@ REDUCTIONS = (
     reduction("std", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
     reduction("sum", refused=(_ADDS_IN_HALVES,)),
     reduction("var", refused=(_NEGATIVE, _NOT_ON_GPUS)),
-    reduction("var_mean", tells_subnormals=True, refused=(_NEGATIVE, _NOT_ON_GPUS)),
+    reduction("var_mean", tells_subnormals=True, refused=(_ADDS_APART, _NEGATIVE)),
 )

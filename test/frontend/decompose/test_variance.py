@@ -7,7 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import dovetail
-from dovetail.frontend.decompose.variance import _moments
+from dovetail.frontend.decompose.variance import VARIANCES, _moments
 
 HUGE = torch.linspace(-3, 3, 40).reshape(8, 5) * torch.tensor([1.0, 1e30, 1e-30, 1e19, 0.0])
 
@@ -65,3 +65,13 @@ def test_variance_on_a_gpu_is_computed_in_float32():
             found = _moments(torch.empty(4, 8, device="cuda", dtype=dtype), [1], 1)
             assert [each.dtype for each in found] == [expected] * 2
         assert _moments(torch.empty(4, 8), [1], 1)[0].dtype is torch.float64
+
+
+def test_variance_by_channel_stays_whole_on_a_gpu():
+    """Would catch three sums, one after the other, that ATen adds up since no kernel of ours does."""
+    op = torch.ops.aten.var_mean.correction
+    with FakeTensorMode():
+        images = torch.empty(2, 3, 4, device="cuda")
+        assert VARIANCES[op](images, [0, 2], correction=0) is NotImplemented
+        for value, dims in ((images, [1, 2]), (images.half(), [0, 2]), (images.cpu(), [0, 2])):
+            assert VARIANCES[op](value, dims, correction=0) is not NotImplemented

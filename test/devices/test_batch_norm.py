@@ -1,0 +1,67 @@
+"""Batch norms of images in training, whose variances and means a GPU's own kernel computes, against float64."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import dovetail
+
+
+class _Net(nn.Module):
+    def __init__(self, is_repeated: bool) -> None:
+        super().__init__()
+        self.is_repeated = is_repeated
+        self.first, self.second = (nn.Conv2d(8, 8, 3, padding=1, bias=False) for _ in range(2))
+        # A repeated block that writes runs eagerly.
+        self.norm, self.last = (nn.BatchNorm2d(8, track_running_stats=not is_repeated) for _ in range(2))
+
+    def _block(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.last(self.second(self.norm(self.first(x)).relu())) + x).relu()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return checkpoint(self._block, x, use_reentrant=False) if self.is_repeated else self._block(x)
+
+
+def _step(net: nn.Module, compute, images: torch.Tensor, is_second: bool) -> list[torch.Tensor]:
+    """Result, gradients, second ones, and buffers."""
+    images = images.clone().requires_grad_()
+    leaves = [images, *net.parameters()]
+    for _ in range(2):
+        result = compute(images)
+        gradients = torch.autograd.grad(result.square().sum(), leaves, create_graph=is_second)
+    second = torch.autograd.grad(sum(each.square().sum() for each in gradients), leaves) if is_second else ()
+    return [each.detach().clone() for each in (result, *gradients, *second, *net.buffers()) if each.is_floating_point()]
+
+
+@pytest.mark.parametrize("way", ["once", "repeated", "twice differentiated"])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=["rows", "channels last"])
+def test_training(way: str, layout: torch.memory_format):
+    """Catches statistics of other dimensions, running ones that are not written, second derivatives without the mean's;
+    and a norm whose moments are several sums."""
+    torch.manual_seed(0)
+    net, images = _Net(way == "repeated").to(memory_format=layout), torch.randn(6, 8, 12, 12) + 1
+    images, is_second = images.contiguous(memory_format=layout), way == "twice differentiated"
+    ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
+    right = _step(wide, wide, images.double(), is_second)
+    expected = _step(net, net, images, is_second)
+    dovetail.stats(reset=True)
+    actual = _step(ours, torch.compile(ours, backend="dovetail"), images, is_second)
+    moments = [count for (op, _), count in dovetail.stats().library_calls.items() if "var_mean" in op]
+    assert sum(moments) == (4 if way == "repeated" else 2)
+    assert not dovetail.stats().eager
+    for eager, compiled, value in zip(expected, actual, right, strict=True):
+        assert compiled.stride() == eager.stride()
+        bound = 3 * (eager.double() - value).norm() + torch.finfo(torch.float32).eps * value.norm()
+        assert (compiled.double() - value).norm() <= bound
+    assert way == "repeated" or ours.norm.num_batches_tracked == 2
+
+
+def test_evaluation():
+    """Catches statistics of the batch where there are those of the training."""
+    net, images = _Net(False).eval(), torch.randn(6, 8, 12, 12)
+    dovetail.stats(reset=True)
+    torch.testing.assert_close(torch.compile(net, backend="dovetail")(images), net(images), atol=1e-4, rtol=1e-4)
+    assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
