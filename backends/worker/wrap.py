@@ -86,7 +86,8 @@ def _part_columns(block: ir.Block) -> None:
     """
     graph = TensorGraph(block)
     starts = {number for number, loops in enumerate(graph.loops) if loops is None}
-    for number, loops in enumerate(graph.loops):
+    # From the last on: what adds up another sum asks for what that reads.
+    for number, loops in reversed(list(enumerate(graph.loops))):
         if loops and columns(loops) is not None and graph.reads_stored(number):
             op = graph.ops[number]
             _enclose(graph, {number} | graph.needed_by(graph.needs[number], starts), op.results)

@@ -403,6 +403,32 @@ def test_columns_of_stored_terms_have_a_kernel_of_their_own():
     assert all(len(each) < 40_000 for each in code)
 
 
+def test_sums_of_columns_of_stored_terms_in_two_stages():
+    """Would catch a sum that asks for one which is erased, what it adds up: all kernels lost their tiles."""
+    text = STORED_TERMS.replace("%2, %first, %false, %none : !X,", "%parts, %first, %false, %none : !P,").replace(
+        f"    %3 = {SUM}",
+        f"""    %one = torch.constant.int 1
+    %second = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %parts = {SUM} %2, %second, %false, %none : !X, !torch.list<int>, !torch.bool, !torch.none -> !P
+    %3 = {SUM}""",
+    )
+    types = {"!X": "!torch.vtensor<[64,512,128],f32>", "!M": "!torch.tensor<[64,512,128],f32>"}
+    types |= {
+        "!P": "!torch.vtensor<[64,128],f32>",
+        "!MC": "!torch.tensor<[128],f32>",
+        "!C": "!torch.vtensor<[128],f32>",
+    }
+    [plan] = compile_regions(
+        {"a": written(text, types)}, target_for_device("cuda:sm_90"), timeout=60, plans=True
+    ).values()
+    assert isinstance(plan, LaunchPlan), plan
+    assert [step["tiling"] for step in plan.steps["steps"] if step["op"] == "dispatch"] == [
+        "pointwise",
+        "columns",
+        "columns",
+    ]
+
+
 ROTARY = """module {
   func.func @main(%x: !P, %cos: !T, %sin: !T, %m: !M) {
     %zero = torch.constant.int 0
