@@ -99,7 +99,7 @@ def test_gradient_of_a_long_row_in_half_precision(dtype: torch.dtype):
     _close(actual, expected)
 
 
-def test_gradients_of_many_numbers_are_one_library_call():
+def test_gradients_of_many_numbers_are_one_library_call(op_by_op):
     """Catches a large layer norm in many kernels, gradients that lie otherwise, and a call for what has no kernel.
 
     Of open sizes, those of the first call decide, and their program serves all that follow.
