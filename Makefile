@@ -10,19 +10,20 @@ SUBPACKAGES := backends dialects frontend passes runtime tools
 # Else each of the tests' processes compiles our modules again, and pytest the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test bench bench-passes partition-figures docs lint format typing sweep fuzz fuzz-texts wrongs op-db sanitize
+.PHONY: demo check test bench bench-passes partition-figures docs lint lit format typing sweep fuzz fuzz-texts wrongs op-db sanitize
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
 
 # For every commit, under three minutes on two idle cores: the compiler's own tests, and every row of docs/semantics.md once.
-check: lint
-	$(BIN)/lit -q .
+# lint runs beside lit: for much of it, mypy is one process.
+check: $(INSTALLED)
+	$(MAKE) --jobs=2 --output-sync lint lit
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" $(addprefix test/,$(CHECKED))
 
 # Everything; what continuous integration runs. One thread a worker: see test/conftest.py.
-test: lint
-	$(BIN)/lit -q .
+test: $(INSTALLED)
+	$(MAKE) --jobs=2 --output-sync lint lit
 	$(BIN)/pytest -n auto --dist worksteal -m "not quick"
 	$(BIN)/pytest -n auto --dist worksteal -m "not quick" --device emulated-cuda $(EMULATED)
 
@@ -81,6 +82,9 @@ sanitize: $(INSTALLED)
 	$(SANITIZED) test/sanitize/entries.c -o build/sanitize/entries.so
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 		$(BIN)/python test/sanitize/stress.py build/sanitize/_launch.so build/sanitize/entries.so
+
+lit: $(INSTALLED)
+	$(BIN)/lit -q .
 
 lint: $(INSTALLED) typing
 	$(BIN)/ruff format --check
