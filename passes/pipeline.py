@@ -53,6 +53,7 @@ from dovetail.passes.regions.select_parts import SelectPartsPass
 from dovetail.passes.regions.split_reductions import SplitReductionsPass
 from dovetail.passes.regions.split_region import SplitRegionPass
 from dovetail.passes.regions.write_joined import WriteJoinedPass
+from dovetail.passes.regions.write_scattered import WriteScatteredPass
 from dovetail.passes.running.mlir import MlirPass
 
 Pipeline = tuple[Pass | MlirPass, ...]
@@ -128,6 +129,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         LimitRegionsPass(),
         # After it, since what it takes apart it gives to ATen.
         WriteJoinedPass(),
+        WriteScatteredPass(),
         # After whatever makes a region.
         PairRowsPass(),
         CutIntoBlocksPass(),

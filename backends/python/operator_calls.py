@@ -13,7 +13,7 @@ from dovetail.backends.python.control_flow import run_cond, run_while_loop
 from dovetail.backends.python.memory import argument
 from dovetail.backends.python.on_values import callable_for
 from dovetail.backends.python.operators import overload
-from dovetail.backends.python.parts import emit_join
+from dovetail.backends.python.parts import INTO
 from dovetail.dialects.calls import written
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.devices import CPU
@@ -69,8 +69,8 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
 def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     into = written(op)
-    if into is not None and name == "aten.cat.default":
-        emit_join(emitter, op.operands[0], op.operands[1], into)
+    if into is not None and name in INTO:
+        INTO[name](emitter, *op.operands)
         return
     called_as = name if into is None else out_overload(name)
     if called_as is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from dovetail.backends.python.emitter import Emitter
 
 
-def part_of(memory: torch.Tensor, dim: int, start: int, length: int) -> torch.Tensor:
+def part_of(memory: torch.Tensor, dim: int, start: int, length: int, step: int = 1) -> torch.Tensor:
     """What is written to a part does not move the version of `memory`, which is a result that nobody has seen."""
-    return memory.data.narrow(dim, start, length)
+    if step == 1:
+        return memory.data.narrow(dim, start, length)
+    return torch.ops.aten.slice.Tensor(memory.data, dim, start, start + length * step, step)
 
 
 def emit_part(emitter: Emitter, op: PartOp) -> None:
     length = require_shaped_info(op.part.type).shape[op.dimension]
-    taken = ", ".join([str(op.dimension), *filled(emitter, (op.first, length), op.numbers)])
-    emitter.line(f"{emitter.name(op.part)} = {emitter.bind('part_of', part_of)}({emitter.name(op.memory)}, {taken})")
+    taken = [str(op.dimension), *filled(emitter, (op.first, length), op.numbers)]
+    taken += [str(op.stride)] if op.stride != 1 else []
+    emitter.line(
+        f"{emitter.name(op.part)} = {emitter.bind('part_of', part_of)}({emitter.name(op.memory)}, {', '.join(taken)})"
+    )
 
 
 def join(tensors: Sequence[torch.Tensor], dim: int, memory: torch.Tensor) -> None:
@@ -36,17 +41,56 @@ def join(tensors: Sequence[torch.Tensor], dim: int, memory: torch.Tensor) -> Non
     """
     dim, start = dim % memory.dim(), 0
     for tensor in tensors:
-        place = part_of(memory, dim, start, tensor.size(dim))
-        if place.shape != tensor.shape:
-            raise ModuleError(f"{list(tensor.shape)} is joined where memory of {list(place.shape)} is")
-        if (place.data_ptr(), place.stride()) != (tensor.data_ptr(), tensor.stride()):
-            place.copy_(tensor)
+        _put(tensor, part_of(memory, dim, start, tensor.size(dim)))
         start += tensor.size(dim)
     if start != memory.size(dim):
         raise ModuleError(f"{start} numbers are joined in memory for {memory.size(dim)}")
 
 
-def emit_join(emitter: Emitter, listed: ir.Value, along: ir.Value, memory: ir.Value) -> None:
-    """A concatenation of what is `listed`, `along` a dimension, in `memory`."""
-    taken = ", ".join(map(emitter.name, (listed, along, memory)))
-    emitter.line(f"{emitter.bind('join', join)}({taken})")
+def scatter(
+    base: torch.Tensor,
+    source: torch.Tensor,
+    dim: int,
+    start: int | None,
+    end: int | None,
+    step: int,
+    memory: torch.Tensor,
+) -> None:
+    """Copies `source` to the slice of `memory`, which holds `base`, unless it lies there.
+
+    Raises:
+        ModuleError: if `base` lies elsewhere, or the slice has other sizes.
+    """
+    if not _lies_in(base, memory):
+        raise ModuleError("what a slice is scattered into lies in other memory than the result")
+    _put(source, torch.ops.aten.slice.Tensor(memory.data, dim, start, end, step))
+
+
+def _put(tensor: torch.Tensor, place: torch.Tensor) -> None:
+    if place.shape != tensor.shape:
+        raise ModuleError(f"{list(tensor.shape)} is written where memory of {list(place.shape)} is")
+    if not _lies_in(tensor, place):
+        place.copy_(tensor)
+
+
+def _lies_in(tensor: torch.Tensor, place: torch.Tensor) -> bool:
+    return (place.data_ptr(), place.stride()) == (tensor.data_ptr(), tensor.stride())
+
+
+def _emits(write: Callable[..., None]) -> Callable[..., None]:
+    def emit(emitter: Emitter, *operands: ir.Value) -> None:
+        emitter.line(f"{emitter.bind(write.__name__, write)}({', '.join(map(emitter.name, operands))})")
+
+    return emit
+
+
+def _emit_fill(emitter: Emitter, size: ir.Value, number: ir.Value, *others: ir.Value) -> None:
+    emitter.line(f"{emitter.name(others[-1])}.data.fill_({emitter.name(number)})")
+
+
+INTO: dict[str, Callable[..., None]] = {
+    "aten.cat.default": _emits(join),
+    "aten.full.default": _emit_fill,
+    "aten.slice_scatter.default": _emits(scatter),
+}
+"""What emits the call of an op, no pointwise one, that is given memory for its result."""

@@ -4,8 +4,10 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import producer, users
+from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -74,18 +76,18 @@ def selects_parts(op: ir.Operation) -> bool:
     return any(each is not None and kind(each) is Kind.POINTWISE for each in others)
 
 
-def is_computed_for_a_join(op: ir.Operation) -> bool:
-    """Whether a region would hold nothing but `op`, a pointwise op whose rows ATen then joins, and ATen saves a copy.
+def is_filled_for_scatters(op: ir.Operation) -> bool:
+    """Whether `op` fills large memory only to have slices scattered into it, which ATen does."""
+    return op.name == "torch.aten.full" and _is_large(op) and _is_scattered(op, 0)
 
-    It reads a view with steps where it lies; for a region, that is copied. A large result it writes where it is joined.
+
+def is_computed_for_a_join(op: ir.Operation) -> bool:
+    """Whether a region would hold nothing but `op`, a pointwise op that ATen then joins by rows or scatters.
+
+    And whether ATen saves a copy: it reads a view with steps where it lies; for a region, that is copied. A large
+    result it writes where it is joined.
     """
-    if kind(op) is not Kind.POINTWISE:
-        return False
-    lists = users(*op.results)
-    joins = [join for each in lists for join in users(*each.results)]
-    if any(each.name != LIST for each in lists) or not joins:
-        return False
-    if not all(each.name in JOINING and joins_rows(each) for each in joins):
+    if kind(op) is not Kind.POINTWISE or not (_is_joined(op) or _is_scattered(op, 1)):
         return False
     made = [producer(value) for value in op.operands if shaped_info(value.type) is not None]
     if not all(map(_is_shown, made)):
@@ -93,8 +95,42 @@ def is_computed_for_a_join(op: ir.Operation) -> bool:
     if any(each is not None and is_scattered(each) for each in made):
         return True
     # It can write its result to where that is joined with others, and this pays.
-    info, name = expected_info(op.results[0]), aten_name(op)
-    return info is not None and info.numel >= SMALLEST and name is not None and out_overload(name) is not None
+    name = aten_name(op)
+    return _is_large(op) and name is not None and out_overload(name) is not None
+
+
+def is_a_copied_slice(op: ir.Operation) -> bool:
+    """Whether `op` copies a large slice of what the host has; what is whole is copied by blocks of memory."""
+    made = producer(op.operands[0])
+    return made is not None and kind(made) is Kind.VIEW and _is_shown(made) and _is_large(op) and not _is_whole(made)
+
+
+def _is_large(op: ir.Operation) -> bool:
+    info = expected_info(op.results[0])
+    return info is not None and info.numel >= SMALLEST
+
+
+def _is_whole(view: ir.Operation) -> bool:
+    """Whether `view` shows all elements of its operand, once."""
+    return elements(view.results[0]) == elements(view.operands[0]) is not None
+
+
+def _is_joined(op: ir.Operation) -> bool:
+    """Whether all that uses `op` joins it by rows."""
+    lists = users(*op.results)
+    joins = [join for each in lists for join in users(*each.results)]
+    if any(each.name != LIST for each in lists) or not joins:
+        return False
+    return all(each.name in JOINING and joins_rows(each) for each in joins)
+
+
+def _is_scattered(op: ir.Operation, position: int) -> bool:
+    """Whether all that uses `op` are library calls that scatter a slice, of which it is that operand."""
+    uses = [(each.owner.operation, each.operand_number) for each in op.results[0].uses]
+    return bool(uses) and all(
+        is_extern(user) and aten_name(user) == "aten.slice_scatter.default" and number == position
+        for user, number in uses
+    )
 
 
 def _is_shown(made: ir.Operation | None) -> bool:

@@ -20,7 +20,9 @@ from dovetail.passes.placement.cost_model import MOST_BINDINGS
 from dovetail.passes.placement.iree_support import refusal, refusal_of
 from dovetail.passes.placement.joins import (
     JOINING,
+    is_a_copied_slice,
     is_computed_for_a_join,
+    is_filled_for_scatters,
     joins_rows,
     kernels_write_parts,
     selects_parts,
@@ -86,6 +88,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         is_sized = sizes_of(op.results[0]) is not None and can_be_sized(op)
         if is_open_op(op) and not is_sized:
             return "fallback", UNKNOWN
+        if device == "cpu" and is_a_copied_slice(op):
+            return "library", "ATen copies a slice row by row"
         # A region's result is in memory of its own, whatever value it is.
         reason = refusal("aten.clone.default", [expected_info(op.operands[0])], device)
         return ("fallback", reason) if reason else ("region", "")
@@ -114,6 +118,8 @@ def _place(op: ir.Operation, device: str, devices: Devices) -> tuple[str, str]:
         return "library", "ATen reads what is expanded to open sizes without a copy"
     if not reason and device == "cpu" and is_computed_for_a_join(op):
         return "library", "ATen computes what it joins, without a copy"
+    if not reason and device == "cpu" and is_filled_for_scatters(op):
+        return "library", "ATen scatters into what it filled, without a copy"
     return ("fallback", reason) if reason else ("region", "")
 
 

@@ -4,22 +4,20 @@ from functools import reduce
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import STRIDES
-from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
+from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.part import part
-from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import Size, known_sizes, open_numbers, state_sizes, symbols
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
-from dovetail.dialects.torch_facts.out_overloads import out_overload
+from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.transposition import SMALLEST
 from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
+from dovetail.passes.regions.given_memory import can_write, give
 from dovetail.passes.rewriting.constants import integer
 
 
@@ -66,19 +64,10 @@ def _across(value: ir.Value, dim: int, known: set[int]) -> list[Size] | None:
     return [size for index, size in enumerate(sizes) if index != dim % len(sizes)]
 
 
-def _can_write(value: ir.Value) -> bool:
-    """Whether a pointwise library call gives `value`, used once, and can write it elsewhere as well."""
-    op = producer(value)
-    if op is None or not is_extern(op) or kind(op) is not Kind.POINTWISE or STRIDES in op.attributes:
-        return False
-    name = aten_name(op)
-    return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
-
-
 def _write(cat: ir.Operation) -> None:
     """Has what can write its part of `cat` do so; the memory is there before the first of them."""
     values = list(cat.operands[0].owner.operands)
-    writers = [value.owner.operation for value in values if _can_write(value)]
+    writers = [value.owner.operation for value in values if can_write(value)]
     if not writers:
         return
     dim = (integer(cat.operands[1]) or 0) % len(require_shaped_info(cat.results[0].type).shape)
@@ -89,12 +78,12 @@ def _write(cat: ir.Operation) -> None:
     start: Size = 0
     for value in values:
         length = (known_sizes(value) or ())[dim]
-        if _can_write(value):
+        if can_write(value):
             with value.owner.location, ir.InsertionPoint(value.owner):
                 index = _part(memory, dim, start, length, value)
-            _give(value.owner.operation, index)
+            give(value.owner.operation, index)
         start = start + length
-    _give(cat, memory)
+    give(cat, memory)
 
 
 def _part(memory: ir.Value, dim: int, start: Size, length: Size, value: ir.Value) -> ir.Value:
@@ -103,11 +92,3 @@ def _part(memory: ir.Value, dim: int, start: Size, length: Size, value: ir.Value
     numbers = [materialise(each, known) for each in (start, length) if not isinstance(each, int)]
     made = part(memory, dim, start if isinstance(start, int) else None, value.type, numbers).part
     return state_sizes(made, value)
-
-
-def _give(op: ir.Operation, memory: ir.Value) -> None:
-    """Has `op` write its result to `memory`."""
-    with op.location, ir.InsertionPoint(op):
-        extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
-        op.results[0].replace_all_uses_with(state_sizes(load(memory), op.results[0]))
-    op.erase()

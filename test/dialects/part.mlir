@@ -24,3 +24,11 @@ func.func @open(%m: !o, %n: !torch.int) {
   torch.operator "torch.aten.neg.out"(%a, %b) {dovetail.reason = "a test"} : (!o, !p) -> ()
   return
 }
+
+// CHECK-LABEL: func.func @steps(
+// CHECK: "dovetail.part"(%{{.*}}) {dim = 1 : i64, start = 1 : i64, step = 2 : i64} : (!torch.tensor<[4,6],f32>) -> !torch.tensor<[4,3],f32>
+func.func @steps(%m: !m) {
+  %a = "dovetail.part"(%m) {dim = 1 : i64, start = 1 : i64, step = 2 : i64} : (!m) -> !p
+  torch.operator "torch.aten.neg.out"(%a, %a) {dovetail.reason = "a test"} : (!p, !p) -> ()
+  return
+}

@@ -71,3 +71,21 @@ func.func @another(%m: !m, %n: !torch.int) {
   %a = "dovetail.part"(%m, %n) {dim = 1 : i64, start = 0 : i64} : (!m, !torch.int) -> !torch.tensor<[?,?],f32>
   return
 }
+
+// -----
+
+!m = !torch.tensor<[4,6],f32>
+func.func @end_of_steps(%m: !m) {
+  // expected-error @below {{'dovetail.part' op expects an end within 6, got 7}}
+  %a = "dovetail.part"(%m) {dim = 1 : i64, start = 2 : i64, step = 2 : i64} : (!m) -> !torch.tensor<[4,3],f32>
+  return
+}
+
+// -----
+
+!m = !torch.tensor<[4,6],f32>
+func.func @step(%m: !m) {
+  // expected-error @below {{'dovetail.part' op expects 'step' to be an integer from 1 up, got 0 : i64}}
+  %a = "dovetail.part"(%m) {dim = 1 : i64, start = 0 : i64, step = 0 : i64} : (!m) -> !torch.tensor<[4,3],f32>
+  return
+}

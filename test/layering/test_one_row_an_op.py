@@ -14,6 +14,7 @@ NAMES = {row.name.partition(".")[0] for row in OPS}
 OWN_RULES = {
     "backends/elementary/functions.py": "our own code for each op",
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
+    "backends/python/parts.py": "what writes the result of each op to memory",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
     "dialects/plan_numbers.py": "how MLIR compares integers, no ops",

@@ -14,7 +14,7 @@ from dovetail.dialects.torch_facts.types import is_memory, memory_type, shaped_i
 
 
 class PartOp(VerifiedOp, name="part"):
-    """Of `memory`, what lies along dimension `dim` from `start` on: as much as the type of the result says.
+    """Of `memory`, each `step`th element along dimension `dim` from `start` on: as many as the type of the result says.
 
     A library call that is given it as `out` writes to it, and so what it computes need not be copied there. An open
     `start`, and then an open size along `dim`, are `numbers`.
@@ -26,7 +26,9 @@ class PartOp(VerifiedOp, name="part"):
     dim: ir.IntegerAttr
     start: ir.IntegerAttr
     part: Result[Any]
+    optional = ("step",)
     dimension = value_of("dim")
+    stride = value_of("step", 1)
 
     def problem(self) -> str:
         whole, part = shaped_info(self.memory.type), shaped_info(self.part.type)
@@ -40,10 +42,11 @@ class PartOp(VerifiedOp, name="part"):
             verify.no_count(self, "start", may_be_open=True)
             or verify.another_type(self.part, with_shape(self.memory.type, sizes))
             or verify.missing_numbers(self.numbers, [self.first, length].count(None), "ends")
+            or verify.no_count(self, "step", least=1)
         )
         if wrong or self.first is None or length is None or full is None:
             return wrong
-        end = self.first + length
+        end = self.first + (length - 1) * self.stride + 1 if length else self.first
         return "" if end <= full else f"expects an end within {full}, got {end}"
 
     @property
@@ -53,7 +56,10 @@ class PartOp(VerifiedOp, name="part"):
         return None if start == OPEN else start
 
 
-def part(memory: ir.Value, dim: int, start: int | None, type_: ir.Type, numbers: Sequence[ir.Value] = ()) -> PartOp:
+def part(
+    memory: ir.Value, dim: int, start: int | None, type_: ir.Type, numbers: Sequence[ir.Value] = (), step: int = 1
+) -> PartOp:
     """Builds the part of `memory` that holds a value of `type_`, from `start` along `dim` on, by `numbers` if open."""
+    steps = {"step": i64(step)} if step != 1 else {}
     first = i64(OPEN if start is None else start)
-    return PartOp.build([memory, *numbers], [memory_type(type_)], dim=i64(dim), start=first)
+    return PartOp.build([memory, *numbers], [memory_type(type_)], dim=i64(dim), start=first, **steps)

@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --split-input-file --verify-diagnostics --pass-pipeline='verify-level{level=regions}'
 //
 // Catches a library call that is given memory of another shape than its result, which PyTorch would resize, a concatenation
-// that leaves some of its memory unset, and a call that can't write to memory at all.
+// that leaves some of its memory unset, a fill and a scatter of other sizes, and a call that can't write to memory at all.
 
 !v = !torch.vtensor<[4,2],f32>
 !r = !dovetail.ref<!v, strided<[2, 1]>>
@@ -51,7 +51,7 @@ module attributes {dovetail.level = "regions"} {
   func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %m = "dovetail.alloc"() : () -> !torch.tensor<[4,2],f32>
-    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat or a pointwise op with an overload 'out'}}
+    // expected-error @+1 {{'torch.operator' op writes to memory, expected aten.cat, full or slice_scatter, or a pointwise op with an overload 'out'}}
     torch.operator "torch.aten.mm"(%0, %0, %m) {dovetail.reason = "one"} : (!v, !v, !torch.tensor<[4,2],f32>) -> ()
     return
   }
@@ -71,6 +71,47 @@ module attributes {dovetail.level = "regions"} {
     %m = "dovetail.alloc"(%n) : (!torch.int) -> !torch.tensor<[?,3],f32>
     // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[?,3],f32>', expected memory of the shape of its result}}
     torch.operator "torch.aten.exp"(%0, %m) {dovetail.reason = "one"} : (!v, !torch.tensor<[?,3],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,3],f32>
+    %none = torch.constant.none
+    %two = torch.constant.int 2
+    // expected-error @+2 {{'torch.operator' op writes to '!torch.tensor<[4,3],f32>', expected memory of the shape of its result}}
+    %size = torch.prim.ListConstruct %two, %two : (!torch.int, !torch.int) -> !torch.list<int>
+    torch.operator "torch.aten.full"(%size, %two, %none, %none, %none, %none, %m) {dovetail.reason = "one"} : (!torch.list<int>, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none, !torch.tensor<[4,3],f32>) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4,2],f32>
+!r = !dovetail.ref<!v, strided<[2, 1]>>
+module attributes {dovetail.level = "regions"} {
+  func.func @call(%x: !r) attributes {dovetail.role = "call"} {
+    call @forward(%x) : (!r) -> ()
+    return
+  }
+  func.func @forward(%x: !r) attributes {dovetail.role = "forward"} {
+    %0 = "dovetail.read"(%x) : (!r) -> !v
+    %m = "dovetail.alloc"() : () -> !torch.tensor<[4,3],f32>
+    %none = torch.constant.none
+    %two = torch.constant.int 2
+    // expected-error @+1 {{'torch.operator' op writes to '!torch.tensor<[4,3],f32>', expected memory of the shape of its result}}
+    torch.operator "torch.aten.slice_scatter"(%0, %0, %two, %two, %two, %two, %m) {dovetail.reason = "one"} : (!v, !v, !torch.int, !torch.int, !torch.int, !torch.int, !torch.tensor<[4,3],f32>) -> ()
     return
   }
 }

@@ -1,0 +1,30 @@
+"""Library calls that are given memory for their results."""
+
+from torch_mlir import ir
+
+from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
+from dovetail.dialects.memory.contents import load
+from dovetail.dialects.reading import producer
+from dovetail.dialects.symbols import state_sizes
+from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
+from dovetail.dialects.torch_facts.out_overloads import out_overload
+
+
+def can_write(value: ir.Value) -> bool:
+    """Whether a pointwise library call gives `value`, used once, and can write it elsewhere as well."""
+    op = producer(value)
+    if op is None or not is_extern(op) or kind(op) is not Kind.POINTWISE or STRIDES in op.attributes:
+        return False
+    name = aten_name(op)
+    return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
+
+
+def give(op: ir.Operation, memory: ir.Value) -> ir.Value:
+    """Has the library call `op` write its result to `memory`; gives that result."""
+    with op.location, ir.InsertionPoint(op):
+        extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
+        value = state_sizes(load(memory), op.results[0])
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+    return value

@@ -1,0 +1,118 @@
+"""Pass `write-scattered`: a slice is written into the tensor that it replaces a part of, without a copy of either."""
+
+from typing import NamedTuple
+
+from torch_mlir import ir
+
+from dovetail.dialects.calls import is_extern
+from dovetail.dialects.dovetail import AllocOp
+from dovetail.dialects.dovetail.ops.alloc import alloc
+from dovetail.dialects.dovetail.ops.part import part
+from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer, users
+from dovetail.dialects.size_expressions import materialise, used_symbols_of
+from dovetail.dialects.symbols import known_sizes, open_numbers, state_sizes, symbols
+from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.names import LOAD
+from dovetail.dialects.torch_facts.ops import aten_name
+from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info
+from dovetail.passes.base import Pass
+from dovetail.passes.regions.given_memory import can_write, give
+from dovetail.passes.rewriting.constants import integer, is_none
+
+
+class _Place(NamedTuple):
+    """Where a slice lies."""
+
+    dim: int
+    start: int
+    step: int
+
+
+class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
+    """Scatters slices into memory that a region or a fill made for that; pointwise library calls write them there.
+
+    ATen's `slice_scatter` copies what it scatters into. The gradient of a slice is scattered into zeros.
+
+    Before:  `%0 = aten.full(...); %1 = aten.mul(%x, %y); %2 = aten.slice_scatter(%0, %1, ...)`
+    After:   `%m = alloc; aten.full(..., %m); %0 = torch.copy.to_vtensor %m; %p = part %m {step};
+             aten.mul(%x, %y, %p); %1 = torch.copy.to_vtensor %p; aten.slice_scatter(%0, %1, ..., %m);
+             %2 = torch.copy.to_vtensor %m`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        if device_type(module) != "cpu":
+            return
+        for function_op in Module(module).of(*COMPUTING).values():
+            known = set(symbols(function_op))
+            for op in list(body(function_op)):
+                if is_extern(op) and aten_name(op) == "aten.slice_scatter.default":
+                    _write(op, known)
+
+
+def _write(scatter: ir.Operation, known: set[int]) -> None:
+    base, source = scatter.operands[0], scatter.operands[1]
+    place = _place(scatter)
+    dtypes = {require_shaped_info(value.type).dtype for value in (base, source)}
+    writes = place is not None and can_write(source) and len(dtypes) == 1 and _is_known(source, known)
+    made = producer(base)
+    if made is None:
+        return
+    writes = writes and made.is_before_in_block(source.owner)
+    if is_extern(made) and aten_name(made) == "aten.full.default" and _is_known(base, known):
+        memory = _fill(made, source.owner if writes else scatter, scatter)
+    elif made.name == LOAD and _is_alone(made):
+        memory = made.operands[0]
+    else:
+        return
+    if writes and place is not None:
+        with source.owner.location, ir.InsertionPoint(source.owner):
+            numbers = _open_length(source, place.dim)
+            made = part(memory, place.dim, place.start, source.type, numbers, place.step).part
+            there = state_sizes(made, source)
+        give(source.owner.operation, there)
+    give(scatter, memory)
+
+
+def _place(scatter: ir.Operation) -> _Place | None:
+    """None where a number is open, or counts from an end that is."""
+    dim, start, step = (integer(scatter.operands[index]) for index in (2, 3, 5))
+    start = 0 if is_none(scatter.operands[3]) else start
+    if dim is None or start is None or step is None:
+        return None
+    shape = require_shaped_info(scatter.results[0].type).shape
+    size = shape[dim % len(shape)]
+    if size is not None:
+        start = slice(start, None).indices(size)[0]
+    return None if start < 0 else _Place(dim % len(shape), start, step)
+
+
+def _is_known(value: ir.Value, known: set[int]) -> bool:
+    """Whether the symbols that are `known` say its sizes."""
+    sizes = known_sizes(value)
+    return sizes is not None and all(isinstance(size, int) or used_symbols_of(size) <= known for size in sizes)
+
+
+def _is_alone(loaded: ir.Operation) -> bool:
+    """Whether a region wrote what is `loaded` for its one user, which may overwrite it."""
+    memory = loaded.operands[0]
+    made = made_by(memory, AllocOp.OPERATION_NAME)
+    return made is not None and len(users(memory)) == 2 and len(list(loaded.results[0].uses)) == 1
+
+
+def _fill(filled: ir.Operation, first: ir.Operation, scatter: ir.Operation) -> ir.Value:
+    """Builds memory before `first` that holds what is `filled`, and has `scatter` read it there."""
+    value = filled.results[0]
+    with filled.location, ir.InsertionPoint(first):
+        memory = state_sizes(alloc(memory_type(value.type), open_numbers(value)).memory, value)
+        own = filled.clone().operation
+    scatter.operands[0] = own.results[0]
+    give(own, memory)
+    if not list(value.uses):
+        filled.erase()
+    return memory
+
+
+def _open_length(value: ir.Value, dim: int) -> list[ir.Value]:
+    """The size of `value` along `dim`, as a number, if it is open."""
+    size = (known_sizes(value) or ())[dim]
+    return [] if isinstance(size, int) else [materialise(size, symbols(value.owner.parent.opview))]
