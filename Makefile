@@ -23,7 +23,7 @@ check: $(INSTALLED)
 
 # Everything; what continuous integration runs. One thread a worker: see test/conftest.py.
 test: $(INSTALLED)
-	$(MAKE) --jobs=2 --output-sync lint lit
+	$(MAKE) --jobs=2 --output-sync lint lit build/emulated_cuda.so
 	$(BIN)/pytest -n auto --dist worksteal -m "not quick"
 	$(BIN)/pytest -n auto --dist worksteal -m "not quick" --device emulated-cuda $(EMULATED)
 
@@ -82,6 +82,9 @@ sanitize: $(INSTALLED)
 	$(SANITIZED) test/sanitize/entries.c -o build/sanitize/entries.so
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 		$(BIN)/python test/sanitize/stress.py build/sanitize/_launch.so build/sanitize/entries.so
+
+build/emulated_cuda.so: test/support/emulated_cuda.cpp | $(INSTALLED)
+	$(BIN)/python test/support/emulated_cuda.py
 
 lit: $(INSTALLED)
 	$(BIN)/lit -q .

@@ -42,8 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Has tests make tensors on the device, in programs, too; an emulated one must be there before PyTorch is."""
+    """Has tests make tensors on the device, in programs, too; an emulated one must be there before PyTorch is.
+
+    Whoever only gives them to workers is spared the import of PyTorch, for which these would wait.
+    """
     device = config.getoption("--device")
+    if config.getoption("tx", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        return
     if device == "emulated-cuda":
         import emulated_cuda
 

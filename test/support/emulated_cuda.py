@@ -67,3 +67,7 @@ def _built() -> Path:
     subprocess.run(["g++", *flags, str(SOURCE), "-o", str(part), *linked], check=True)
     part.replace(BUILT)
     return BUILT
+
+
+if __name__ == "__main__":
+    _built()
