@@ -264,7 +264,7 @@ def test_one_of_many_is_misaligned():
 def test_many_updates_take_no_calls_each():
     """AdamW of 300 tensors took 2.4 times inductor's time: eight calls from Python for each of 1,200, then four."""
     counts = []
-    for count in (2, 8):
+    for count in (2, 5):
         torch._dynamo.reset()
         tensors = [torch.randn(64) for _ in range(count)]
         compiled = torch.compile(_double, backend="dovetail")
@@ -277,7 +277,7 @@ def test_an_optimizer_of_many_tensors_takes_no_calls_each():
     """AdamW of 300 tensors took 1.29 times inductor's time: each was looked at for four questions."""
     counts = []
     dovetail.stats(reset=True)
-    for count in (2, 8):
+    for count in (2, 5):
         torch._dynamo.reset()
         parameters = [nn.Parameter(torch.randn(64)) for _ in range(count)]
         for parameter in parameters:

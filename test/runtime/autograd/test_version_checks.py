@@ -256,7 +256,7 @@ def test_memory_is_looked_up_once_an_argument(monkeypatch):
     look_up = version_checks._memory
     monkeypatch.setattr(version_checks, "_memory", lambda tensor: looked_up.append(tensor) or look_up(tensor))
 
-    norms = torch.nn.Sequential(*(torch.nn.BatchNorm1d(3) for _ in range(12)))
+    norms = torch.nn.Sequential(*(torch.nn.BatchNorm1d(3) for _ in range(4)))
     buffers = len(list(norms.buffers()))
     compiled = torch.compile(norms, backend="dovetail")
     compiled(torch.randn(4, 3))
