@@ -13,7 +13,7 @@ from dovetail.frontend.observe.alias_groups import AliasGroup, neighbours
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.operand_layouts import eager_operands
 from dovetail.frontend.observe.run_facts import EagerRun
-from dovetail.frontend.records import Capture, Input, Owned
+from dovetail.frontend.records import Capture, CapturedArgument, Owned
 from dovetail.frontend.trace.backward_layouts import TracedGraph, backward_layouts
 
 
@@ -112,9 +112,9 @@ def describe(
     )
 
 
-def _input(index: int, name: str, value, is_static: bool, seen: Observations, ends: _Ends) -> Input:
+def _input(index: int, name: str, value, is_static: bool, seen: Observations, ends: _Ends) -> CapturedArgument:
     position, is_tensor = seen.written.get(index), isinstance(value, torch.Tensor)
-    return Input(
+    return CapturedArgument(
         name=name,
         node=ends.arguments[index],
         requires_grad=is_tensor and value.requires_grad,

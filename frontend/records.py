@@ -46,7 +46,7 @@ class FinalLayout:
 
 
 @dataclass(frozen=True)
-class Mutation:
+class ArgumentWrite:
     """How one argument's memory is written: what autograd sees of it, and by how much the version counter moves.
 
     `mode` is "tracked", "no_grad" or "hidden"; `versions` is 0 for the last one only.
@@ -91,7 +91,7 @@ class Needed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Input:
+class CapturedArgument:
     """One argument of the captured graph.
 
     Attributes:
@@ -109,7 +109,7 @@ class Input:
     node: torch.fx.Node
     requires_grad: bool
     static: bool
-    mutation: Mutation | None
+    mutation: ArgumentWrite | None
     position: int | None
     mutated_value: torch.fx.Node | None
     tangent: torch.fx.Node | None
@@ -175,7 +175,7 @@ class Capture:
     """
 
     graph: torch.fx.Graph
-    inputs: tuple[Input, ...]
+    inputs: tuple[CapturedArgument, ...]
     owned: tuple[Owned, ...]
     results: tuple[Result, ...]
     tangents: tuple[torch.fx.Node, ...]

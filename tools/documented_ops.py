@@ -6,13 +6,13 @@ from enum import Enum
 
 from dovetail.dialects.torch_facts import row as kinds
 from dovetail.dialects.torch_facts.ops import row_of_name
-from dovetail.dialects.torch_facts.row import Kind, Op, Refused
+from dovetail.dialects.torch_facts.row import Kind, Refused, Row
 from dovetail.dialects.torch_facts.rows import FILES
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.markdown import table
 
-_CLAIMS_NOTHING = Op("")
+_CLAIMS_NOTHING = Row("")
 _KINDS = {
     Kind.VIEW: kinds.view(""),
     Kind.POINTWISE: kinds.pointwise(""),
@@ -32,7 +32,7 @@ def ops_sections() -> dict[str, str]:
 
 
 def _fields() -> str:
-    return f"{_table('field', Op)}\n{_table('field of `refused`', Refused)}"
+    return f"{_table('field', Row)}\n{_table('field of `refused`', Refused)}"
 
 
 def _table(title: str, cls: type) -> str:
@@ -51,9 +51,9 @@ def _file(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _said(row: Op, default: Op) -> str:
+def _said(row: Row, default: Row) -> str:
     """The fields in which `row` differs from `default`."""
-    names = [each.name for each in fields(Op) if each.name not in _OWN_COLUMNS]
+    names = [each.name for each in fields(Row) if each.name not in _OWN_COLUMNS]
     differing = [name for name in names if getattr(row, name) != getattr(default, name)]
     return ", ".join(f"`{name}` {_value(getattr(row, name))}" for name in differing)
 
@@ -71,7 +71,7 @@ def _value(value) -> str:
     return str(getattr(value, "__qualname__", value)).partition(".<locals>")[0]
 
 
-def _refusals(row: Op) -> Iterator[str]:
+def _refusals(row: Row) -> Iterator[str]:
     for refused in row.refused:
         types = _TYPES.get(refused.dtypes, f" ({' '.join(refused.dtypes)})")
         overloads = "".join(f" `.{overload}`" for overload in refused.overloads)

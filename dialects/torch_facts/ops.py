@@ -12,7 +12,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.row import Kind, Op, constant, view
+from dovetail.dialects.torch_facts.row import Kind, Row, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
 from dovetail.dialects.torch_facts.types import holds_tensors
 
@@ -25,7 +25,7 @@ NAMESPACES = ("aten", "prims")
 # "dovetail": branches and loops, see `control_flow`.
 _NOT_ATEN = ("constant", "prim", "vtensor", "overwrite", "copy", "dovetail")
 
-_UNKNOWN, _CONSTANT = Op(""), constant("")
+_UNKNOWN, _CONSTANT = Row(""), constant("")
 _LIST_OF_TENSORS = view(LIST)
 
 
@@ -60,7 +60,7 @@ def is_constant(op: ir.Operation) -> bool:
     return name.startswith("torch.constant.") or name in CONVERSIONS or name in ARITHMETIC
 
 
-def row(op: ir.Operation) -> Op:
+def row(op: ir.Operation) -> Row:
     """The row of an op of the torch dialect; for an op without one, a row that claims nothing."""
     name = op.name
     if name == "torch.operator":
@@ -77,7 +77,7 @@ def kind(op: ir.Operation) -> Kind:
 
 
 @cache
-def _row(name: str) -> Op:
+def _row(name: str) -> Row:
     """By the name of an op of the torch dialect."""
     if name.startswith("torch.constant.") or name in CONVERSIONS or name in ARITHMETIC:
         return _CONSTANT
@@ -88,7 +88,7 @@ def _row(name: str) -> Op:
 
 
 @cache
-def row_of_name(name: str) -> Op:
+def row_of_name(name: str) -> Row:
     """Like `row`, for an overload's name, e.g. "aten.add.Tensor". A custom op has none, whatever it is called."""
     namespace, base, *overload = name.split(".")
     if namespace not in NAMESPACES:

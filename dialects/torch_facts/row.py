@@ -129,7 +129,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Op:
+class Row:
     """What is known of an op. What a row leaves out, its kind says; a field that nothing says claims nothing.
 
     Attributes:
@@ -198,10 +198,10 @@ class Op:
 
 
 constant = partial(
-    Op, kind=Kind.CONSTANT, sees_strides=False, rounding=Rounding.NEVER, recompute=Recompute.FREE, flops=flops.none
+    Row, kind=Kind.CONSTANT, sees_strides=False, rounding=Rounding.NEVER, recompute=Recompute.FREE, flops=flops.none
 )
 view = partial(constant, kind=Kind.VIEW, memory=ResultMemory.OPERAND)
-_computed = partial(Op, memory=ResultMemory.OWN, sees_strides=False, decides_by=None)
+_computed = partial(Row, memory=ResultMemory.OWN, sees_strides=False, decides_by=None)
 pointwise = partial(_computed, kind=Kind.POINTWISE, recompute=Recompute.FREE)
 reduction = partial(
     _computed,
@@ -215,10 +215,10 @@ library = partial(_computed, kind=Kind.LIBRARY, recompute=Recompute.WORK)
 _copied = partial(_computed, decides_by=(), rounding=Rounding.NEVER, recompute=Recompute.FREE)
 movement = partial(_copied, kind=Kind.MOVEMENT)
 creation = partial(_copied, kind=Kind.CREATION)
-opaque = Op
+opaque = Row
 """Of an op of which nothing is claimed but what its row says."""
 
 
-def alike(make: Callable[[str], Op], names: str) -> list[Op]:
+def alike(make: Callable[[str], Row], names: str) -> list[Row]:
     """A row for each of `names`, of which all say the same."""
     return [make(name) for name in names.split()]

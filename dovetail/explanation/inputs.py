@@ -10,10 +10,9 @@ from dovetail.dialects.dovetail import DetachOp, RefType, SetMetadataOp, TouchOp
 from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Facts, Role, argument_facts, arguments, body, made_by, of_class, returned, role
 from dovetail.dialects.torch_facts.types import is_torch_type
-from dovetail.explanation.records import Guard, Input, MetadataChange, Mutation, Sharing, TensorType
+from dovetail.explanation.records import CallCheck, Input, MetadataChange, Mutation, Sharing, TensorType
 from dovetail.explanation.value_origins import Origins
-from dovetail.runtime.guard import Guard as Check
-from dovetail.runtime.guard import Member
+from dovetail.runtime.guard import Guard, Member
 from dovetail.runtime.read_guard import read_guard
 
 _SCOPE = re.compile(r"^[LG]\['(?P<name>[^']*)'\]")
@@ -57,14 +56,14 @@ def inputs(origins: Origins) -> tuple[Input, ...]:
     return tuple(found)
 
 
-def guard(origins: Origins) -> Guard | None:
+def guard(origins: Origins) -> CallCheck | None:
     """What a call checks first, None if there is nothing to check."""
     found = _guard_call(origins)
     if found is None:
         return None
     _, check = found
     names = tuple(map(user_name, check.names))
-    return Guard(
+    return CallCheck(
         mutated=names[: check.mutated],
         others=names[check.mutated :] if check.mutated else (),
         shared=tuple(tuple(names[each.index] for each in group) for group in check.groups),
@@ -72,7 +71,7 @@ def guard(origins: Origins) -> Guard | None:
     )
 
 
-def _guard_call(origins: Origins) -> tuple[ir.Operation, Check] | None:
+def _guard_call(origins: Origins) -> tuple[ir.Operation, Guard] | None:
     for op in of_class(body(origins.module.call), func.CallOp):
         if role(callee := origins.module.callee(op)) is Role.GUARD:
             return op, read_guard(callee)

@@ -146,7 +146,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Guard:
+class CallCheck:
     """What each call checks before anything runs: else the graph is compiled anew.
 
     `independent` are the inputs in memory that nothing else of the call overlaps (`mutated`, then the others), but for
@@ -177,7 +177,7 @@ class Program:
     library_calls: tuple[Op, ...]
     nodes: tuple[Node, ...] = field(repr=False)
     memory: tuple[Memory, ...] = field(repr=False)
-    guard: Guard | None
+    guard: CallCheck | None
     grad_mode: bool | None
     has_backward: bool
     ends: str

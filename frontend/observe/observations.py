@@ -11,7 +11,7 @@ from dovetail.frontend.observe.autograd_graph import counted_with
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.observe.results import Results
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
-from dovetail.frontend.records import FinalLayout, Mutation, Result
+from dovetail.frontend.records import ArgumentWrite, FinalLayout, Result
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Observations:
 
     leaving: tuple[LeavingTensor, ...]
     results: tuple[Result, ...]
-    mutations: tuple[Mutation | None, ...]
+    mutations: tuple[ArgumentWrite | None, ...]
     touches: tuple[int, ...]
     layouts: tuple[FinalLayout | None, ...]
     grad_mode: bool | None
@@ -86,12 +86,12 @@ def _layout(run: EagerRun, index: int) -> FinalLayout | None:
     return FinalLayout(tuple(value.size()), tuple(value.stride()), offset, run.reshaped[index])
 
 
-def _mutations(run: EagerRun, groups: Sequence[AliasGroup]) -> tuple[list[Mutation | None], list[int]]:
+def _mutations(run: EagerRun, groups: Sequence[AliasGroup]) -> tuple[list[ArgumentWrite | None], list[int]]:
     """Each argument's mutation, and by how much its version counter moves besides.
 
     Arguments of a group may share a counter: then the writes together move it as far as eager does.
     """
-    mutations: list[Mutation | None] = [None] * len(run.arguments)
+    mutations: list[ArgumentWrite | None] = [None] * len(run.arguments)
     touches = [0] * len(run.arguments)
     grouped = {index for group in groups for index in group.members}
     clusters = [cluster for group in groups for cluster in _sharing(run, group.members)]
@@ -102,7 +102,7 @@ def _mutations(run: EagerRun, groups: Sequence[AliasGroup]) -> tuple[list[Mutati
         for position, index in enumerate(written):
             versions = max(moves - (len(written) - position - 1), 1) if moves > 0 else 0
             mode = "hidden" if versions == 0 else "tracked" if index in run.tracked else "no_grad"
-            mutations[index] = Mutation(mode, versions)
+            mutations[index] = ArgumentWrite(mode, versions)
             moves -= versions
         touches[cluster[0]] = moves
     return mutations, touches

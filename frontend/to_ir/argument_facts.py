@@ -11,10 +11,10 @@ from torch_mlir import ir
 from dovetail.dialects.attributes import DEVICE, NAME, REACHED, REQUIRES_GRAD, REREAD, STATIC, WATCHED
 from dovetail.dialects.devices import Devices
 from dovetail.dialects.reading import producer
-from dovetail.frontend.records import Input, Needed
+from dovetail.frontend.records import CapturedArgument, Needed
 
 
-def stated(argument: Input) -> dict[str, ir.Attribute]:
+def stated(argument: CapturedArgument) -> dict[str, ir.Attribute]:
     """An argument's name, and what kind of argument it is."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     if argument.requires_grad:
@@ -33,7 +33,7 @@ def watched(needed: Needed, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     return {name: ir.DenseI64ArrayAttr.get(indices) for name, indices in found.items() if indices}
 
 
-def reached(argument: Input, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
+def reached(argument: CapturedArgument, differentiated: list[int], numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     """The owned results whose gradients flow to an argument; nothing if all `differentiated` ones do."""
     if argument.gradient is None or argument.reached is None or set(differentiated) <= set(argument.reached):
         return {}

@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import APART, GROUP, MUTATED, NAME, OBJECT, OF
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Role
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.records import Capture, Input
+from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.building import new_function, state_arguments
 
 
@@ -29,7 +29,7 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
     func.CallOp([], "guard", refs)
 
 
-def _facts(argument: Input, capture: Capture) -> dict[str, ir.Attribute]:
+def _facts(argument: CapturedArgument, capture: Capture) -> dict[str, ir.Attribute]:
     """What `@guard` states of one argument."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     position = capture.inputs.index(argument)
@@ -49,7 +49,7 @@ def _facts(argument: Input, capture: Capture) -> dict[str, ir.Attribute]:
     return attributes
 
 
-def _counts_versions(argument: Input, capture: Capture) -> bool:
+def _counts_versions(argument: CapturedArgument, capture: Capture) -> bool:
     """Whether it may share a version counter only with those of now: autograd needs some, and some are written."""
     is_concerned = any(argument.needed) or argument.mutation is not None
     return is_concerned and any(any(each.needed) for each in capture.inputs) and not is_empty(argument.node.meta["val"])

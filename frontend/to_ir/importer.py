@@ -19,7 +19,7 @@ from dovetail.dialects.reading import Role
 from dovetail.dialects.subclasses import set_convention
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
-from dovetail.frontend.records import Capture, Input
+from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.affine import settle
 from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
@@ -92,7 +92,7 @@ class _Joint:
         set_convention(self.func, self.capture.convention)
         state_devices(self.module, self.nodes.placed)
 
-    def _argument_type(self, argument: Input) -> ir.Type:
+    def _argument_type(self, argument: CapturedArgument) -> ir.Type:
         if argument.is_tensor:
             return ref_type(self.types, argument.node.meta["val"], self.home)
         return torch_type("int") if argument.symbol is not None else self.types.value_info_to_type(argument.number)

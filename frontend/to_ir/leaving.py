@@ -18,7 +18,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.devices import named
 from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.records import Capture, FinalLayout, Input, Mutation, Result, ViewStep
+from dovetail.frontend.records import ArgumentWrite, Capture, CapturedArgument, FinalLayout, Result, ViewStep
 from dovetail.frontend.to_ir.argument_facts import watched
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import of_size, replay, stated_strides
@@ -48,7 +48,7 @@ class Leaving:
                 size, stride = self._nodes.open.values(layout.size), self._nodes.open.values(layout.stride)
                 set_metadata(ref, size, stride, self._nodes.open.value(layout.offset), layout.versions)
 
-    def _write(self, argument: Input, mutation: Mutation, node: torch.fx.Node, ref: ir.Value) -> None:
+    def _write(self, argument: CapturedArgument, mutation: ArgumentWrite, node: torch.fx.Node, ref: ir.Value) -> None:
         value, layout = self._nodes.resolve_node_value(node), argument.layout
         if layout is None:
             like = argument.node.meta["val"]

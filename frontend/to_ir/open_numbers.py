@@ -21,7 +21,7 @@ from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import expected, is_open, known
-from dovetail.frontend.records import Input
+from dovetail.frontend.records import CapturedArgument
 from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
 from dovetail.frontend.to_ir.number_nodes import float_of
 
@@ -43,7 +43,7 @@ class OpenNumbers:
     After these come the numbers that only data tells, as library calls make them.
     """
 
-    def __init__(self, inputs: Sequence[Input], values: Sequence[ir.Value] = ()):
+    def __init__(self, inputs: Sequence[CapturedArgument], values: Sequence[ir.Value] = ()):
         opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
         self._symbols: dict[sympy.Symbol, int] = {}
         self._floats: dict[sympy.Expr, ir.Value] = {}
@@ -57,7 +57,7 @@ class OpenNumbers:
                 self._hints.append(expected(each))
         self._values = {number: values[index] for index, number in self._positions.items()} if values else {}
 
-    def facts(self, index: int, argument: Input) -> dict[str, ir.Attribute]:
+    def facts(self, index: int, argument: CapturedArgument) -> dict[str, ir.Attribute]:
         """What is known of argument `index` where it is a symbol."""
         return self.taken(argument.symbol) if index in self._positions else {}
 

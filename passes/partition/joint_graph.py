@@ -13,12 +13,12 @@ from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import drop_attributes
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES, is_pinned, recompute_policy
 from dovetail.dialects.torch_facts.ops import Kind, kind
-from dovetail.passes.partition.min_cut import Graph, Node
+from dovetail.passes.partition.min_cut import Graph, OpNode
 from dovetail.passes.rewriting.cloning import clone
 
 
 @dataclass(frozen=True, slots=True)
-class JointNode(Node):
+class JointNode(OpNode):
     """One op; what `is_once` is never computed again."""
 
     view: ir.OpView

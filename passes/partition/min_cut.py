@@ -28,7 +28,7 @@ _SOURCE, _SINK = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OpNode:
     """One op; `operands` and `results` are numbers of values."""
 
     op: ir.Operation
@@ -36,7 +36,7 @@ class Node:
     results: tuple[int, ...]
 
 
-N = TypeVar("N", bound=Node)
+N = TypeVar("N", bound=OpNode)
 
 
 class Graph(Generic[N]):

@@ -13,7 +13,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.reading import producer
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
-from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Op, Refused
+from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Refused, Row
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.placement.open_sizes import open_refusal
 from dovetail.passes.placement.slow_reductions import slow_reduction
@@ -46,7 +46,7 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     return ""
 
 
-def _refusal(op: Op, name: str, tensors: Tensors, device: str) -> str:
+def _refusal(op: Row, name: str, tensors: Tensors, device: str) -> str:
     dtypes = _dtypes(tensors)
     unknown = sorted(dtypes.difference(FLOATS, INTEGERS))
     if unknown:

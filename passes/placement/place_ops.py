@@ -12,7 +12,7 @@ from dovetail.dialects.symbols import is_open_op, sizes_of
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import NAMESPACES, Kind, aten_name, kind, row
-from dovetail.dialects.torch_facts.row import Op
+from dovetail.dialects.torch_facts.row import Row
 from dovetail.dialects.torch_facts.transposition import is_transposition
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.passes.base import Pass
@@ -143,7 +143,7 @@ def _has_no_elements(op: ir.Operation) -> bool:
     return any((info := shaped_info(value.type)) is not None and 0 in info.shape for value in values)
 
 
-def _unknown(facts: Op, name: str | None) -> str:
+def _unknown(facts: Row, name: str | None) -> str:
     """Why nothing is known of the work of an op."""
     if facts.name:
         return "its row in dialects/torch_facts/rows/opaque.py claims no kind"

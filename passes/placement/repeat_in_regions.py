@@ -13,7 +13,7 @@ from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.passes.base import Pass
-from dovetail.passes.partition.min_cut import Cost, Graph, Node, RecomputeNetwork
+from dovetail.passes.partition.min_cut import Cost, Graph, OpNode, RecomputeNetwork
 from dovetail.passes.placement.cost_model import FUNCTION_BYTES, CostModel, costs_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import Level, region_levels
@@ -43,7 +43,7 @@ class RepeatInRegionsPass(Pass, name="repeat-in-regions", runs_at="split"):
             _Repeater(function_op, costs_of(module)).run()
 
 
-class _Repeater(Graph[Node]):
+class _Repeater(Graph[OpNode]):
     """Repeats ops of one function, and is the graph that the network asks.
 
     Attributes:
@@ -62,7 +62,7 @@ class _Repeater(Graph[Node]):
         self.producers = [index for index, made in enumerate(results) for _ in made]
         numbers = {value: number for number, value in enumerate(values)}
         self.nodes = [
-            Node(
+            OpNode(
                 graph.ops[index] if index < len(graph) else function_op.operation,
                 tuple(numbers[each] for each in self._tensors(index)),
                 tuple(numbers[each] for each in made),

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"%[\w$.-]+|[\w.]+|\W")
 
 
 @dataclass(frozen=True)
-class Row:
+class DiffRow:
     """A line of one side or both, in parts, each with whether it is marked.
 
     `mark` is "same", "removed" or "added"; or "hidden", for `count` lines that both sides have.
@@ -36,7 +36,7 @@ class Change:
     """What the pass `name` did; `added` and `removed` count lines, changed ones on both sides."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     added: int
     removed: int
 
@@ -49,9 +49,9 @@ def changes(stages: Iterable[Stage]) -> Iterator[Change]:
         yield Change(after.name, tuple(_folded(rows)), marks.count("added"), marks.count("removed"))
 
 
-def _rows(before: tuple[Line, ...], after: tuple[Line, ...]) -> Iterator[Row]:
+def _rows(before: tuple[Line, ...], after: tuple[Line, ...]) -> Iterator[DiffRow]:
     if before == after:
-        yield from (Row("same", ((line.text, False),), line) for line in after)
+        yield from (DiffRow("same", ((line.text, False),), line) for line in after)
         return
     renamed: dict[str, str] = {}
     gone, come = ([_ASIDE.sub("", line.text) for line in lines] for lines in (before, after))
@@ -62,11 +62,11 @@ def _rows(before: tuple[Line, ...], after: tuple[Line, ...]) -> Iterator[Row]:
             continue
         if any("func.func" in line.text for line in (*before[start:end], *after[other:other_end])):
             renamed.clear()
-        yield from (Row("removed", ((line.text, False),), line) for line in before[start:end])
-        yield from (Row("added", ((line.text, False),), line) for line in after[other:other_end])
+        yield from (DiffRow("removed", ((line.text, False),), line) for line in before[start:end])
+        yield from (DiffRow("added", ((line.text, False),), line) for line in after[other:other_end])
 
 
-def _pair(old: Line, new: Line, renamed: dict[str, str]) -> Iterator[Row]:
+def _pair(old: Line, new: Line, renamed: dict[str, str]) -> Iterator[DiffRow]:
     """The rows of two lines that say the same but for value names and attributes; notes the names of their values."""
     if "func.func" in new.text:
         renamed.clear()
@@ -75,11 +75,11 @@ def _pair(old: Line, new: Line, renamed: dict[str, str]) -> Iterator[Row]:
     gone, come = _TOKEN.findall(old.text), _TOKEN.findall(new.text)
     known = [_renamed(token, renamed) for token in gone]
     if known == come:
-        yield Row("same", ((new.text, False),), new)
+        yield DiffRow("same", ((new.text, False),), new)
         return
     opcodes = SequenceMatcher(None, known, come, autojunk=False).get_opcodes()
-    yield Row("removed", _parts(gone, [(tag, start, end) for tag, start, end, _, _ in opcodes]), old)
-    yield Row("added", _parts(come, [(tag, start, end) for tag, _, _, start, end in opcodes]), new)
+    yield DiffRow("removed", _parts(gone, [(tag, start, end) for tag, start, end, _, _ in opcodes]), old)
+    yield DiffRow("added", _parts(come, [(tag, start, end) for tag, _, _, start, end in opcodes]), new)
 
 
 def _renamed(token: str, renamed: dict[str, str]) -> str:
@@ -93,7 +93,7 @@ def _parts(tokens: list[str], spans: list[tuple[str, int, int]]) -> tuple[tuple[
     return tuple(("".join(tokens[start:end]), tag != "equal") for tag, start, end in spans if start < end)
 
 
-def _folded(rows: list[Row]) -> Iterator[Row]:
+def _folded(rows: list[DiffRow]) -> Iterator[DiffRow]:
     """`rows` without the same ones that lie more than `CONTEXT` away from a difference."""
     near = {
         shown
@@ -107,8 +107,8 @@ def _folded(rows: list[Row]) -> Iterator[Row]:
             hidden += 1
             continue
         if hidden:
-            yield Row("hidden", count=hidden)
+            yield DiffRow("hidden", count=hidden)
         hidden = 0
         yield row
     if hidden:
-        yield Row("hidden", count=hidden)
+        yield DiffRow("hidden", count=hidden)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dovetail.dialects.torch_facts.ops import Kind, kind_of_name, row_of_name
-from dovetail.dialects.torch_facts.row import Op, ResultMemory
+from dovetail.dialects.torch_facts.row import ResultMemory, Row
 from dovetail.dialects.torch_facts.rows import OPS, ROWS
 from dovetail.dialects.torch_facts.rows.dialect import DIALECT
 from dovetail.frontend.to_ir.node_importer import has_effect
@@ -41,7 +41,7 @@ def kind(overload: torch._ops.OpOverload) -> Kind:
     return kind_of_name(f"aten.{overload._opname}.{overload._overloadname}")
 
 
-def names(rows: Iterable[Op]) -> list[str]:
+def names(rows: Iterable[Row]) -> list[str]:
     return sorted({row.name.partition(".")[0] for row in rows} - NOT_ATEN)
 
 
@@ -165,7 +165,7 @@ def test_fills_at_a_number(row):
 def test_nothing_is_claimed_of_what_has_no_row():
     """Would catch a field whose default claims something."""
     row = row_of_name("aten.never_heard_of.default")
-    assert row == Op("")
+    assert row == Row("")
     assert row == row_of_name("mine.add.Tensor")
 
 

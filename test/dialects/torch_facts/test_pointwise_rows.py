@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dovetail.dialects.torch_facts.ops import Kind, row_of_name
-from dovetail.dialects.torch_facts.row import Op, Rounding
+from dovetail.dialects.torch_facts.row import Rounding, Row
 from dovetail.dialects.torch_facts.rows import OPS
 
 OPERANDS = (
@@ -49,7 +49,7 @@ def results(given: torch.Tensor | tuple[torch.Tensor, ...]) -> list[torch.Tensor
 POINTWISE = [row for row in OPS if row.kind is Kind.POINTWISE and row.name not in BOUND and tensor_overloads(row.name)]
 
 
-def named(row: Op) -> str:
+def named(row: Row) -> str:
     return row.name
 
 

@@ -7,7 +7,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.backends.python.on_values import callable_for
 from dovetail.dialects.torch_facts.ops import Kind, row_of_name
-from dovetail.dialects.torch_facts.row import Op
+from dovetail.dialects.torch_facts.row import Row
 from dovetail.dialects.torch_facts.rows import OPS
 from dovetail.dialects.torch_facts.rows.creation import UNWRITTEN
 
@@ -49,7 +49,7 @@ class Again(TorchDispatchMode):
         return result
 
 
-def _computes_any_strides(row: Op) -> bool:
+def _computes_any_strides(row: Row) -> bool:
     """Whether `row` says that operands of any strides give the same values; unwritten memory has none to compare."""
     return not row.sees_strides and row.kind in _COMPUTING and row.kernel != UNWRITTEN
 

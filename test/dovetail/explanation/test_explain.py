@@ -15,7 +15,7 @@ from dovetail.dialects.context import make_context
 from dovetail.errors import UnsupportedError
 from dovetail.explanation import argument_copies
 from dovetail.explanation.program import read_program
-from dovetail.explanation.records import Eager, Guard, MetadataChange, Program, Sharing
+from dovetail.explanation.records import CallCheck, Eager, MetadataChange, Program, Sharing
 from dovetail.options import Options
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
@@ -276,7 +276,7 @@ FACTS: dict[str, tuple] = {
         add_first_to_second,
         (vector(), vector()),
         lambda program: program.guard,
-        Guard(("x",), ("y",), (), ()),
+        CallCheck(("x",), ("y",), (), ()),
     ),
     "guard of a group": (
         add_first_to_second,
