@@ -72,8 +72,12 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
             break
         for name, reason in wrong.items():
             runner.run(fallback_pipeline([name], reason), module)
-    if options.strict:
-        _check_strict(module)
+    for op, reason in fallbacks(module) if options.strict else ():
+        name = ir.StringAttr(op.attributes["name"]).value
+        raise StrictError(
+            f"{op.location}: {name} can't be compiled: {reason}; docs/ops.md says which row decides, CONTRIBUTING.md "
+            "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
+        )
     stats.executables += len(set(made(module).values()))
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for each in ready.values():
@@ -113,12 +117,3 @@ def _answer(module: ir.Module, name: str, failure: CompileFailure, splits: _Spli
         return split_pipeline(name)
     log.warning("region %s runs through ATen: %s; reproduce with: %s", name, failure.reason, failure.reproducer)
     return fallback_pipeline([name], failure.reason)
-
-
-def _check_strict(module: ir.Module) -> None:
-    for op, reason in fallbacks(module):
-        name = ir.StringAttr(op.attributes["name"]).value
-        raise StrictError(
-            f"{op.location}: {name} can't be compiled: {reason}; docs/ops.md says which row decides, CONTRIBUTING.md "
-            "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
-        )

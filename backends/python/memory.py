@@ -157,7 +157,8 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
     for op in block.operations:
         passed = list(op.operands) if isinstance(op, func.CallOp) else []
         for value in passed if any(made_by(each, DestinationOp.OPERATION_NAME) for each in passed) else ():
-            if value not in prepared and not is_allocated(value):
+            # Memory that the program made for a region, or what lies there, is ready.
+            if value not in prepared and made_by(value, LOAD) is None and not is_memory(value):
                 prepared[value] = f"ready_{len(prepared)}"
     if prepared:
         ready, given = emitter.bind("ready", emitter.helpers["ready"](emitter.home)), map(emitter.name, prepared)
@@ -168,11 +169,6 @@ def _prepare_updates(emitter: Emitter, block: ir.Block) -> dict[ir.Value, str]:
 def argument(emitter: Emitter, value: ir.Value) -> str:
     """What to pass to a region for `value`."""
     return emitter.prepared[value] if emitter.prepared and value in emitter.prepared else emitter.name(value)
-
-
-def is_allocated(value: ir.Value) -> bool:
-    """Whether `value` is memory that the program made for a region, or what lies there."""
-    return made_by(value, LOAD) is not None or is_memory(value)
 
 
 def spoil_results(emitter: Emitter) -> None:

@@ -104,7 +104,9 @@ class DispatchLog(TorchDispatchMode):
         if any(map(is_wrapper_type, types)):
             return NotImplemented  # what it does to the tensors inside comes here again
         call = OpCall(func, args, kwargs or {}, bound(func, args, kwargs or {}))
-        self.events += [*_writes(call), *_operands(call), *_draws(call)]
+        self.events += [*_writes(call), *_operands(call)]
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+            self.events.append(Drew(str(func)))
         for refusal in REFUSALS:
             reason = refusal(call, self)
             if reason is not None:
@@ -140,10 +142,6 @@ def _operands(call: OpCall) -> list[Took]:
     """How the operands lie, if the op can tell."""
     layout = call_layout(call.func, call.given)
     return [] if layout is None else [Took(*layout)]
-
-
-def _draws(call: OpCall) -> list[Drew]:
-    return [Drew(str(call.func))] if torch.Tag.nondeterministic_seeded in getattr(call.func, "tags", ()) else []
 
 
 def _views(call: OpCall, source: Key, result: object) -> list[Viewed]:

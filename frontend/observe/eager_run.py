@@ -20,7 +20,7 @@ from dovetail.frontend.observe.recorder import Recorder
 from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.stand_ins import stand_ins
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, rebuilt
-from dovetail.frontend.observe.wrapped_results import Returned, count_versions, flatten_results
+from dovetail.frontend.observe.wrapped_results import count_versions, flatten_results
 
 
 def eager_run(
@@ -48,18 +48,15 @@ def eager_run(
         passed = count_versions(inputs, arguments, given, run.memories, run.tracked)
         returned = flatten_results(results, given)
     run.fixes_offsets = log.addresses_storage
-    _note_aliases(run, gm.graph.output_node(), returned)
+    output = gm.graph.output_node().name
+    # Parts of differentiable wrappers have their gradient from them, not from what they are views of.
+    for index, alias, part in returned.aliases:
+        run.origins[id(alias)] = FirstSeen(output, index, False)
+        run.parents[id(alias)] = part, ()
+        run.barriers.add(id(alias))
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
     run.versions = [version(each) - old for each, old in zip(arguments, before, strict=True)]
     return run
-
-
-def _note_aliases(run: EagerRun, output: torch.fx.Node, returned: Returned) -> None:
-    """Parts of differentiable wrappers have their gradient from them, not from what they are views of."""
-    for index, alias, part in returned.aliases:
-        run.origins[id(alias)] = FirstSeen(output.name, index, False)
-        run.parents[id(alias)] = part, ()
-        run.barriers.add(id(alias))
 
 
 def _state(value) -> tuple | None:

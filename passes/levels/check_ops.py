@@ -139,8 +139,5 @@ def _joins(cat: ir.Operation, memory: ShapedInfo) -> bool:
         return False
     lengths = [size for sizes in shapes if (size := sizes[dim]) is not None]
     total = sum(lengths) if len(lengths) == len(shapes) else None
-    return all(_may_be(_with(each, dim, total), memory.shape) for each in shapes)
-
-
-def _with(shape: Sequence[OpenSize], dim: int, size: OpenSize) -> list[OpenSize]:
-    return [size if index == dim % len(shape) else each for index, each in enumerate(shape)]
+    dim %= rank
+    return all(_may_be([*sizes[:dim], total, *sizes[dim + 1 :]], memory.shape) for sizes in shapes)
