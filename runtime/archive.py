@@ -42,7 +42,7 @@ def read_archive(archived: Path | BinaryIO, wanted: Collection[str] | None = Non
 
 
 def _check(members: list[zipfile.ZipInfo]) -> None:
-    names = Counter(each.filename for each in members)
+    names = Counter(member.filename for member in members)
     for each in members:
         if _FILE.fullmatch(each.filename) is None:
             raise ArchiveError(f"expected {MANIFEST}, {MODULE} and code/<SHA-256>.vmfb or .so, got {each.filename!r}")
@@ -53,7 +53,7 @@ def _check(members: list[zipfile.ZipInfo]) -> None:
     for name in (MANIFEST, MODULE):
         if name not in names:
             raise ArchiveError(f"there is no {name}")
-    total = sum(each.file_size for each in members)
+    total = sum(member.file_size for member in members)
     if total > LIMIT_BYTES:
         raise ArchiveError(f"its files hold {total} bytes, expected at most {LIMIT_BYTES}")
 

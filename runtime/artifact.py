@@ -49,7 +49,7 @@ def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], t
     compiled = {name: each.compiled for name, each in executables.items() if isinstance(each, Executable)}
     planned = {name: each.library.code for name, each in executables.items() if not isinstance(each, Executable)}
     text = module.operation.get_asm(enable_debug_info=True).encode()
-    files = {_file_of(each.module): each.module for each in compiled.values()}
+    files = {_file_of(region.module): region.module for region in compiled.values()}
     files |= {_plan_file(digest(code)): code for code in planned.values()}
     manifest = {
         "format": FORMAT,
@@ -67,9 +67,9 @@ def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], t
         raise ArtifactError(f"{path}: the module and its code take {total} bytes, an artifact at most {LIMIT_BYTES}")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, each in contents.items():
+        for name, content in contents.items():
             # Of no date: the same module and code are the same artifact.
-            archive.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
@@ -199,7 +199,7 @@ def _executables(
 ) -> dict[str, Executable]:
     """One executable for each distinct region: repeated layers share it."""
     shared: dict[tuple[str, ...], Executable] = {}
-    keys = {name: (each["file"], each["entry"], drivers[name]) for name, each in made.items()}
+    keys = {name: (region["file"], region["entry"], drivers[name]) for name, region in made.items()}
     for name, (file, entry, driver) in keys.items():
         if keys[name] not in shared:
             shared[keys[name]] = Executable(CompiledRegion(codes[file], entry), driver, name)

@@ -23,18 +23,18 @@ _MOST = 5
 def drawn_symbols(entry: func.FuncOp, generator: torch.Generator) -> dict[int, int]:
     """A value for each symbol among the arguments of `entry`, by its number."""
     found: dict[int, int] = {}
-    for each in argument_facts(entry):
-        if SYMBOL in each:
-            least, most = numbers(each, RANGE) or (0, _MOST)
+    for facts in argument_facts(entry):
+        if SYMBOL in facts:
+            least, most = numbers(facts, RANGE) or (0, _MOST)
             drawn = torch.randint(0, min(most - least, _MOST) + 1, (), generator=generator, device=CPU)
-            found[ir.IntegerAttr(each[SYMBOL]).value] = least + int(drawn)
+            found[ir.IntegerAttr(facts[SYMBOL]).value] = least + int(drawn)
     return found
 
 
 def given_symbols(entry: func.FuncOp, inputs: Sequence) -> dict[int, int]:
     """The values of the symbols in a call of `entry` with `inputs`."""
     facts = enumerate(argument_facts(entry))
-    return {ir.IntegerAttr(each[SYMBOL]).value: inputs[index] for index, each in facts if SYMBOL in each}
+    return {ir.IntegerAttr(stated[SYMBOL]).value: inputs[index] for index, stated in facts if SYMBOL in stated}
 
 
 def layout(value: ir.Value, symbols: Mapping[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -166,7 +166,7 @@ class Guard:
             memory = torch.zeros(offset + extent_of(like) // like.itemsize, dtype=like.dtype, device=like.device)
             found[index] = memory.as_strided(like.shape, like.stride(), offset).copy_(like)
         for group in self.groups:
-            nbytes = max(each.start + extent_of(tensors[each.index]) for each in group) + 16
+            nbytes = max(member.start + extent_of(tensors[member.index]) for member in group) + 16
             memory = torch.zeros(nbytes, dtype=torch.uint8, device=tensors[group[0].index].device)
             objects: dict[int, torch.Tensor] = {}
             roots: dict[int, torch.Tensor] = {}

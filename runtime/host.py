@@ -67,7 +67,7 @@ def taking_any(run: Callable, destinations: Sequence[bool]) -> Callable:
         return run
 
     def launch(*tensors):
-        run(*(each if kept else ready(each) for each, kept in zip(tensors, destinations, strict=True)))
+        run(*(tensor if kept else ready(tensor) for tensor, kept in zip(tensors, destinations, strict=True)))
 
     return launch
 

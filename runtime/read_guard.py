@@ -31,7 +31,7 @@ def read_guard(declared: func.FuncOp) -> Guard:
     written = {index for index, each in enumerate(facts) if TRACKED in each}
     joined = tuple(tuple(members) for members in groups.values())
     # Views of one tensor have one history.
-    roots = {(group, each.root) for group in joined for each in group if each.index in written}
+    roots = {(group, member.root) for group in joined for member in group if member.index in written}
     tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
     apart = tuple((index, fact(index, APART)) for index, each in enumerate(facts) if APART in each)
     return Guard(names, extents, stated(declared, MUTATED, ir.IntegerAttr), joined, offsets, tracked, apart)

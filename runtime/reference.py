@@ -77,7 +77,7 @@ def _run(module: ir.Module, inputs: list, seed: int) -> Observation:
     gradients: list = []
     if Role.BACKWARD in found:
         taken = [argument for argument in found.backward.arguments if isinstance(argument.type, RefType)]
-        tangents = [drawn(each, given_symbols(entry, inputs), generator, own) for each in taken]
+        tangents = [drawn(value, given_symbols(entry, inputs), generator, own) for value in taken]
         gradients = _run_backward(module, _copies(inputs), tangents, seed)
     return Observation(results, arguments, gradients or [None] * len(arguments))
 

@@ -31,7 +31,7 @@ def one_by_one(gradients: Gradients, compute: Callable[[Gradients], Gradients]) 
         with temporarily_clear_interpreter_stack():
             return tuple(compute(gradients))
     level, unwrapped = _unwrapped(gradients)
-    size = next(each.size(0) for each, has_batch in unwrapped if each is not None and has_batch)
+    size = next(gradient.size(0) for gradient, has_batch in unwrapped if gradient is not None and has_batch)
     computed = [one_by_one(_element(unwrapped, index), compute) for index in range(max(size, 1))]
     return tuple(
         None if each[0] is None else _wrapped(torch.stack(each)[:size], level) for each in zip(*computed, strict=True)

@@ -66,7 +66,7 @@ class Joined:
                     for number, (value, each) in enumerate(zip(values, stated, strict=True))
                 ]
                 self.taken = self._take(saved)
-                values = [self.taken.get(number, each.value) for number, each in enumerate(saved)]
+                values = [self.taken.get(number, known.value) for number, known in enumerate(saved)]
                 func.ReturnOp(inlined(backward, [*values, *parameters[count:]], module))
         _leave_layouts(self.ops())
         self._tangents = len(tangents)
@@ -95,9 +95,9 @@ class Joined:
             self._block.erase_argument(self.taken.pop(number).arg_number)
         kept, attributes = list(self._block.arguments), self._function.attributes
         with self._function.context:
-            attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([each.type for each in kept], []))
+            attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([value.type for value in kept], []))
             facts = [{SYMBOL: self._symbols[each]} if each in self._symbols else {} for each in kept]
-            attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+            attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(fact) for fact in facts])
 
     def function(self, absent: Collection[int]) -> func.FuncOp:
         """The function, without what only tangents that are `absent`, by number, reach."""
@@ -119,12 +119,12 @@ class Joined:
         Where one was read from an argument, whatever else reads that argument gets the parameter, too.
         """
         taken: dict[int, ir.BlockArgument] = {}
-        for number, each in enumerate(saved):
-            if each.source is TakenFrom.COMPUTED:
+        for number, kept in enumerate(saved):
+            if kept.source is TakenFrom.COMPUTED:
                 continue
-            taken[number] = self._block.add_argument(each.value.type, ir.Location.unknown())
-            each.value.replace_all_uses_with(taken[number])
-            for use in list(each.read_from.uses) if each.read_from is not None else ():
+            taken[number] = self._block.add_argument(kept.value.type, ir.Location.unknown())
+            kept.value.replace_all_uses_with(taken[number])
+            for use in list(kept.read_from.uses) if kept.read_from is not None else ():
                 use.owner.operation.results[0].replace_all_uses_with(taken[number])
         return taken
 

@@ -56,7 +56,7 @@ class Kept:
     def check(self, gradients: Sequence) -> None:
         """Notes what a backward from `gradients` frees."""
         _refuse(self._modified(gradients))
-        groups = {group for index, each in self._slots.frees if gradients[index] is not None for group in each}
+        groups = {group for index, freed in self._slots.frees if gradients[index] is not None for group in freed}
         _refuse(None if self._freed.isdisjoint(groups) else _FREED)
         if groups and not _keeps_graph():
             self._freed |= groups
@@ -69,8 +69,8 @@ class Kept:
         """What was left, by slot. What is freed and no given gradient needs is zeros."""
         if self.held is not None:
             return [*self._saved(ctx), *self.held]
-        given = {index for index, each in enumerate(gradients) if each is not None}
-        needed = any(not given.isdisjoint(each) for each in self._slots.border.used)
+        given = {index for index, gradient in enumerate(gradients) if gradient is not None}
+        needed = any(not given.isdisjoint(results) for results in self._slots.border.used)
         _refuse(_FREED if needed or torch.is_grad_enabled() else None)
         return self._slots.zeros(self._numbers)
 
@@ -115,7 +115,7 @@ class KeptForSeveral(Kept):
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
         others = super()._save(ctx, left, results, arguments)
-        shared = [each.detach() for each in left[: self._slots.checked]]
+        shared = [tensor.detach() for tensor in left[: self._slots.checked]]
         pairs = zip(self._slots.border.checks or (), shared, strict=True)
         self._expected = [expected(watch, self._moved, each, arguments) for watch, each in pairs]
         return [*shared, *others]
@@ -150,9 +150,9 @@ class KeptByHooks(Kept):
     """
 
     def _save(self, ctx, left: list, results: Sequence, arguments: Sequence) -> list:
-        self._types = [each.dtype if isinstance(each, torch.Tensor) else None for each in left]
-        ctx.save_for_backward(*(each for each in left if isinstance(each, torch.Tensor)))
-        self._plain = [each for each in left if not isinstance(each, torch.Tensor)]
+        self._types = [value.dtype if isinstance(value, torch.Tensor) else None for value in left]
+        ctx.save_for_backward(*(value for value in left if isinstance(value, torch.Tensor)))
+        self._plain = [value for value in left if not isinstance(value, torch.Tensor)]
         pack, _ = _default_hooks(True)
         are_checkpoints = getattr(pack, "__module__", None) == torch.utils.checkpoint.__name__
         self._rereads = () if are_checkpoints else self._slots.border.rereads
@@ -181,8 +181,8 @@ def _refuse(reason: str | None) -> None:
 
 def _versions(tensors: Sequence[torch.Tensor]) -> list[int | None]:
     try:
-        return [each._version for each in tensors]
+        return [tensor._version for tensor in tensors]
     except (RuntimeError, AttributeError):  # an inference tensor has none, nor a number; asking first costs each call
         return [
-            None if not isinstance(each, torch.Tensor) or each.is_inference() else each._version for each in tensors
+            None if not isinstance(value, torch.Tensor) or value.is_inference() else value._version for value in tensors
         ]

@@ -67,5 +67,5 @@ class Layouts:
 
         with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
             pairs = zip(self.arguments, given, strict=True)
-            made = [each.made(laid) for each, laid in pairs]
-            return tuple(each.stride() for each in self.function(made))
+            made = [argument.made(laid) for argument, laid in pairs]
+            return tuple(tensor.stride() for tensor in self.function(made))

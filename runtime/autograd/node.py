@@ -51,13 +51,13 @@ def make_border(
             results = forward(list(arguments))
             if bases:
                 shown = enumerate(results)
-                results = tuple(_view_of(bases[index], each) if index in bases else each for index, each in shown)
+                results = tuple(_view_of(bases[index], result) if index in bases else result for index, result in shown)
             if interrupted is not None and has_hooks():
                 interrupted.results = results[: border.owned]
             ctx.kept, ctx.symbols = keep(ctx, slots, results, arguments), border.numbers(arguments)
             ctx.layouts = border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents]
             # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
-            ctx.roots = [each for each in arguments if _requires_grad(each)] if refusal is not None else []
+            ctx.roots = [argument for argument in arguments if _requires_grad(argument)] if refusal is not None else []
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
             return results[: border.owned]
@@ -105,12 +105,12 @@ def make_border(
             results: Sequence = replayed(ctx, left, tangents, told, border.absent(gradients))
             if border.rereads:
                 known = [*left[: slots.checked], *left[len(slots.results) :]]
-                counting = [each for each in known if isinstance(each, torch.Tensor) and not each.is_inference()]
-                versions = [(each, each._version) for each in counting]
+                counting = [value for value in known if isinstance(value, torch.Tensor) and not value.is_inference()]
+                versions = [(tensor, tensor._version) for tensor in counting]
                 # One by one, or a gradient of one of them would reach what others are computed from, as zeros.
                 results = tuple(_Unchanged.apply(versions, each) if _requires_grad(each) else each for each in results)
             return border.flowing(gradients, results)
-        roots = ctx.roots or [each for each in left[len(slots.results) :] if _requires_grad(each)]
+        roots = ctx.roots or [argument for argument in left[len(slots.results) :] if _requires_grad(argument)]
         left.clear()
         del tangents
         with torch.no_grad():

@@ -31,24 +31,24 @@ def read_border(
     inputs = list(backward.type.inputs)
     tangents = tuple(_tangent(backward, index, border.type.results) for index in range(len(saved), len(inputs)))
     # What the program keeps is checked as a saved value; what eager alone would have saved, or reads again, apart.
-    by_eager, rereads = (_watches(border, owns, each) for each in (attributes.WATCHED, attributes.REREAD))
-    reread = {each.whose for each in rereads}
-    checks = [_check(each, reread) for each in saved if each.is_checked]
-    checks += [Watch(False, index, tuple(each), (False, index) in reread) for index, each in watched.items()]
-    known = tuple(each for each in checks if each is not None)
-    unseen = [*by_eager, *(each for each in rereads if replace(each, is_reread=False) not in by_eager)]
+    by_eager, rereads = (_watches(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
+    reread = {watch.whose for watch in rereads}
+    checks = [_check(value, reread) for value in saved if value.is_checked]
+    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in watched.items()]
+    known = tuple(check for check in checks if check is not None)
+    unseen = [*by_eager, *(watch for watch in rereads if replace(watch, is_reread=False) not in by_eager)]
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
-        saved=tuple(each.saved for each in saved),
-        positions=tuple(owned + index if each.result is None else each.result for index, each in enumerate(saved)),
+        saved=tuple(value.saved for value in saved),
+        positions=tuple(owned + index if value.result is None else value.result for index, value in enumerate(saved)),
         watched=tuple(watched),
-        watches=tuple(each for each in unseen if each.whose not in {check.whose for check in known}),
+        watches=tuple(watch for watch in unseen if watch.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
         moves={
-            index: ir.IntegerAttr(each[attributes.VERSIONS]).value
-            for index, each in enumerate(argument_facts(border))
-            if attributes.VERSIONS in each
+            index: ir.IntegerAttr(facts[attributes.VERSIONS]).value
+            for index, facts in enumerate(argument_facts(border))
+            if attributes.VERSIONS in facts
         },
         tangents=tangents,
         once=_words(border, attributes.ONCE),
@@ -56,10 +56,10 @@ def read_border(
         donated=donated(backward),
         reached=tuple(
             (index, flowing)
-            for index, each in enumerate(argument_facts(border))
-            if (flowing := numbers(each, attributes.REACHED)) is not None
+            for index, facts in enumerate(argument_facts(border))
+            if (flowing := numbers(facts, attributes.REACHED)) is not None
         ),
-        frees=tuple((each.result, _freed(owns[each.result])) for each in tangents),
+        frees=tuple((tangent.result, _freed(owns[tangent.result])) for tangent in tangents),
         bases=tuple(
             (index, sizes)
             for index, op in owns.items()
@@ -67,8 +67,8 @@ def read_border(
         ),
         checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
         saved_types=tuple(
-            None if each is None else (each.shape, getattr(torch, each.dtype))
-            for each in map(shaped_info, inputs[: len(saved)])
+            None if info is None else (info.shape, getattr(torch, info.dtype))
+            for info in map(shaped_info, inputs[: len(saved)])
         ),
         used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
         layouts=layouts,
@@ -89,11 +89,11 @@ def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | N
 def _symbols(forward: func.FuncOp, layouts: Layouts) -> dict[int, int]:
     """The arguments that `layouts` takes for symbols, by the symbol: those of `@forward` are the call's."""
     positions = {
-        each[attributes.SYMBOL].value: position
-        for position, each in enumerate(argument_facts(forward))
-        if attributes.SYMBOL in each
+        facts[attributes.SYMBOL].value: position
+        for position, facts in enumerate(argument_facts(forward))
+        if attributes.SYMBOL in facts
     }
-    return {each.symbol: positions[each.symbol] for each in layouts.arguments if isinstance(each, Number)}
+    return {number.symbol: positions[number.symbol] for number in layouts.arguments if isinstance(number, Number)}
 
 
 def _words(border: func.FuncOp, name: str) -> str | None:
@@ -126,4 +126,4 @@ def _watches(border: func.FuncOp, owns: Mapping[int, OwnOp], name: str) -> list[
         Watch(is_argument, index, numbers(each, name) or (), name == attributes.REREAD)
         for is_argument, index, each in facts
     )
-    return [each for each in found if each.results]
+    return [watch for watch in found if watch.results]

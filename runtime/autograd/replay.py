@@ -156,8 +156,8 @@ def _written(call: func.CallOp) -> set[int]:
 def _names(call: func.CallOp) -> list[str]:
     caller = call.operation.parent.opview
     names = {
-        value: ir.StringAttr(each[NAME]).value
-        for value, each in zip(arguments(caller), argument_facts(caller), strict=True)
-        if NAME in each
+        value: ir.StringAttr(facts[NAME]).value
+        for value, facts in zip(arguments(caller), argument_facts(caller), strict=True)
+        if NAME in facts
     }
     return [names.get(memory_root(value), str(index)) for index, value in enumerate(call.operands)]

@@ -68,4 +68,4 @@ class Slots:
     def numbers(self, left: Sequence) -> dict[int, int | torch.Size]:
         """What `zeros` must know of one call."""
         found = ((index, left[self.of_saved[index]]) for index in self.open)
-        return {index: each.size() if isinstance(each, torch.Tensor) else each for index, each in found}
+        return {index: value.size() if isinstance(value, torch.Tensor) else value for index, value in found}

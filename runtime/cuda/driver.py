@@ -13,8 +13,8 @@ from typing import Any
 from dovetail.errors import LaunchError
 
 _STICKY = frozenset(
-    f"CUDA_ERROR_{each}"
-    for each in (
+    f"CUDA_ERROR_{name}"
+    for name in (
         "ASSERT", "CONTEXT_IS_DESTROYED", "ECC_UNCORRECTABLE", "EXTERNAL_DEVICE", "HARDWARE_STACK_ERROR",
         "ILLEGAL_ADDRESS", "ILLEGAL_INSTRUCTION", "INVALID_ADDRESS_SPACE", "INVALID_PC", "LAUNCH_FAILED",
         "LAUNCH_TIMEOUT", "MISALIGNED_ADDRESS", "NVLINK_UNCORRECTABLE",

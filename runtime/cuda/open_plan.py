@@ -85,7 +85,7 @@ class OpenRecord:
 
         def range_of(open_range: Range) -> Range:
             buffer, base = positions[open_range.buffer]
-            offset, size = (_number(each, values) for each in open_range[1:])
+            offset, size = (_number(number, values) for number in open_range[1:])
             inside = offset >= 0 and size >= 0 and base + offset + size <= limits[buffer]
             self._require(inside, f"bytes {offset} to {offset + size} are outside of a buffer of {limits[buffer]}")
             return Range(buffer, base + offset, size)
@@ -148,7 +148,7 @@ def _number(number: MaybeOpen, values: Sequence[int]) -> int:
 def _closed(step: Any, range_of: Callable[[Range], Range], values: Sequence[int]) -> Step:
     match step:
         case Dispatch():
-            workgroups = tuple(_number(each, values) for each in step.workgroups)
+            workgroups = tuple(_number(count, values) for count in step.workgroups)
             words = tuple(_number(word, values) & 0xFFFFFFFF for word in step.words)
             return replace(step, workgroups=workgroups, words=words, bindings=tuple(map(range_of, step.bindings)))
         case Fill():

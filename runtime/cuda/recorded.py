@@ -72,7 +72,7 @@ class Recorded:
 
     def made(self, address: int) -> bool:
         """Whether a recording's results lie at `address`."""
-        return any(address in each.made() for each in self._recordings)
+        return any(address in recording.made() for recording in self._recordings)
 
     def _recording(self, tensors: list, more: tuple) -> Recording | None:
         """A recording to be replayed for these arguments, perhaps a new one; None if there can't be any."""
@@ -82,9 +82,9 @@ class Recorded:
         stream = torch_streams.raw_stream(device)
         if torch.cuda.is_current_stream_capturing():
             return None
-        for each in self._recordings:
-            if each.fits(tensors, more, stream) and each.is_idle():
-                return each
+        for recording in self._recordings:
+            if recording.fits(tensors, more, stream) and recording.is_idle():
+                return recording
         if stream not in self._warm:
             self._warm.add(stream)
             return None
@@ -95,7 +95,7 @@ class Recorded:
 
     def _record(self, tensors: list, more: tuple, stream: int) -> Recording | None:
         if len(self._recordings) == MAX_RECORDINGS:
-            idle = next((each for each in self._recordings if each.is_idle()), None)
+            idle = next((recording for recording in self._recordings if recording.is_idle()), None)
             if idle is None:
                 self._count(f"results of {MAX_RECORDINGS} earlier calls are still held")
                 return None

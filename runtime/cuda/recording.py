@@ -39,7 +39,7 @@ class Recording:
             results = run(list(given), *more)
         self._results = [_result(result, given) for result in results]
         del results
-        self._storages = _storages(each for each in self._results if isinstance(each, torch.Tensor))
+        self._storages = _storages(value for value in self._results if isinstance(value, torch.Tensor))
 
     def fits(self, tensors: Sequence[torch.Tensor], more: tuple, stream: int) -> bool:
         """Whether the arguments that stay lie where they lay, on the same stream."""
@@ -59,11 +59,11 @@ class Recording:
         if self._moved:
             torch._foreach_copy_(self._inputs, [tensors[position] for position in self._moved])
         self._graph.replay()
-        return tuple(_handed_out(each, tensors) for each in self._results)
+        return tuple(_handed_out(result, tensors) for result in self._results)
 
     def made(self) -> set[int]:
         """The addresses of the results in the graph's own memory."""
-        return {_data_ptr(each) for each in self._results if isinstance(each, torch.Tensor)}
+        return {_data_ptr(result) for result in self._results if isinstance(result, torch.Tensor)}
 
 
 class _Shown:
@@ -78,14 +78,14 @@ def _result(made: object, given: Sequence[torch.Tensor]) -> "torch.Tensor | _Sho
         return None
     if not isinstance(made, torch.Tensor):
         raise TypeError(f"it returns {type(made).__name__}, expected tensors")
-    for position, each in enumerate(given):
-        if made is each:
+    for position, tensor in enumerate(given):
+        if made is tensor:
             return _Shown(position, 0, None)
-        if made.untyped_storage()._cdata == each.untyped_storage()._cdata:
-            if made.dtype is not each.dtype:
-                raise TypeError(f"it returns argument {position} as {made.dtype}, expected {each.dtype}")
+        if made.untyped_storage()._cdata == tensor.untyped_storage()._cdata:
+            if made.dtype is not tensor.dtype:
+                raise TypeError(f"it returns argument {position} as {made.dtype}, expected {tensor.dtype}")
             layout = (made.size(), made.stride())
-            return _Shown(position, int(made.storage_offset() - each.storage_offset()), layout)
+            return _Shown(position, int(made.storage_offset() - tensor.storage_offset()), layout)
     return made
 
 

@@ -33,9 +33,9 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
         passed, plain = list(given), _plain(stated, expected, given)
         given.clear()
         results = program(plain)
-        for each, value in zip(stated.arguments, passed, strict=True):
-            if isinstance(each, Wrapped):
-                for _ in range(each.versions):
+        for argument, value in zip(stated.arguments, passed, strict=True):
+            if isinstance(argument, Wrapped):
+                for _ in range(argument.versions):
                     torch.autograd.graph.increment_version(value)
         found: list = []
         for entry in stated.results:
@@ -49,20 +49,20 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
 def _plain(stated: Convention, expected: Mapping[int, tuple], given: Sequence) -> list:
     """The tensors inside of `given`, by the positions that the program takes them at."""
     plain: list = [None] * len(expected)
-    for number, (each, value) in enumerate(zip(stated.arguments, given, strict=True)):
-        if isinstance(each, int):
-            plain[each] = value
+    for number, (argument, value) in enumerate(zip(stated.arguments, given, strict=True)):
+        if isinstance(argument, int):
+            plain[argument] = value
             continue
         try:
-            tensors: Sequence[torch.Tensor] = parts(each, value)
+            tensors: Sequence[torch.Tensor] = parts(argument, value)
         except TypeError as error:
             raise AliasMismatch(f"argument {number}: {error}") from error
-        for position, part in zip(each.positions(), tensors, strict=True):
+        for position, part in zip(argument.positions(), tensors, strict=True):
             if expected[position] != _facts(part):
                 raise AliasMismatch(f"argument {number} holds other tensors than assumed")
         if torch.is_grad_enabled() and value.requires_grad:
-            tensors = unwrap(each, value)
-        for position, part in zip(each.positions(), tensors, strict=True):
+            tensors = unwrap(argument, value)
+        for position, part in zip(argument.positions(), tensors, strict=True):
             plain[position] = part
     return plain
 

@@ -35,7 +35,7 @@ def watch(saved: BackwardReads, stated: Convention, results: Sequence, passed: S
     `passed` is what the caller gave, `found` what it gets.
     """
     made = (results[position] for position in saved.made)
-    tensor = next((each for each in made if each.grad_fn is not None), None)
+    tensor = next((result for result in made if result.grad_fn is not None), None)
     if tensor is None:
         return
     watched = [*_touching(stated.arguments, passed, saved.arguments, "argument")]
@@ -48,8 +48,8 @@ def watch(saved: BackwardReads, stated: Convention, results: Sequence, passed: S
 
 
 def _touching(entries: Sequence, tensors: Sequence, saved: frozenset[int], what: str) -> Iterator:
-    for number, (each, tensor) in enumerate(zip(entries, tensors, strict=True)):
-        if isinstance(each, Wrapped) and saved.intersection(each.positions()):
+    for number, (entry, tensor) in enumerate(zip(entries, tensors, strict=True)):
+        if isinstance(entry, Wrapped) and saved.intersection(entry.positions()):
             yield f"{what} {number}, a {type(tensor).__name__}", tensor
 
 
