@@ -22,7 +22,7 @@ def account(module: ir.Module, stats: Stats) -> None:
     for function_op in module.body.operations:
         if role(function_op) is Role.PLAN:
             tilings = (op.attributes[TILING] for op in _operations(function_op) if TILING in op.attributes)
-            stats.kernels.update(ir.StringAttr(each).value for each in tilings)
+            stats.kernels.update(ir.StringAttr(tiling).value for tiling in tilings)
         for op in _operations(function_op) if role(function_op) is not Role.LAYOUTS else ():
             placement = _placement(op, role(function_op) is Role.REGION)
             if placement is None:

@@ -53,13 +53,13 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
     known: dict[Made, Loaded | CompileFailure] = {}
     while True:
         loaded = load(module, options, target, cache, known)
-        failures = {name: each for name, each in loaded.items() if isinstance(each, CompileFailure)}
+        failures = {name: outcome for name, outcome in loaded.items() if isinstance(outcome, CompileFailure)}
         for name, failure in failures.items():
             stats.failures[failure.reason] += 1
             runner.run(_answer(module, name, failure, splits), module)
         if failures:
             continue
-        ready = {name: each for name, each in loaded.items() if not isinstance(each, CompileFailure)}
+        ready = {name: outcome for name, outcome in loaded.items() if not isinstance(outcome, CompileFailure)}
         apart = several_loops(module, ready)
         for name in apart:
             log.info("region %s is split: one loop does not make all that is updated in place", name)
@@ -80,8 +80,8 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
         )
     stats.executables += len(set(made(module).values()))
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
-    for each in ready.values():
-        stats.launches["plan" if isinstance(each, LaunchPlan) else f"iree.runtime: {each.why}"] += 1
+    for executable in ready.values():
+        stats.launches["plan" if isinstance(executable, LaunchPlan) else f"iree.runtime: {executable.why}"] += 1
     write_plans(module, ready)
     if runner.after is not None:
         runner.after("plans", module)

@@ -190,7 +190,7 @@ def _made(
     gm: torch.fx.GraphModule, inputs: Sequence, env: ShapeEnv | None, options: Options, runner: Runner
 ) -> tuple[ir.Module, dict]:
     """The final module of a graph, traced and compiled, and what runs its regions."""
-    if any(isinstance(each, torch.Tensor) and each.is_cuda for each in inputs):
+    if any(isinstance(value, torch.Tensor) and value.is_cuda for value in inputs):
         with suppress(OSError):  # who asks it is told
             iree_worker.worker.start()  # imports while the graph is traced
     opened = open_symbols(env)

@@ -67,6 +67,6 @@ def flat(results) -> list:
 
 def _seen(arguments: Sequence) -> tuple:
     """What distinguishes calls beyond what Dynamo guards: shared memory, and whose gradient autograd shall keep."""
-    tensors = [each for each in plain_tensors(arguments) if each.layout is torch.strided]
+    tensors = [tensor for tensor in plain_tensors(arguments) if tensor.layout is torch.strided]
     kept = tuple(index for index, each in enumerate(tensors) if retains_grad(each))
     return alias_groups(tensors), neighbours(tensors), kept

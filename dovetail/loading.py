@@ -58,7 +58,7 @@ def load(
         for name, outcome in outcomes.items():
             if found[name] not in known:
                 known[found[name]] = loaded(outcome, found[name][2], name)
-    return {name: known[each] for name, each in found.items()}
+    return {name: known[what] for name, what in found.items()}
 
 
 def launchable(
@@ -149,6 +149,6 @@ def write_plans(module: ir.Module, ready: Mapping[str, Loaded]) -> None:
 
 def launchers(module: ir.Module, ready: Mapping[str, Loaded]) -> dict[str, Launcher]:
     """What runs each region of a module at level `launches`: its plan, as it stands there, or IREE's runtime."""
-    codes = {digest(each.code): each.code for each in ready.values() if isinstance(each, LaunchPlan)}
+    codes = {digest(plan.code): plan.code for plan in ready.values() if isinstance(plan, LaunchPlan)}
     others = {name: each.executable for name, each in ready.items() if isinstance(each, ThroughRuntime)}
     return {**others, **{name: load_plan(plan, codes[code_of(plan)]) for name, plan in plans(module).items()}}

@@ -138,7 +138,7 @@ def _key(call: str, options: Options) -> str:
 @functools.cache
 def _sources() -> str:
     """SHA-256, in hex, over all of Dovetail that compiles and runs programs: its version, to the letter."""
-    folders = [Path(__file__).parent, *(Path(path) for each in _FOLDERS for path in each.__path__)]
+    folders = [Path(__file__).parent, *(Path(path) for package in _FOLDERS for path in package.__path__)]
     found = (path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".so"))
     digests = (f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in found)
     return hashlib.sha256("\0".join((version("dovetail"), *digests)).encode()).hexdigest()

@@ -100,7 +100,7 @@ class Variants:
 
 def _has_derivative(values: Sequence) -> bool:
     """Whether forward-mode AD, at the level that is open, wants to know a derivative by one of the tensors."""
-    return any(forward_ad.unpack_dual(each).tangent is not None for each in plain_tensors(values))
+    return any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in plain_tensors(values))
 
 
 def of_these_sizes(program: Callable, inputs: Sequence) -> Callable:

@@ -104,7 +104,7 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
     with warnings.catch_warnings(), torch.random.fork_rng(), torch.set_grad_enabled(torch.is_grad_enabled()):
         warnings.simplefilter("ignore", EagerWarning)
         torch.compile(copied, backend=backend, dynamic=False, **separate)(*copied_args, **copied_kwargs)
-    explanation = Explanation(tuple(_graph(*each) for each in compiled), options)
+    explanation = Explanation(tuple(_graph(*call) for call in compiled), options)
     if path is not None:
         name = getattr(original, "__qualname__", type(original).__qualname__)
         path.write_text(page(name, explanation.graphs, options), encoding="utf-8")

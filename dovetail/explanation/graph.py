@@ -20,7 +20,7 @@ from dovetail.explanation.work import handed_out, is_work, name_of
 
 def nodes(origins: Origins, inputs: tuple[Input, ...], saved: tuple[Saved, ...]) -> tuple[Node, ...]:
     """The ops of `@forward` and `@backward`, and the values at their edges, each after what it is computed from."""
-    reader = _Dataflow(origins, [each.name for each in inputs])
+    reader = _Dataflow(origins, [argument.name for argument in inputs])
     reader.forward(saved)
     if Role.BACKWARD in origins.module:
         reader.backward()
@@ -29,7 +29,7 @@ def nodes(origins: Origins, inputs: tuple[Input, ...], saved: tuple[Saved, ...])
 
 def recomputed(found: Iterable[Node]) -> tuple[Op, ...]:
     """What the backward computes from saved values alone: the forward did so before."""
-    return tuple(Op(each.name, each.line) for each in found if each.role == "recomputed")
+    return tuple(Op(node.name, node.line) for node in found if node.role == "recomputed")
 
 
 class _Dataflow:
@@ -69,7 +69,7 @@ class _Dataflow:
 
     def _follow(self, function_op: func.FuncOp, given: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """The nodes that each of a function's results is computed from."""
-        return [each or () for each in follow(function_op, given, self.origins.module, self._compute)]
+        return [sources or () for sources in follow(function_op, given, self.origins.module, self._compute)]
 
     def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
         sources = tuple(dict.fromkeys(number for operand in operands for number in operand or ()))
@@ -84,7 +84,7 @@ class _Dataflow:
         return Node(name_of(op), self._role(sources), sources, type_, line(op.location), placement, f"{name}:{index}")
 
     def _role(self, sources: tuple[int, ...]) -> str:
-        roles = {self.nodes[each].role for each in sources}
+        roles = {self.nodes[source].role for source in sources}
         is_early = self.half is Role.BACKWARD and roles and roles <= {"saved", "recomputed"}
         return "recomputed" if is_early else self.half.value
 

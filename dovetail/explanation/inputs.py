@@ -35,7 +35,7 @@ def inputs(origins: Origins) -> tuple[Input, ...]:
     """One record for each argument of `@call`, in order."""
     caller = origins.module.call
     facts = argument_facts(caller)
-    names = [user_name(ir.StringAttr(each[NAME]).value) for each in facts]
+    names = [user_name(ir.StringAttr(fact[NAME]).value) for fact in facts]
     gradients = _gradients(origins, facts)
     found = []
     for index, argument in enumerate(arguments(caller)):
@@ -66,7 +66,7 @@ def guard(origins: Origins) -> CallCheck | None:
     return CallCheck(
         mutated=names[: check.mutated],
         others=names[check.mutated :] if check.mutated else (),
-        shared=tuple(tuple(names[each.index] for each in group) for group in check.groups),
+        shared=tuple(tuple(names[member.index] for member in group) for group in check.groups),
         offsets=tuple((names[index], offset) for index, offset in check.offsets),
     )
 
@@ -96,11 +96,11 @@ def _shared(member: Member, other: Member, name: str) -> Sharing:
 def _gradients(origins: Origins, facts: list[Facts]) -> list[str]:
     call = origins.forward_call()
     if Role.BACKWARD not in origins.module:
-        return ["no backward" if REQUIRES_GRAD in each else "not needed" for each in facts]
+        return ["no backward" if REQUIRES_GRAD in fact else "not needed" for fact in facts]
     delivered = returned(origins.module.backward)
     found = []
-    for each, passed, gradient in zip(facts, call.operands, delivered, strict=True):
-        if REQUIRES_GRAD not in each:
+    for stated, passed, gradient in zip(facts, call.operands, delivered, strict=True):
+        if REQUIRES_GRAD not in stated:
             found.append("not needed")
             continue
         is_detached = made_by(passed, DetachOp.OPERATION_NAME) is not None
@@ -118,7 +118,7 @@ def _mutation(write: WriteOp, origins: Origins) -> Mutation:
 
 def _metadata(change: SetMetadataOp) -> MetadataChange:
     shape, strides = (
-        tuple(ir.IntegerAttr(each).value for each in ir.ArrayAttr(change.attributes[name]))
+        tuple(ir.IntegerAttr(number).value for number in ir.ArrayAttr(change.attributes[name]))
         for name in ("size", "stride")
     )
     return MetadataChange(shape, strides, ir.IntegerAttr(change.offset).value, change.version_count)

@@ -72,13 +72,13 @@ def _step(op: ir.OpView) -> str:
     name = op.callee_name.removeprefix("aten.").removesuffix(".default")
     part = f"[{op.output_index}]" if op.output_index >= 0 else ""
     mode = {None: "", True: " with gradients recorded", False: " under no_grad"}[op.sets_grad_mode]
-    return f"{name}({', '.join(_argument(each) for each in ir.ArrayAttr(op.args))}){part}{mode}"
+    return f"{name}({', '.join(_argument(argument) for argument in ir.ArrayAttr(op.args))}){part}{mode}"
 
 
 def _argument(attribute: ir.Attribute) -> str:
     match attribute:
         case ir.ArrayAttr():
-            return f"[{', '.join(_argument(each) for each in attribute)}]"
+            return f"[{', '.join(_argument(argument) for argument in attribute)}]"
         case ir.IntegerAttr() if attribute.value == _END:
             return "end"
         case ir.BoolAttr() | ir.IntegerAttr() | ir.FloatAttr() | ir.StringAttr():

@@ -36,7 +36,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
     """What `module`, at level `regions`, says; `ends` and `stages` as in `Program`."""
     origins = Origins(module)
     found_inputs = inputs(origins)
-    found_outputs = outputs(origins, [each.name for each in found_inputs])
+    found_outputs = outputs(origins, [argument.name for argument in found_inputs])
     found_saved = saved(origins, found_inputs)
     found_nodes = nodes(origins, found_inputs, found_saved)
     modes = [op.opview for op in body(origins.module.call) if isinstance(op.opview, SetGradModeOp)]

@@ -187,7 +187,7 @@ class Program:
     @property
     def own_bytes(self) -> int:
         """Of the saved values, those that nothing else keeps alive."""
-        return sum(each.nbytes for each in self.saved if each.donated)
+        return sum(value.nbytes for value in self.saved if value.donated)
 
 
 @dataclass(frozen=True)

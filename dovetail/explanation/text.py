@@ -47,20 +47,20 @@ def _kind(graph: Program) -> str:
 def _print(console: Console, title: str, graph: Program) -> None:
     console.print(title, soft_wrap=True)
     sections: list[tuple[str, list[tuple[str, str, list[str]]]]] = [
-        ("inputs", [(each.name, _type(each.tensor), list(_input(each))) for each in graph.inputs]),
+        ("inputs", [(argument.name, _type(argument.tensor), list(_input(argument))) for argument in graph.inputs]),
         (
             "outputs",
-            [(str(index), _type(each.tensor), list(_output(each))) for index, each in enumerate(graph.outputs)],
+            [(str(index), _type(output.tensor), list(_output(output))) for index, output in enumerate(graph.outputs)],
         ),
         (
             f"saved for backward, {decimal(graph.own_bytes)} of it the program's own",
-            [(each.value, decimal(each.nbytes), [_saved(each)]) for each in graph.saved],
+            [(saved.value, decimal(saved.nbytes), [_saved(saved)]) for saved in graph.saved],
         ),
         (
             "computed by the backward from saved values",
             [
                 (name, "", [f"once{_at(line)}" if n == 1 else f"{n} times{_at(line)}"])
-                for (name, line), n in Counter((each.name, each.line) for each in graph.recomputed).items()
+                for (name, line), n in Counter((op.name, op.line) for op in graph.recomputed).items()
             ],
         ),
         ("compiled regions", [(region.name, f"{region.ops} ops", list(_region(region))) for region in graph.regions]),
@@ -166,7 +166,7 @@ def _guard(graph: Program) -> Iterable[tuple[str, str, list[str]]]:
     checked = {*guard.mutated, *guard.others}
     for name in guard.mutated:
         others = ", ".join(sorted(checked - {name}))
-        whom = "no other input" if checked == {each.name for each in graph.inputs} else f"none of {others}"
+        whom = "no other input" if checked == {argument.name for argument in graph.inputs} else f"none of {others}"
         yield name, "", [f"overlaps {whom}{', but as said below' if guard.shared else ''}"]
     for group in guard.shared:
         yield ", ".join(group), "", ["lie in one another's memory as they do now"]

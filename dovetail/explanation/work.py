@@ -20,7 +20,7 @@ from dovetail.explanation.value_origins import Origins, line
 
 def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
     """The results of `@forward` that are kept for the backward."""
-    forward, names = origins.module.forward, [each.name for each in inputs]
+    forward, names = origins.module.forward, [argument.name for argument in inputs]
     if Role.BACKWARD not in origins.module:
         return ()
     stated = saved_values(forward, origins.module.backward)
@@ -75,7 +75,7 @@ def handed_out(origins: Origins, returned: list[ir.Value], names: list[str]) -> 
 
 def regions(origins: Origins) -> tuple[Region, ...]:
     """What is compiled, in order."""
-    planned = {referred(each, PLAN) for each in origins.module.of(Role.PLAN).values()}
+    planned = {referred(plan, PLAN) for plan in origins.module.of(Role.PLAN).values()}
     found = []
     for name, function_op in origins.module.regions.items():
         ops = [op for op in body(function_op) if is_work(op)]
@@ -97,7 +97,7 @@ def _tuned(region: func.FuncOp, is_planned: bool) -> str:
 def library_calls(origins: Origins) -> tuple[Op, ...]:
     """What runs through ATen, in order, and why."""
     hosts = [each for each in origins.module.functions.values() if not (each.is_external or role(each) is Role.REGION)]
-    ops = [op for each in hosts for op in body(each) if is_extern(op)]
+    ops = [op for host in hosts for op in body(host) if is_extern(op)]
     return tuple(Op(name_of(op), line(op.location), reason(op), is_fallback(op)) for op in ops)
 
 

@@ -82,6 +82,6 @@ def _pipeline(names: list[str], chosen: str, figures: dict[str, float]) -> Pipel
         return library_pipeline(names, f"measured: {measured}")
     if chosen == SPLIT:
         parts = [f"{name}_{number}" for name in names for number in (0, 1)]
-        splits = (each for name in names for each in split_pipeline(name))
+        splits = (part for name in names for part in split_pipeline(name))
         return (*splits, *chosen_pipeline(parts, measured))
     return chosen_pipeline(names, measured, *ways()[chosen])
