@@ -66,7 +66,7 @@ def is_fallback(op: ir.Operation) -> bool:
 
 def saved_kinds(forward: func.FuncOp) -> list[str]:
     """What `@forward` says of each saved value, "checked" or "private", in order: `@backward`'s first arguments."""
-    return [ir.StringAttr(each[SAVED]).value for each in result_facts(forward) if SAVED in each]
+    return [ir.StringAttr(facts[SAVED]).value for facts in result_facts(forward) if SAVED in facts]
 
 
 def returned_saved(forward: func.FuncOp) -> list[tuple[ir.Value, str]]:
@@ -77,7 +77,7 @@ def returned_saved(forward: func.FuncOp) -> list[tuple[ir.Value, str]]:
 
 def donated(function_op: func.FuncOp) -> tuple[int, ...]:
     """Positions of the arguments that say `dovetail.donated`."""
-    return tuple(index for index, each in enumerate(argument_facts(function_op)) if DONATED in each)
+    return tuple(index for index, facts in enumerate(argument_facts(function_op)) if DONATED in facts)
 
 
 def fallbacks(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:

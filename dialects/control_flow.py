@@ -53,7 +53,7 @@ def subgraphs(module: ir.Module) -> dict[str, func.FuncOp]:
     A function that runs itself comes nowhere: `verify-level` reports it.
     """
     found = Module(module).of(Role.SUBGRAPH)
-    callees = {name: {each for op in body(found[name]) for each in called_subgraphs(op)} for name in found}
+    callees = {name: {callee for op in body(found[name]) for callee in called_subgraphs(op)} for name in found}
     ordered: dict[str, func.FuncOp] = {}
     while ready := [name for name in found if name not in ordered and callees[name] <= ordered.keys()]:
         ordered |= {name: found[name] for name in ready}

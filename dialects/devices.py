@@ -87,7 +87,7 @@ class Devices:
         """The device that `op` computes on or takes a tensor from, if it is not the module's own; "" if it is."""
         if self.is_single or op.name == NUMBER:
             return ""
-        tensors = [*op.results, *(each for each in _tensors(op) if made_by(each, NUMBER) is None)]
+        tensors = [*op.results, *(operand for operand in _tensors(op) if made_by(operand, NUMBER) is None)]
         return next((each for value in tensors if (each := self.of(value)) != self.home), "")
 
     def _read_function(self, function_op: func.FuncOp) -> None:
@@ -110,7 +110,7 @@ class Devices:
         elif role(function_op) is Role.SUBGRAPH:
             handed_over = self._operands_of(function_op)
         known = chain([self.of(value) for value in handed_over], repeat(""))
-        return [self._stated(*each) for each in zip(arguments(function_op), known, strict=False)]
+        return [self._stated(*pair) for pair in zip(arguments(function_op), known, strict=False)]
 
     def _stated(self, value: ir.Value, known: str) -> str:
         device = value.type.device if isinstance(value.type, RefType) else known
@@ -130,7 +130,7 @@ class Devices:
             return [self.of(op.operands[0])]
         if called_subgraphs(op):
             last = self._module.functions[called_subgraphs(op)[-1]]
-            return [self.of(each) for each in returned(last)]
+            return [self.of(result) for result in returned(last)]
         if op.name == "func.call":
             return [self._stated(value, "") for value in op.results]
         return [self._stated(value, self._computed(op)) for value in op.results]
@@ -162,9 +162,9 @@ def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
     """The operands that are tensors or refs, those in lists, too."""
     for value in op.operands:
         listed = made_by(value, LIST)
-        for each in [value] if listed is None else listed.operands:
-            if isinstance(each.type, RefType) or is_value_type(each.type) or is_memory_type(each.type):
-                yield each
+        for operand in [value] if listed is None else listed.operands:
+            if isinstance(operand.type, RefType) or is_value_type(operand.type) or is_memory_type(operand.type):
+                yield operand
 
 
 def _is_number(value: ir.Value) -> bool:

@@ -40,7 +40,7 @@ def import_numbers(forms: Sequence[Sequence[Any]], arguments: Sequence[ir.Value]
                 made.append(None)
             case "cmpi":
                 predicate, *compared = operands
-                both = [value(read_number(each, made)) for each in compared]
+                both = [value(read_number(number, made)) for number in compared]
                 made.append(arith.CmpIOp(i64(PREDICATES.index(predicate)), *both).result)
             case _ if name in ARITHMETIC:
                 given = [value(read_number(operand, made)) for operand in operands]

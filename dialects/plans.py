@@ -92,7 +92,7 @@ def _import_step(step: Mapping[str, Any], buffers: list[ir.Value], values: list[
 
     match step["op"]:
         case "dispatch":
-            bindings = [span(*each) for each in step["bindings"]]
+            bindings = [span(*binding) for binding in step["bindings"]]
             threads, shared = step.get("workgroup_size", ()), step.get("shared_memory", 0)
             counts, words = ([read_number(each, values) for each in step[name]] for name in ("workgroups", "constants"))
             made = dispatch(step["entry"], counts, words, bindings, threads, shared)

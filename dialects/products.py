@@ -32,7 +32,7 @@ def row_major_products(shape: Sequence[OpenSize], numbers: Iterable[ir.Value]) -
 
     None where one may be 0: a step over it is as one over 1.
     """
-    found = products([None if each is None else max(each, 1) for each in shape], numbers)
+    found = products([None if size is None else max(size, 1) for size in shape], numbers)
     return None if found is None else [_product(found[dim + 1 :]) for dim in range(len(found))]
 
 
@@ -40,7 +40,7 @@ def products(stated: Sequence[OpenSize], numbers: Iterable[ir.Value]) -> list[Pr
     """Sizes or strides, of which `numbers` are the open ones, in order; None where an open one may be 0."""
     given = iter(numbers)
     found = [_known(size) if size is not None else _open(next(given)) for size in stated]
-    return None if None in found else [each for each in found if each is not None]
+    return None if None in found else [product for product in found if product is not None]
 
 
 def _open(value: ir.Value) -> Product | None:

@@ -56,14 +56,14 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
 
 def checked_results(forward: func.FuncOp) -> dict[int, frozenset[int]]:
     """The owned results in whose memory a checked value lies, with the results for which they must be unchanged."""
-    owned = [each for each in result_facts(forward) if SAVED not in each]
-    found = {number: _said(each, CHECKED_FOR) for number, each in enumerate(owned)}
+    owned = [facts for facts in result_facts(forward) if SAVED not in facts]
+    found = {number: _said(own, CHECKED_FOR) for number, own in enumerate(owned)}
     return {number: results for number, results in found.items() if results is not None}
 
 
 def tangent_results(function_op: func.FuncOp) -> list[int]:
     """The owned results whose gradients `@backward` or `@layouts` takes, in order."""
-    return [ir.IntegerAttr(each[TANGENT_OF]).value for each in argument_facts(function_op) if TANGENT_OF in each]
+    return [ir.IntegerAttr(facts[TANGENT_OF]).value for facts in argument_facts(function_op) if TANGENT_OF in facts]
 
 
 def _said(facts: Facts, name: str) -> Any:

@@ -122,7 +122,7 @@ def divides_below_zero(size: ir.AffineExpr, ranges: Mapping[int, tuple[int, int]
         return False
     if isinstance(size, ir.AffineFloorDivExpr | ir.AffineModExpr) and bounds(size.lhs, ranges)[0] < 0:
         return True
-    return any(divides_below_zero(each, ranges) for each in (size.lhs, size.rhs))
+    return any(divides_below_zero(side, ranges) for side in (size.lhs, size.rhs))
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:
@@ -161,7 +161,7 @@ def folded(
             return constant(size.value)
         case ir.AffineSymbolExpr():
             return symbol(size.position)
-    left, right = (folded(each, constant, symbol, combined) for each in (size.lhs, size.rhs))
+    left, right = (folded(side, constant, symbol, combined) for side in (size.lhs, size.rhs))
     return combined(type(size), left, right)
 
 

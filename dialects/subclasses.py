@@ -64,7 +64,7 @@ class Convention:
     @property
     def is_plain(self) -> bool:
         """Whether there is nothing to wrap or unwrap."""
-        return all(isinstance(each, int) for each in (*self.arguments, *self.results))
+        return all(isinstance(position, int) for position in (*self.arguments, *self.results))
 
 
 def set_convention(function_op: func.FuncOp, convention: Convention) -> None:
@@ -85,12 +85,12 @@ def convention(function_op: func.FuncOp) -> Convention | None:
     if ARGUMENTS not in function_op.attributes or RESULTS not in function_op.attributes:
         raise ValueError(f"expects both '{ARGUMENTS}' and '{RESULTS}', or none of them")
     arguments, results = (_entries(function_op, name) for name in (ARGUMENTS, RESULTS))
-    for each in arguments:
-        if isinstance(each, Same):
+    for argument in arguments:
+        if isinstance(argument, Same):
             raise ValueError(f"'{ARGUMENTS}' expects positions and wrapped tensors, got a reference")
-    for index, each in enumerate(results):
-        if isinstance(each, Same):
-            _check_same(each, index, len(arguments))
+    for index, result in enumerate(results):
+        if isinstance(result, Same):
+            _check_same(result, index, len(arguments))
     _check_positions(ARGUMENTS, arguments, len(function_op.type.inputs))
     _check_positions(RESULTS, results, len(function_op.type.results))
     return Convention(arguments, results)
@@ -99,7 +99,7 @@ def convention(function_op: func.FuncOp) -> Convention | None:
 def _entries(function_op: func.FuncOp, name: str) -> tuple:
     if not isinstance(function_op.attributes[name], ir.ArrayAttr):
         raise ValueError(f"expects '{name}' to be an array, got {function_op.attributes[name]}")
-    return tuple(_entry(each) for each in ir.ArrayAttr(function_op.attributes[name]))
+    return tuple(_entry(entry) for entry in ir.ArrayAttr(function_op.attributes[name]))
 
 
 def _check_same(same: Same, index: int, arguments: int) -> None:
@@ -129,7 +129,7 @@ def _attribute(value) -> ir.Attribute:
             return ir.DictAttr.get({value.kind: _attribute(value.index)})
     said = (value.class_name, value.names, value.parts, value.context, value.size, value.stride)
     fields = zip(_FIELDS, (*said, value.versions or None), strict=True)
-    return ir.DictAttr.get({name: _attribute(each) for name, each in fields if each is not None})
+    return ir.DictAttr.get({name: _attribute(part) for name, part in fields if part is not None})
 
 
 def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
@@ -137,7 +137,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
         return attribute.value
     if not isinstance(attribute, ir.DictAttr):
         raise ValueError(f"expects a position or a wrapped tensor, got {attribute}")
-    fields = {each.name: _plain(each.attr) for each in attribute}
+    fields = {named.name: _plain(named.attr) for named in attribute}
     if set(fields) in ({"argument"}, {"result"}):
         (kind,) = fields
         return Same(kind, _typed(fields, kind, int))
@@ -145,7 +145,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
         raise ValueError(f"a wrapped tensor expects {', '.join(sorted(_FIELDS))}, got {', '.join(sorted(fields))}")
     fields = {"versions": 0} | fields
     class_name, names, _, *others = (_typed(fields, name, kind) for name, kind in _FIELDS.items())
-    entries = [_entry(each) for each in attribute["parts"]]
+    entries = [_entry(part) for part in attribute["parts"]]
     found = Wrapped(class_name, names, tuple(entry for entry in entries if not isinstance(entry, Same)), *others)
     if len(found.parts) != len(found.names):
         raise ValueError(f"{found.class_name} expects one part for each of its attributes {found.names}")
@@ -165,7 +165,7 @@ def _plain(attribute: ir.Attribute):
         case ir.IntegerAttr() | ir.StringAttr():
             return attribute.value
         case ir.ArrayAttr():
-            return tuple(_plain(each) for each in attribute)
+            return tuple(_plain(part) for part in attribute)
     return attribute
 
 

@@ -24,7 +24,7 @@ def only_updates(module: Module) -> bool:
         return False
     return (
         [module.callee(op) for op in ops[:2]] == [*module.guards.values(), module.forward]
-        and all(isinstance(each.type, RefType) and RefType(each.type).is_row_major for each in given)
+        and all(isinstance(value.type, RefType) and RefType(value.type).is_row_major for value in given)
         and all(isinstance(op.opview, WriteOp) and IN_PLACE in op.attributes for op in ops[2:])
         and all(module.region(op) is not None if _is_call(op) else names_memory(op) for op in host)
         and {position(value) for op in of_class(host, func.CallOp) for value in op.operands} == {*range(len(given))}

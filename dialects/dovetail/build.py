@@ -15,7 +15,7 @@ def i64(value: int) -> ir.IntegerAttr:
 def open_numbers(numbers: Sequence) -> tuple[list[int], list[ir.Value]]:
     """Numbers for an attribute or a type, in which those that are values of the IR are open; and these values."""
     stated = [OPEN if isinstance(number, ir.Value) else number for number in numbers]
-    return stated, [each for each in numbers if isinstance(each, ir.Value)]
+    return stated, [number for number in numbers if isinstance(number, ir.Value)]
 
 
 def i64_array(values: Sequence[int]) -> ir.ArrayAttr:

@@ -131,7 +131,7 @@ class Buffers:
         elif memory in (ResultMemory.OPERAND, ResultMemory.BY_STRIDES):
             self._follow_view(op, result, index, used[0], memory)
         elif memory is ResultMemory.UNKNOWN:
-            siblings = [self.by_value[each] for each in op.results if each in self.by_value]
+            siblings = [self.by_value[result] for result in op.results if result in self.by_value]
             self._make(result, MemoryOrigin.OTHER, index, _nbytes(result), [*used, *siblings])
         else:
             origin = MemoryOrigin.EXACT if memory is ResultMemory.EXACT else MemoryOrigin.OTHER

@@ -57,8 +57,8 @@ def private_arguments(buffers: Buffers) -> dict[int, Buffer]:
 def held_bytes(buffers: Buffers) -> dict[Buffer, int]:
     """Bytes of each buffer that the function is the one to hold."""
     infos = {buffer: tensor_info(buffer.root.type) for buffer in private_arguments(buffers).values()}
-    held = {each: each.nbytes for each in buffers.all if each.nbytes}
-    return held | {each: info.nbytes for each, info in infos.items() if info is not None}
+    held = {buffer: buffer.nbytes for buffer in buffers.all if buffer.nbytes}
+    return held | {buffer: info.nbytes for buffer, info in infos.items() if info is not None}
 
 
 def live_bytes(buffers: Buffers, held: Mapping[Buffer, int], ends: Mapping[Buffer, int]) -> np.ndarray:

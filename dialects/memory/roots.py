@@ -55,7 +55,7 @@ def may_share(value: ir.Value) -> set[ir.Value]:
         return () if is_own else op.operands
 
     met = reachable([value], behind)
-    return {each for each in met if isinstance(each.type, RefType) and isinstance(each.owner, ir.Block)}
+    return {value for value in met if isinstance(value.type, RefType) and isinstance(value.owner, ir.Block)}
 
 
 def shows_operand(op: ir.Operation) -> bool:

@@ -48,4 +48,4 @@ def _expected(value: ir.Value) -> list[int] | None:
         sizes = [evaluated(size, known) for size in stated]
     except (KeyError, ZeroDivisionError):  # of a stranger's module
         return None
-    return sizes if all(each >= 0 for each in sizes) else None
+    return sizes if all(size >= 0 for size in sizes) else None

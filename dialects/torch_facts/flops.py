@@ -24,12 +24,12 @@ def none(op: ir.Operation) -> int:
 
 def of_results(op: ir.Operation) -> int:
     """One for each element of the largest result, or of the last operand, where a call is given memory for it."""
-    return max((each.numel for each in expected_infos(list(op.results) or list(op.operands)[-1:])), default=0)
+    return max((info.numel for info in expected_infos(list(op.results) or list(op.operands)[-1:])), default=0)
 
 
 def of_all(op: ir.Operation) -> int:
     """One for each element of the largest result or operand, which is what a reduction reads."""
-    return max((each.numel for each in expected_infos([*op.results, *op.operands])), default=0)
+    return max((info.numel for info in expected_infos([*op.results, *op.operands])), default=0)
 
 
 def product(op: ir.Operation) -> int:

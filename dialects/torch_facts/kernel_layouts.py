@@ -28,7 +28,7 @@ class KernelLayouts(TorchDispatchMode):
 
 def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     """`result` of `func`, called on tensors without memory, in the layout that eager's kernel would give it."""
-    tensors = [each for each in tree_leaves(args) if isinstance(each, torch.Tensor)]
+    tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
     if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
     layout = _layout(func, args, KERNELS[tensors[0].device.type])
@@ -46,7 +46,7 @@ def laid_out_as(results, strides: Sequence[Strides | None]):
     if not strides:
         return results
     pairs = zip(results, strides, strict=True)
-    return tuple(each if wanted is None else _with_strides(each, wanted) for each, wanted in pairs)
+    return tuple(info if wanted is None else _with_strides(info, wanted) for info, wanted in pairs)
 
 
 def _layout(func: torch._ops.OpOverload, args: tuple, kernels: str) -> Layout:
@@ -61,7 +61,7 @@ def _is_row_major(source: torch.Tensor, shifts: list[int], dims: Sequence[int] =
     """Whether a roll lays out row by row, as is described: that of all elements, or with a whole turn in it."""
     if is_empty(source):
         return True
-    turns = [shift % source.size(each) for shift, each in zip(shifts, dims, strict=False)]
+    turns = [shift % source.size(dim) for shift, dim in zip(shifts, dims, strict=False)]
     return not turns or 0 in turns
 
 

@@ -16,7 +16,7 @@ def out_overload(name: str) -> str | None:
     if packet is None or "out" not in packet.overloads() or overload not in packet.overloads():
         return None
     taken, written = (each._schema.arguments for each in (getattr(packet, overload), packet.out))
-    is_alike = [each.name for each in written] == [*(each.name for each in taken), "out"]
+    is_alike = [argument.name for argument in written] == [*(value.name for value in taken), "out"]
     return f"aten.{base}.out" if is_alike and all(map(_takes, written, taken)) else None
 
 

@@ -94,4 +94,4 @@ def dispatch(
 
 
 def _numbers(array: ir.Attribute) -> tuple[int, ...]:
-    return tuple(ir.IntegerAttr(each).value for each in ir.ArrayAttr(array))
+    return tuple(ir.IntegerAttr(number).value for number in ir.ArrayAttr(array))

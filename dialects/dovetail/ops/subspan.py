@@ -52,7 +52,7 @@ class SubspanOp(VerifiedOp, name="subspan"):
 
     @property
     def _stated(self) -> list[int]:
-        return [ir.IntegerAttr(each).value for each in (self.offset, self.length)]
+        return [ir.IntegerAttr(number).value for number in (self.offset, self.length)]
 
     def _outside(self) -> str:
         start, size, room = self.start, self.size, bytes_of(self.memory)

@@ -40,18 +40,18 @@ class ViewOp(VerifiedOp, name="view"):
     def problem(self) -> str:
         if self.ref.type.shaped.dtype != self.view.type.shaped.dtype and self.callee_name not in REINTERPRETATIONS:
             return f"expects a view to keep the element type, got '{self.ref.type}' to '{self.view.type}'"
-        unknown = sum(isinstance(each, ir.IntegerAttr) and each.value == OPEN for each in flat(self.args))
+        unknown = sum(isinstance(argument, ir.IntegerAttr) and argument.value == OPEN for argument in flat(self.args))
         missing = verify.missing_numbers(self.numbers, unknown, "arguments")
         return missing or verify.another_device(self.ref, self.view) or verify.no_bool(self, "grad_mode")
 
 
 def flat(args: ir.Attribute) -> Iterator[ir.Attribute]:
     """The arguments, those in lists one by one."""
-    for each in ir.ArrayAttr(args):
-        if isinstance(each, ir.ArrayAttr):
-            yield from flat(each)
+    for argument in ir.ArrayAttr(args):
+        if isinstance(argument, ir.ArrayAttr):
+            yield from flat(argument)
         else:
-            yield each
+            yield argument
 
 
 def view(
