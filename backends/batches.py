@@ -66,8 +66,8 @@ class BatchCompiler:
         whole: dict[str, str] = {}
         for key in batch.keys() - alone.keys():
             made = [(strand, outcomes[strand.key]) for strand in split[key]]
-            failed = next((each for _, each in made if isinstance(each, CompileFailure)), None)
-            planned = [(strand, each) for strand, each in made if isinstance(each, LaunchPlan)]
+            failed = next((outcome for _, outcome in made if isinstance(outcome, CompileFailure)), None)
+            planned = [(strand, outcome) for strand, outcome in made if isinstance(outcome, LaunchPlan)]
             plan = joined(planned) if len(planned) == len(made) else None
             if outcome := failed or plan:
                 found[key] = outcome
@@ -90,15 +90,15 @@ class BatchCompiler:
         if not isinstance(compiled, Run):
             made = ((key, compiled[entry]) for key, entry in entries.items())
             return {
-                key: self._compile_plainer(key, batch[key], source, each) if isinstance(each, Run) else each
-                for key, each in made
+                key: self._compile_plainer(key, batch[key], source, outcome) if isinstance(outcome, Run) else outcome
+                for key, outcome in made
             }
         # A batch gets no more time than one region, and is taken apart at once if that was not enough: one that hangs
         # must not cost its time-out again for each halving.
         keys = list(batch)
         step = 1 if compiled.cause is Cause.TIME_OUT else (len(keys) + 1) // 2
         parts = ({key: batch[key] for key in keys[start : start + step]} for start in range(0, len(keys), step))
-        return {key: each for part in parts for key, each in self.compile(part).items()}
+        return {key: outcome for part in parts for key, outcome in self.compile(part).items()}
 
     def _compile_plainer(self, key: str, region: str, source: str, run: Run) -> Outcome:
         """What becomes of a region after `run` of its `source` failed: the target may know a plainer way."""

@@ -57,7 +57,7 @@ def compile_regions(
     workers = jobs or torch.get_num_threads()
     compiler = BatchCompiler(target, timeout, plans, runs := CompilerRuns())
     with ThreadPoolExecutor(workers, thread_name_prefix="dovetail-compile") as pool:
-        compiling = [pool.submit(compiler.compile_strands, each, split) for each in batches(missing, split, workers)]
+        compiling = [pool.submit(compiler.compile_strands, batch, split) for batch in batches(missing, split, workers)]
         try:
             for compiled in as_completed(compiling):
                 outcomes |= compiled.result()

@@ -52,21 +52,21 @@ def strands(text: str) -> list[Strand]:
         if not all(is_tensor(argument.type) for argument in region.arguments):
             return []
         groups = _groups(region)
-        computing = [each for each in groups if any(aten_name(op) is not None and not is_copy(op) for op in each)]
+        computing = [ops for ops in groups if any(aten_name(op) is not None and not is_copy(op) for op in ops)]
         if len(computing) < 2:
             return []
         # What only fills and copies memory has no code, and plans with other code don't join.
-        computing[0] += [op for each in groups if each not in computing for op in each]
+        computing[0] += [op for ops in groups if ops not in computing for op in ops]
         return [_strand(region, group) for group in computing]
 
 
 def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
     """The ops of each strand, in their order; what is made of constants alone belongs to none."""
     touching: dict[ir.Value, list[ir.Operation]] = {argument: [] for argument in region.arguments}
-    for op in [each.operation for each in region.body.blocks[0].operations][:-1]:
+    for op in [view.operation for view in region.body.blocks[0].operations][:-1]:
         given = [touching[value] for value in op.operands if value in touching]
-        for each in given:
-            each.append(op)
+        for strand in given:
+            strand.append(op)
         touching |= {value: [op] for value in op.results if given}
     values = by_key((op, value) for value, ops in touching.items() for op in ops)
     return connected(values, lambda op: (each for value in values[op] for each in touching[value]))
@@ -111,7 +111,7 @@ def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:
     if len({plan.code for plan in plans}) > 1 or any(plan.steps["values"] for plan in plans):
         return None
     transients: list[int] = [size for plan in plans for size in plan.steps["transients"]]
-    constants: list[str] = [each for plan in plans for each in plan.steps["constants"]]
+    constants: list[str] = [constant for plan in plans for constant in plan.steps["constants"]]
     phases: list[list[list[dict[str, Any]]]] = []
     transient, constant = arguments, arguments + len(transients)
     for strand, plan in made:

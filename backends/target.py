@@ -136,7 +136,7 @@ def choose_driver(work_bytes: int) -> str:
 # By what `dovetail.target` of a module says: torch's device type, and of a GPU the architecture.
 TARGETS: dict[str, Callable[[], Target]] = {
     "cpu": CpuTarget,
-    **{f"cuda:{each}": functools.partial(CudaTarget, each) for each in ARCHITECTURES},
+    **{f"cuda:{architecture}": functools.partial(CudaTarget, architecture) for architecture in ARCHITECTURES},
 }
 
 

@@ -32,17 +32,17 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
         except ir.MLIRError:
             return text
         for function in module.body.operations:
-            ops = [each.operation for each in function.body.blocks[0].operations]
+            ops = [view.operation for view in function.body.blocks[0].operations]
             for op in ops:
                 roundings.keep_products_apart(op)
                 roundings.round_terms(op)
                 roundings.round_bfloat16(op)
                 roundings.round_whole_numbers(op)
-            for op in [each for each in ops if (is_transposition(each) and not by_blocks) or is_open_extremum(each)]:
+            for op in [op for op in ops if (is_transposition(op) and not by_blocks) or is_open_extremum(op)]:
                 fence(op.results[0])
-            for op in [each for each in ops if is_open_across(each)]:
+            for op in [op for op in ops if is_open_across(op)]:
                 fence_around(op)
-            for op, own in [(each, own) for each in ops if (own := _own_function(each))]:
+            for op, own in [(op, own) for op in ops if (own := _own_function(op))]:
                 _replace(op, own, rows_by_twos)
         return str(module)
 

@@ -57,7 +57,7 @@ def python_value(attribute: ir.Attribute):
         case ir.IntegerAttr():
             return bool(attribute.value) if str(attribute.type) == "i1" else attribute.value
         case ir.ArrayAttr():
-            return [python_value(each) for each in attribute]
+            return [python_value(part) for part in attribute]
         case ir.StringAttr():
             return _DTYPES[attribute.value]
         case ir.UnitAttr():

@@ -26,12 +26,12 @@ def separate(results: tuple, operands: tuple) -> tuple:
     """
     taken = {_memory(operand) for operand in operands if isinstance(operand, torch.Tensor)}
     separated = []
-    for each in results:
-        if isinstance(each, torch.Tensor):
-            is_part = each.untyped_storage().nbytes() != each.numel() * each.itemsize
-            each = each.clone() if _memory(each) in taken or is_part else each
-            taken.add(_memory(each))
-        separated.append(each)
+    for result in results:
+        if isinstance(result, torch.Tensor):
+            is_part = result.untyped_storage().nbytes() != result.numel() * result.itemsize
+            result = result.clone() if _memory(result) in taken or is_part else result
+            taken.add(_memory(result))
+        separated.append(result)
     return tuple(separated)
 
 

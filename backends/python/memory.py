@@ -75,7 +75,7 @@ def spoil(memory: torch.Tensor) -> None:
 def filled(emitter: Emitter, stated: Iterable[OpenSize], numbers: Iterable[ir.Value]) -> list[str]:
     """Sizes or strides as Python says them; those that are open are the `numbers`, in order."""
     given = iter(numbers)
-    return [emitter.name(next(given)) if each is None else str(each) for each in stated]
+    return [emitter.name(next(given)) if number is None else str(number) for number in stated]
 
 
 def emit_alloc(emitter: Emitter, op: AllocOp) -> None:
@@ -102,7 +102,7 @@ def _emit_open_alloc(emitter: Emitter, op: AllocOp, dtype: str) -> None:
         emitter.line(f"{memory} = {emitter.bind('allocate_rows', allocate_rows)}([{', '.join(shape)}], {dtype})")
         return
     texts = [product.text(emitter.name) for product in strides]
-    layout = [f"({each}{',' * (len(stated) == 1)})" for each in map(", ".join, (shape, texts))]
+    layout = [f"({numbers}{',' * (len(stated) == 1)})" for numbers in map(", ".join, (shape, texts))]
     emitter.line(f"{memory} = {emitter.bind('allocate', allocate)}({', '.join(layout)}, {dtype})")
 
 

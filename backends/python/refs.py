@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def _said(emitter: Emitter, argument: ir.Attribute, numbers: Iterator[ir.Value]) -> str:
     """An argument of a view function; the open numbers in it are the next of `numbers`."""
     if isinstance(argument, ir.ArrayAttr):
-        return f"[{', '.join(_said(emitter, each, numbers) for each in argument)}]"
+        return f"[{', '.join(_said(emitter, part, numbers) for part in argument)}]"
     is_open = isinstance(argument, ir.IntegerAttr) and argument.value == OPEN
     return emitter.name(next(numbers)) if is_open else repr(aten.python_value(argument))
 
@@ -93,7 +93,7 @@ def _view(emitter: Emitter, op: ours.ViewOp) -> None:
     name, mode = op.callee_name.removesuffix(".default").replace(".", "_"), op.sets_grad_mode
     function = emitter.bind(name if mode is None else f"{name}_grad_{mode}", view_function(op.callee_name, mode))
     numbers = iter(op.numbers)
-    arguments = [emitter.name(op.ref), *(_said(emitter, each, numbers) for each in ir.ArrayAttr(op.args))]
+    arguments = [emitter.name(op.ref), *(_said(emitter, argument, numbers) for argument in ir.ArrayAttr(op.args))]
     if op.callee_name == "aten.as_strided.default":
         arguments[-1] = f"{emitter.name(op.ref)}.storage_offset() + {arguments[-1]}"
     emitter.namespace.setdefault("torch", torch)
@@ -103,7 +103,7 @@ def _view(emitter: Emitter, op: ours.ViewOp) -> None:
 
 def _set_metadata(emitter: Emitter, op: ours.SetMetadataOp) -> None:
     ref = emitter.name(op.ref)
-    stated = filled(emitter, [None if each == OPEN else each for each in op.stated], op.numbers)
+    stated = filled(emitter, [None if number == OPEN else number for number in op.stated], op.numbers)
     rank = len(ir.ArrayAttr(op.size))
     size, stride = ", ".join(stated[:rank]), ", ".join(stated[rank:-1])
     emitter.line(f"{ref}.as_strided_([{size}], [{stride}], {ref}.storage_offset() + {stated[-1]})")

@@ -23,7 +23,7 @@ def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
     """`tensor` with `strides` (in elements), in which elements may share memory: itself, a view of it or a copy."""
     if tensor.stride() == strides:
         return tensor
-    steps = [each for each in zip(tensor.shape, strides, tensor.stride(), strict=True) if each[0] != 1]
+    steps = [dim for dim in zip(tensor.shape, strides, tensor.stride(), strict=True) if dim[0] != 1]
     if not tensor.numel() or all(wanted == given for _, wanted, given in steps):
         return tensor.as_strided(tensor.shape, strides)
     reach = 1

@@ -52,7 +52,7 @@ def _configure(kernel: ir.Operation) -> str:
         return "IREE's tiles: of what is no loop"
     computing = [op for op in walk(kernel) if "iterator_types" in op.attributes]
     found = [read_loops(op, takes_open=True) for op in computing]
-    nests = [_Nest(op, each, _CONFIG in op.attributes) for op, each in zip(computing, found, strict=True) if each]
+    nests = [_Nest(op, loops, _CONFIG in op.attributes) for op, loops in zip(computing, found, strict=True) if loops]
     if len(nests) != len(computing):
         return "IREE's tiles: not all loops are plain"
     reductions = [nest for nest in nests if nest.loops.reduces]
@@ -91,7 +91,7 @@ def _rows(kernel: ir.Operation, nests: list[_Nest], reductions: list[_Nest]) -> 
     ends = [nest for nest in ends if not nest.loops.reduces]
     if any(nest.loops.extents != root.loops.extents for nest in ends):
         return "IREE's tiles: what follows the rows has other loops"
-    bits, written = (max(getattr(nest.loops, each) for nest in whole) for each in ("bits", "written"))
+    bits, written = (max(getattr(nest.loops, name) for nest in whole) for name in ("bits", "written"))
     widest = replace(root.loops, bits=bits, written=written)
     return _set(kernel, "rows", rows(widest), [*reductions, *ends], root)
 

@@ -33,8 +33,8 @@ def executable(op: ir.Operation) -> Binary | None:
     """What `op` holds, if it is an executable of one binary of a known format."""
     if op.name != "hal.executable":
         return None
-    inside = [each.operation for each in op.regions[0].blocks[0].operations]
-    if [each.name for each in inside] != ["hal.executable.binary", "hal.executable_end"]:
+    inside = [view.operation for view in op.regions[0].blocks[0].operations]
+    if [inner.name for inner in inside] != ["hal.executable.binary", "hal.executable_end"]:
         return None
     known = FORMATS.get(ir.StringAttr(inside[0].attributes["format"]).value)
     return None if known is None else known(bytes(memoryview(inside[0].attributes["data"])))

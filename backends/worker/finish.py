@@ -77,7 +77,7 @@ def _declare(kernel: ir.Operation, name: str) -> None:
 
 
 def _divide(kernel: ir.Operation) -> None:
-    for op in [each for each in walk(kernel) if each.name == "llvm.fdiv"]:
+    for op in [op for op in walk(kernel) if op.name == "llvm.fdiv"]:
         type_ = op.results[0].type
         if _element(type_) != ir.F32Type.get():
             continue
@@ -111,7 +111,7 @@ def _full(dividend: ir.Value, divisor: ir.Value) -> ir.Value:
 
 def _round_bfloat16(kernel: ir.Operation) -> None:
     """Rounds where IREE rounds in whole numbers, which ends in a choice of the NaN for what does not equal itself."""
-    for op in [each for each in walk(kernel) if each.name == "llvm.select"]:
+    for op in [op for op in walk(kernel) if op.name == "llvm.select"]:
         condition, type_ = producer(op.operands[0]), op.results[0].type
         if condition is None or condition.name != "llvm.fcmp" or _element(type_) != ir.IntegerType.get_signless(16):
             continue

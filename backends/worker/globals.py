@@ -18,7 +18,7 @@ _UPLOAD = frozenset(
 def contents(module: ir.Module, value: ir.Value) -> bytes:
     """The bytes of the constant that `value` is loaded from, of a global of `module`."""
     wanted = symbol(made_by(value, "util.global.load"), "global")
-    for initializer in (each.operation for each in module.body.operations):
+    for initializer in (view.operation for view in module.body.operations):
         ops = ops_in(initializer) if initializer.name == "util.initializer" else []
         if any(op.name == "util.global.store" and symbol(op, "global") == wanted for op in ops):
             return _filled(ops)
@@ -43,7 +43,7 @@ def _composite(text: str) -> bytes:
     form = re.fullmatch(r"#util.composite<(\d+)xi8, \[\n(.*)\]>", text, re.DOTALL)
     if form is None:
         raise Unreadable("a constant is written in another form than expected")
-    parts = [ir.Attribute.parse(each.strip().removesuffix(",")) for each in form[2].splitlines()]
+    parts = [ir.Attribute.parse(part.strip().removesuffix(",")) for part in form[2].splitlines()]
     try:
         data = b"".join(memoryview(part).tobytes() for part in parts)
     except (TypeError, BufferError, ir.MLIRError) as error:

@@ -31,7 +31,7 @@ def check_known(ops: list[ir.Operation], known: frozenset[str]) -> None:
 
 def ops_in(op: ir.Operation) -> list[ir.Operation]:
     """The ops in all blocks of `op`."""
-    return [each.operation for block in op.regions[0].blocks for each in block.operations]
+    return [view.operation for block in op.regions[0].blocks for view in block.operations]
 
 
 def segments(op: ir.Operation) -> list[list[ir.Value]]:

@@ -87,10 +87,10 @@ class _Reader:
             "arguments": self.argument_count,
             "values": self.numbers.values,
             "transients": self.transients,
-            "constants": [each.hex() for each in self.constants],
+            "constants": [constant.hex() for constant in self.constants],
             "steps": self.steps,
         }
-        return forward_copies(plan) if any(self.codes[each].is_for_gpu for each in self.executables) else plan
+        return forward_copies(plan) if any(self.codes[name].is_for_gpu for name in self.executables) else plan
 
     def _check_order(self) -> None:
         """What the queue does, in the order of the text: each must wait for nothing that comes after it.
@@ -108,7 +108,7 @@ class _Reader:
             else:
                 continue
             # Nobody here need signal what is the caller's, or none.
-            made_here = (each for each in waits if (op := producer(each)) is not None and op.name != "util.null")
+            made_here = (value for value in waits if (op := producer(value)) is not None and op.name != "util.null")
             if not all(fence in signalled for fence in made_here):
                 raise Unreadable("its queue waits for a fence that nothing above has signalled")
             signalled.add(signals)
@@ -117,10 +117,10 @@ class _Reader:
         """Adds the steps of command buffers; the queue's fences order them after those before."""
         for commands in (value for value in op.operands if str(value.type) == "!hal.command_buffer"):
             made_by(commands, "hal.command_buffer.create")
-            self._add_steps([each for each in self.ops if each.name in _COMMANDS and each.operands[0] == commands])
+            self._add_steps([op for op in self.ops if op.name in _COMMANDS and op.operands[0] == commands])
 
     def _add_steps(self, commands: list[ir.Operation]) -> None:
-        self.steps += [_COMMANDS[each.name](self, each) for each in commands]
+        self.steps += [_COMMANDS[command.name](self, command) for command in commands]
         self.steps.append({"op": "barrier"})
 
     def _range(self, buffer: ir.Value, offset: ir.Value, length: ir.Value) -> list[int | str]:
@@ -159,7 +159,7 @@ class _Reader:
             **code.launches.get(entry, {}),
             "workgroups": [self.numbers.read(part[0]) for part in parts[3:6]],
             "constants": [self.numbers.word(value) for value in constants],
-            "bindings": [self._range(*each) for each in zip(buffers, offsets, lengths, strict=True)],
+            "bindings": [self._range(*binding) for binding in zip(buffers, offsets, lengths, strict=True)],
         }
 
     def _copy(self, op: ir.Operation) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def main() -> None:
         "configure": lambda asked, text: configure(text, dict(asked["plain"])),
         "finish": lambda _, text: ({}, finish(text)),
     }
-    for each in _DIALECTS if sys.argv[2] == "edits" else ():
-        import_module(f"iree.compiler.dialects.{each}")
+    for dialect in _DIALECTS if sys.argv[2] == "edits" else ():
+        import_module(f"iree.compiler.dialects.{dialect}")
     _fork_workers(socket.socket(fileno=int(sys.argv[1])), tasks)
 
 
@@ -75,16 +75,16 @@ def _fork_workers(asked: socket.socket, tasks: Mapping[str, Task]) -> None:
                 _answer(Connection(files[0]), tasks)
                 return
             running.add(number)
-            for each in files:
-                os.close(each)
+            for file in files:
+                os.close(file)
         elif number in running:
             running.discard(number)
             ended[number] = _status(number, 0) or 0
         elif -number in running:
             os.kill(-number, signal.SIGKILL)
         asked.sendall(request.pack(ended.get(number, number)))
-    for each in running:
-        os.kill(each, signal.SIGKILL)
+    for worker in running:
+        os.kill(worker, signal.SIGKILL)
 
 
 def _end_with(source: int) -> None:

@@ -44,8 +44,8 @@ def _apart(graph: TensorGraph) -> set[int]:
         if loops and not loops.reduces and is_mergeable(graph, number) and found.issuperset(users):
             found.add(number)
     for number in sorted(found):
-        others = (each for each in graph.reached([number]) if each not in found)
-        is_alone = not any(graph.loops[each] or graph.ops[each].name in _KERNELS for each in others)
+        others = (other for other in graph.reached([number]) if other not in found)
+        is_alone = not any(graph.loops[other] or graph.ops[other].name in _KERNELS for other in others)
         in_order = all(along == tuple(sorted(along)) for _, along in inputs(graph, number, set()))
         if not (is_alone and in_order):
             found.discard(number)

@@ -78,7 +78,7 @@ class _Merged:
             return
         op = self.graph.ops[number]
         for index, value in enumerate(list(op.operands)[:-1]):
-            along = tuple(dims[each] for each in _dims(op, index))
+            along = tuple(dims[dim] for dim in _dims(op, index))
             made = self.graph.number(value)
             if made in self.inside and self.graph.loops[made]:
                 self.compute(made, along)
@@ -87,7 +87,7 @@ class _Merged:
         self.order.append((number, dims))
 
     def map(self, dims: Dims) -> ir.AffineMap:
-        return ir.AffineMap.get(self.rank, 0, [ir.AffineDimExpr.get(each) for each in dims])
+        return ir.AffineMap.get(self.rank, 0, [ir.AffineDimExpr.get(dim) for dim in dims])
 
     def write(self, block: ir.Block, roots: Sequence[int]) -> None:
         """Writes all computations into `block`, whose arguments are the inputs and what the roots start from."""
@@ -100,16 +100,16 @@ class _Merged:
             body = op.regions[0].blocks[0]
             values: dict[ir.Value, ir.Value] = {}
             for index, value in enumerate(list(op.operands)[:-1]):
-                along = tuple(dims[each] for each in _dims(op, index))
+                along = tuple(dims[dim] for dim in _dims(op, index))
                 made = self.graph.number(value)
                 values[body.arguments[index]] = done[made, along] if (made, along) in done else given[value, along]
             if number in starts:
                 values[body.arguments[len(body.arguments) - 1]] = starts[number]
-            *computing, end = [each.operation for each in body.operations]
-            for each in computing:
-                copy = clone(each, values, point)
-                if each.name == "linalg.index":
-                    stated = ir.IntegerAttr(each.attributes["dim"])
+            *computing, end = [view.operation for view in body.operations]
+            for inner in computing:
+                copy = clone(inner, values, point)
+                if inner.name == "linalg.index":
+                    stated = ir.IntegerAttr(inner.attributes["dim"])
                     copy.attributes["dim"] = ir.IntegerAttr.get(stated.type, dims[stated.value])
             done[number, dims] = values.get(end.operands[0], end.operands[0])
         own = tuple(range(self.rank))

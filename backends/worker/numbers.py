@@ -13,7 +13,7 @@ _ARITHMETIC = ("addi", "subi", "muli", "divsi", "remsi", "maxsi", "minsi", "shru
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.trunci")
 NUMBERS = frozenset(
-    ("hal.buffer_view.dim", "util.assume.int", "util.align", *_CASTS, *(f"arith.{each}" for each in _ARITHMETIC))
+    ("hal.buffer_view.dim", "util.assume.int", "util.align", *_CASTS, *(f"arith.{name}" for name in _ARITHMETIC))
 )
 """The ops by which numbers follow from sizes."""
 _WHOLE = ("index", "i64", "i1")

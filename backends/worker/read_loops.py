@@ -16,7 +16,7 @@ def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
     """
     if "indexing_maps" not in op.attributes:
         return None
-    reduced = tuple("reduction" in str(each) for each in op.attributes["iterator_types"])
+    reduced = tuple("reduction" in str(attribute) for attribute in op.attributes["iterator_types"])
     extents: dict[int, int] = {}
     inner: set[int] = set()
     widths: list[tuple[set[int], int]] = []
@@ -27,10 +27,10 @@ def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
             widths.append((set(), width_of(value.type)))
             continue
         if not (takes_open or shaped.has_static_shape) or not all(
-            isinstance(each, ir.AffineDimExpr) for each in indices
+            isinstance(index, ir.AffineDimExpr) for index in indices
         ):
             return None
-        numbers = [each.position for each in indices]
+        numbers = [index.position for index in indices]
         widths.append((set(numbers), width_of(shaped.element_type)))
         for dim, number in enumerate(numbers):
             extent = OPEN if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)

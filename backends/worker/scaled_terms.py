@@ -8,7 +8,7 @@ from dovetail.backends.worker.walk import create, producer, walk
 def part_from_sums(kernel: ir.Operation) -> None:
     """Puts between each product by a constant and the sum that takes it what gives that product back, bit by bit."""
     reductions = (op for op in walk(kernel) if "reduction" in str(op.attributes.get("iterator_types", "")))
-    for op in [each for reduction in reductions for each in walk(reduction) if each.name == "arith.addf"]:
+    for op in [op for reduction in reductions for op in walk(reduction) if op.name == "arith.addf"]:
         for index, term in enumerate(op.operands):
             if not _is_scaled(term):
                 continue

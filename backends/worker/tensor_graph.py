@@ -23,7 +23,7 @@ class TensorGraph:
     """
 
     def __init__(self, block: ir.Block):
-        self.ops = [each.operation for each in block.operations]
+        self.ops = [view.operation for view in block.operations]
         self._numbers = {result: number for number, op in enumerate(self.ops) for result in op.results}
         self._computing = {number for number, op in enumerate(self.ops) if op.name in COMPUTING}
         self.loops: list[Loops | None] = [read_loops(op) if op.name == LOOPS else None for op in self.ops]
@@ -82,7 +82,7 @@ class TensorGraph:
 
     def is_closed(self, inside: set[int]) -> bool:
         """Whether all that `inside` takes from elsewhere is there before any of its loops runs."""
-        beside = {each for number in inside for each in self.needs[number]} - inside
+        beside = {need for number in inside for need in self.needs[number]} - inside
         return not any(self.loops[number] and number in inside for number in self.reached(beside))
 
     def users(self, inside: set[int]) -> list[int]:

@@ -10,8 +10,8 @@ def walk(op: ir.Operation) -> Iterator[ir.Operation]:
     yield op
     for region in op.regions:
         for block in region:
-            for each in block.operations:
-                yield from walk(each.operation)
+            for inner in block.operations:
+                yield from walk(inner.operation)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:

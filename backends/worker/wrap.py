@@ -104,7 +104,7 @@ def _column_groups(graph: TensorGraph, terms: set[int]) -> list[list[int]]:
         before = graph.reached([number])
         for group in alike:
             is_apart = len(group) < _MOST_SUMS and before.isdisjoint(group)
-            if is_apart and any(read & inputs(graph, each, terms) for each in group):
+            if is_apart and any(read & inputs(graph, member, terms) for member in group):
                 group.append(number)
                 break
         else:
