@@ -137,7 +137,7 @@ def _exported(
     mode = FakeTensorMode(shape_env=env or ShapeEnv())
     # PyTorch gives an `int` a symbol, that of any size which is as large now.
     given = independent(mode, inputs)
-    primals = tuple(each if env is None or type(each) is not int else _constant(env, each) for each in given)
+    primals = tuple(value if env is None or type(value) is not int else _constant(env, value) for value in given)
     with (
         # Else FX removes unused random ops, and those after them draw other numbers than eager's.
         inductor_config.patch(fallback_random=True),

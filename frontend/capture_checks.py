@@ -55,8 +55,8 @@ def check_tracked(run: EagerRun, names: list[str], inputs: list) -> None:
 
 def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> None:
     """Checks which arguments checkpointed regions read again: what has no version can't be saved."""
-    for name, value, each in zip(names, inputs, needed, strict=True):
-        if each.reread and value.is_inference():
+    for name, value, need in zip(names, inputs, needed, strict=True):
+        if need.reread and value.is_inference():
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
 
 
@@ -114,6 +114,6 @@ def check_histories(
     for index in tracked:
         position = seen.written[index]
         is_kept = sources[position] and not together.get(index, {index}).isdisjoint(static)
-        is_apart = any(not sources[position].issuperset(each) for each in sources.values())
+        is_apart = any(not sources[position].issuperset(source) for source in sources.values())
         if is_kept and (is_apart or any(not set(frees[position]).issuperset(each) for each in frees)):
             raise UnsupportedError(f"argument {names[index]} keeps a history apart from that of other results")

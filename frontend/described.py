@@ -78,13 +78,13 @@ def describe(
     owned = tuple(
         Owned(
             ends.returned[index],
-            each.layout,
-            each.requires_grad,
+            own.layout,
+            own.requires_grad,
             ends.tangents.get(index),
             seen.backward.owned[index],
-            each.base,
+            own.base,
         )
-        for index, each in enumerate(seen.owned)
+        for index, own in enumerate(seen.owned)
     )
     inputs = tuple(_input(index, name, values[index], index in static, seen, ends) for index, name in enumerate(names))
 

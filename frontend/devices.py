@@ -13,8 +13,8 @@ TYPES = ("cpu", "cuda")
 
 def home_of(graph: torch.fx.Graph, inputs: Sequence) -> torch.device:
     """The device that the program is for: the first GPU among the inputs, else among what is computed, else the CPU."""
-    computed = (each for node in graph.nodes for each in tree_leaves(node.meta.get("val")))
-    tensors = (each for each in (*inputs, *computed) if isinstance(each, torch.Tensor))
+    computed = (leaf for node in graph.nodes for leaf in tree_leaves(node.meta.get("val")))
+    tensors = (value for value in (*inputs, *computed) if isinstance(value, torch.Tensor))
     return next((tensor.device for tensor in tensors if tensor.is_cuda), CPU_DEVICE)
 
 
@@ -36,7 +36,7 @@ def forget_other_gpus() -> None:
 
 def takes_current(graph: torch.fx.Graph) -> bool:
     """Whether the graph names a GPU without its number, which is then the current one of the calling thread."""
-    return any(_is_current(each) for node in graph.nodes for each in tree_leaves((node.args, node.kwargs)))
+    return any(_is_current(leaf) for node in graph.nodes for leaf in tree_leaves((node.args, node.kwargs)))
 
 
 def named(device: torch.device, home: torch.device) -> str:

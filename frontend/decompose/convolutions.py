@@ -65,7 +65,7 @@ def _windows(
         return None
     if any(map(is_open, (*images.shape, *weights.shape, *stride, *padding))) or images.device.type != "cpu":
         return None
-    if not all(each.is_contiguous() and each.dtype is torch.float32 for each in (images, weights)):
+    if not all(tensor.is_contiguous() and tensor.dtype is torch.float32 for tensor in (images, weights)):
         return None
     pixels, taps, counts = [], [], []
     for step, before, size, reach in zip(stride, padding, images.shape[2:], weights.shape[2:], strict=True):

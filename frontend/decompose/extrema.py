@@ -56,7 +56,7 @@ def _clamp_tensor(
     value: torch.Tensor, low: torch.Tensor | None = None, high: torch.Tensor | None = None
 ) -> torch.Tensor:
     bounds = [bound for bound in (low, high) if bound is not None]
-    if not any(each.dtype.is_floating_point for each in (value, *bounds)):
+    if not any(tensor.dtype.is_floating_point for tensor in (value, *bounds)):
         return NotImplemented
     if low is not None:
         value = torch.maximum(value, low)

@@ -28,7 +28,7 @@ def _batch_norm_backward(
     """By the normalized value, which is small where the differences of values have no square in float32."""
     if not training or mean is None or reciprocal is None:
         return NotImplemented
-    dims = [each for each in range(value.dim()) if each != 1]
+    dims = [dim for dim in range(value.dim()) if dim != 1]
     sizes = [1, -1, *[1] * (value.dim() - 2)]
     count = divisor(value.numel() // max(value.size(1), 1))
     normal = (value - mean.view(sizes)) * reciprocal.view(sizes)

@@ -25,7 +25,7 @@ def _in_full_precision(overload: torch._ops.OpOverload, ours: Callable) -> Calla
     by_pytorch = get_decompositions([overload])[overload]
 
     def decomposed(*given):
-        has_none = any(is_empty(each) for each in given if isinstance(each, torch.Tensor))
+        has_none = any(is_empty(value) for value in given if isinstance(value, torch.Tensor))
         found = ours(*given) if _dtype(given) in _FULL and not has_none else NotImplemented
         return by_pytorch(*given) if found is NotImplemented else found
 
@@ -38,7 +38,7 @@ def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callab
     def decomposed(*given):
         dtype = _dtype(given)
         if dtype in HALVES:
-            wide = (each.to(torch.float32) if isinstance(each, torch.Tensor) else each for each in given)
+            wide = (value.to(torch.float32) if isinstance(value, torch.Tensor) else value for value in given)
             return ours(*wide).to(dtype)
         return ours(*given) if dtype in _FULL else by_pytorch(*given)
 
@@ -47,6 +47,6 @@ def _in_any_precision(overload: torch._ops.OpOverload, ours: Callable) -> Callab
 
 def _dtype(given: Sequence) -> torch.dtype | None:
     """The element type that all tensors among `given` have, and that is named there, if it is one."""
-    stated = [each for each in given if isinstance(each, torch.Tensor | torch.dtype)]
-    dtypes = {each.dtype if isinstance(each, torch.Tensor) else each for each in stated}
+    stated = [value for value in given if isinstance(value, torch.Tensor | torch.dtype)]
+    dtypes = {value.dtype if isinstance(value, torch.Tensor) else value for value in stated}
     return dtypes.pop() if len(dtypes) == 1 else None

@@ -48,7 +48,7 @@ def _vector_norm(
     if not value.is_floating_point() or value.dim() == 0 or is_empty(value):
         return _wide(aten.linalg_vector_norm.default)(value, ord, dim, keepdim, dtype=dtype)
     dims = [each % value.dim() for each in dim] if dim else list(range(value.dim()))
-    if ord != 0 and all(value.size(each) == 1 for each in dims):
+    if ord != 0 and all(value.size(index) == 1 for index in dims):
         # As in eager, of a number whose power overflows, too.
         size = value.to(result).abs()
         return size if keepdim else size.squeeze(dims)

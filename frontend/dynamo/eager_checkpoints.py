@@ -26,7 +26,7 @@ def with_checkpoints(gm: torch.fx.GraphModule, state: Collection[int] = ()) -> t
     held = {node for index, node in placeholders if index in state or is_static(node)}
     for node in graph.find_nodes(op="call_function", target=_TAGGED):
         region, *operands = node.args
-        node.args = (region, [index for index, each in enumerate(operands) if each in held], *operands)
+        node.args = (region, [index for index, operand in enumerate(operands) if operand in held], *operands)
         node.target = _checkpoint
     return torch.fx.GraphModule(gm, graph)
 
@@ -44,6 +44,6 @@ def _checkpoint(region: torch.fx.GraphModule, state: Collection[int], *operands,
 
     def run(*passed):
         rest = iter(passed)
-        return function(*(each if index in state else next(rest) for index, each in enumerate(operands)))
+        return function(*(operand if index in state else next(rest) for index, operand in enumerate(operands)))
 
-    return checkpoint(run, *(each for index, each in enumerate(operands) if index not in state), **options)
+    return checkpoint(run, *(operand for index, operand in enumerate(operands) if index not in state), **options)

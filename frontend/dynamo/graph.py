@@ -81,7 +81,7 @@ def _fix_item(gm: torch.fx.GraphModule, node: torch.fx.Node, value: torch.Tensor
     item = value.item_memo if isinstance(value, FakeTensor) else None
     if not isinstance(item, torch.SymFloat) or free_unbacked_symbols(item):
         return
-    for user in [each for each in node.users if each.op == "call_method" and each.target == "item"]:
+    for user in [user for user in node.users if user.op == "call_method" and user.target == "item"]:
         user.replace_all_uses_with(fixed(item))
         gm.graph.erase_node(user)
     gm.recompile()

@@ -24,7 +24,7 @@ def numbers_in_tensors(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, 
             number = made.graph.call_function(torch.sym_ite, (node, 1, 0)) if kind == "bool" else node
             dtype = torch.float64 if kind == "float" else torch.int64
             held = made.graph.call_function(torch.scalar_tensor, (number,), {"dtype": dtype, "device": "cpu"})
-        held.meta = {name: each for name, each in node.meta.items() if name == "stack_trace"}
+        held.meta = {name: fact for name, fact in node.meta.items() if name == "stack_trace"}
         number.meta = number.meta or held.meta
         output.replace_input_with(node, held)
         kinds[held.name] = kind

@@ -81,7 +81,7 @@ def _decided(symbol: sympy.Symbol, env: ShapeEnv) -> str:
     guards = [guard for guard in env.guards if symbol in guard.expr.free_symbols]
     if not guards:
         return ""
-    names = {str(each): name for name, each in env.source_to_var.items()}
+    names = {str(source): name for name, source in env.source_to_var.items()}
     text = re.sub(r"\w+", lambda found: names.get(found[0], found[0]), str(guards[-1].expr))
     line = guards[-1].sloc.maybe_user_loc
     return f", since {text}" + (f" is asked: {line}" if line else "")
@@ -182,7 +182,7 @@ def is_open(value) -> bool:
 def sizes_in(value) -> tuple:
     """The sizes of a tensor, or of those in a tuple; a number itself."""
     if isinstance(value, list | tuple):
-        return tuple(size for each in value for size in sizes_in(each))
+        return tuple(size for part in value for size in sizes_in(part))
     return tuple(value.size()) if isinstance(value, torch.Tensor) else (value,)
 
 

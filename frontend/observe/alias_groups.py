@@ -72,7 +72,7 @@ def _group(members: list[int], values: Sequence) -> AliasGroup:
 
 def _numbered(identities: list[int]) -> tuple[int, ...]:
     seen: dict[int, int] = {}
-    return tuple(seen.setdefault(each, len(seen)) for each in identities)
+    return tuple(seen.setdefault(identity, len(seen)) for identity in identities)
 
 
 def root(tensor: torch.Tensor) -> torch.Tensor:
@@ -127,7 +127,7 @@ def _are_apart(left: torch.Tensor, right: torch.Tensor) -> bool:
     """
     if left.dtype != right.dtype or left.stride() != right.stride():
         return False
-    starts = [each.storage_offset() for each in (left, right)]
+    starts = [tensor.storage_offset() for tensor in (left, right)]
     sizes = [left.size(), right.size()]
     for depth in range(left.dim() + 1):
         inner = [zip(size[depth:], left.stride()[depth:], strict=True) for size in sizes]

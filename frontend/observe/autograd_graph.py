@@ -29,7 +29,7 @@ def edges(value) -> set[Edge]:
     """Where gradients of a tensor go, and by way of what it is a view of, once it is written."""
     tensors = {value, root(value)} if isinstance(value, torch.Tensor) else set()
     found = map(torch.autograd.graph.get_gradient_edge, filter(is_followed, tensors))
-    return {(each.node, each.output_nr) for each in found}
+    return {(edge.node, edge.output_nr) for edge in found}
 
 
 def is_followed(tensor: torch.Tensor) -> bool:
@@ -47,7 +47,7 @@ def nodes_on_the_way(
         if node is not None and node not in seen:
             seen.add(node)
             found.append(node)
-            pending.extend(each for each, _ in node.next_functions)
+            pending.extend(following for following, _ in node.next_functions)
     return found
 
 
@@ -59,7 +59,7 @@ def saved_by(nodes: Iterable[torch.autograd.graph.Node], slices: Mapping = Mappi
     Raises:
         UnsupportedError: where something saved was written later, so that eager's backward always raises.
     """
-    return [each for node in nodes for each in (*_saved(node), *slices.get(node, ()))]
+    return [tensor for node in nodes for tensor in (*_saved(node), *slices.get(node, ()))]
 
 
 def frees(node: torch.autograd.graph.Node) -> bool:
@@ -100,17 +100,17 @@ def sharing(
 
 def _saved(node: torch.autograd.graph.Node) -> Iterator[torch.Tensor]:
     for name in _names(node):
-        found = [unwrapped(each) for each in _unpacked(node, name) or () if isinstance(each, torch.Tensor)]
-        yield from (each for each in found if not is_wrapper(each) and not each.is_inference())
+        found = [unwrapped(value) for value in _unpacked(node, name) or () if isinstance(value, torch.Tensor)]
+        yield from (tensor for tensor in found if not is_wrapper(tensor) and not tensor.is_inference())
 
 
 def _names(node: torch.autograd.graph.Node) -> list[str]:
-    return [each for each in dir(node) if each.startswith("_raw_saved_")]
+    return [name for name in dir(node) if name.startswith("_raw_saved_")]
 
 
 def _unpacked(node: torch.autograd.graph.Node, name: str) -> list | None:
     """What `node` saved; None if a hook has packed it: it has no version to check, and asking would run the hook."""
-    if any(each is not None and each.unpack_hook is not None for each in tree_leaves(getattr(node, name))):
+    if any(leaf is not None and leaf.unpack_hook is not None for leaf in tree_leaves(getattr(node, name))):
         return None
     public = "saved_tensors" if name == "_raw_saved_tensors" else name.removeprefix("_raw")
     try:

@@ -53,8 +53,8 @@ def backward_facts(
     written_last = _written_last(run, {node for each in nodes.values() for node in each})
     reached = _reached(run, tensors, nodes, groups)
     # Asked last, since it moves version counters.
-    saved = {position: saved_by(each, run.slices) for position, each in nodes.items()}
-    counted = [*arguments, *(each.tensor for each in leaving if isinstance(each, OwnedTensor))]
+    saved = {position: saved_by(found, run.slices) for position, found in nodes.items()}
+    counted = [*arguments, *(owned.tensor for owned in leaving if isinstance(owned, OwnedTensor))]
     needed = tuple(map(Needed, sharing(counted, saved), _reread(run, nodes, counted)))
     return BackwardFacts(
         needed[: len(arguments)],

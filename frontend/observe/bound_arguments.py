@@ -24,4 +24,4 @@ def is_written(argument: torch.Argument) -> bool:
 
 def tensors_in(value: object) -> list[torch.Tensor]:
     """The tensors in an argument: itself, or those of a list."""
-    return [each for each in tree_leaves(value) if isinstance(each, torch.Tensor)]
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]

@@ -22,7 +22,7 @@ from dovetail.frontend.observe.view_chains import Key, Viewed, key
 
 # Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
 _BATCH_NORMS = (torch.ops.aten.native_batch_norm, torch.ops.aten.cudnn_batch_norm, torch.ops.aten.miopen_batch_norm)
-_UNMARKED_WRITES = {each.default: ("training", ("running_mean", "running_var")) for each in _BATCH_NORMS}
+_UNMARKED_WRITES = {op.default: ("training", ("running_mean", "running_var")) for op in _BATCH_NORMS}
 
 _WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
 
@@ -129,13 +129,13 @@ def _writes(call: OpCall) -> list[Wrote | Reshaped]:
     """What the call writes or gives other sizes, as its schema says, or as is known of it."""
     now = torch.autograd._get_sequence_nr()
     arguments = filter(is_written, schema(call.func))
-    written = [each for argument in arguments for each in tensors_in(call.given.get(argument.name))]
+    written = [tensor for argument in arguments for tensor in tensors_in(call.given.get(argument.name))]
     if written and torch.Tag.inplace_view in call.func.tags:
-        return [Reshaped(each, now) for each in written]
+        return [Reshaped(tensor, now) for tensor in written]
     flag, names = _UNMARKED_WRITES.get(call.func, ("", ()))
-    unmarked = [each for name in names if call.given.get(flag) for each in tensors_in(call.given.get(name))]
+    unmarked = [tensor for name in names if call.given.get(flag) for tensor in tensors_in(call.given.get(name))]
     # Batch norm saves its statistics after it has updated the running ones.
-    return [*(Wrote(each, now) for each in written), *(Wrote(each, now - 1) for each in unmarked)]
+    return [*(Wrote(tensor, now) for tensor in written), *(Wrote(tensor, now - 1) for tensor in unmarked)]
 
 
 def _operands(call: OpCall) -> list[Took]:

@@ -52,10 +52,10 @@ def eager_error(func: torch._ops.OpOverload, args: tuple, kwargs: dict[str, Any]
     if not (takes_any_sizes or _is_told_by_types(func, facts.kind)):
         return None
     flat, spec = tree_flatten((args, kwargs))
-    tensors = [each for each in flat if isinstance(each, torch.Tensor)]
+    tensors = [value for value in flat if isinstance(value, torch.Tensor)]
     if not all(map(_can_be_asked, tensors)):
         return None
-    if any(isinstance(each, torch.SymInt | torch.SymFloat | torch.SymBool) for each in flat):
+    if any(isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) for value in flat):
         return None
     if not takes_any_sizes and _largest_result(flat) > _MOST:
         return None
@@ -87,14 +87,14 @@ def _can_be_asked(tensor: torch.Tensor) -> bool:
 
 def _largest_result(flat: list) -> int:
     """How many elements the result of stand-ins may have: whole numbers may be its sizes."""
-    stand_in = 2 ** min(max((each.dim() for each in flat if isinstance(each, torch.Tensor)), default=0), _LONG)
-    return stand_in * prod(max(abs(each), 1) for each in flat if isinstance(each, int))
+    stand_in = 2 ** min(max((value.dim() for value in flat if isinstance(value, torch.Tensor)), default=0), _LONG)
+    return stand_in * prod(max(abs(value), 1) for value in flat if isinstance(value, int))
 
 
 @lru_cache(maxsize=4096)
 def _asked(func: torch._ops.OpOverload, typed: tuple, spec) -> str | None:
     with _disable_current_modes(), torch.no_grad():
-        flat = [_tensor(each) if kind is _Stand else each for kind, each in typed]
+        flat = [_tensor(value) if kind is _Stand else value for kind, value in typed]
         args, kwargs = tree_unflatten(flat, spec)
         try:
             func(*args, **kwargs)

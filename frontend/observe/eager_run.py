@@ -55,7 +55,7 @@ def eager_run(
         run.parents[id(alias)] = part, ()
         run.barriers.add(id(alias))
     run.results, run.convention = returned.values, Convention(passed, returned.entries)
-    run.versions = [version(each) - old for each, old in zip(arguments, before, strict=True)]
+    run.versions = [version(argument) - old for argument, old in zip(arguments, before, strict=True)]
     return run
 
 

@@ -34,7 +34,7 @@ class Observations:
     @cached_property
     def owned(self) -> tuple[OwnedTensor, ...]:
         """What the call makes: the first of those that leave."""
-        return tuple(each for each in self.leaving if isinstance(each, OwnedTensor))
+        return tuple(tensor for tensor in self.leaving if isinstance(tensor, OwnedTensor))
 
     def requires_grad(self, leaving: LeavingTensor) -> bool:
         """Whether a tensor that leaves does so with a history of the call's."""
@@ -47,7 +47,7 @@ class Observations:
     def written(self) -> dict[int, int]:
         """The number among those that leave of what the call writes, by argument."""
         written = ((position, each) for position, each in enumerate(self.leaving) if isinstance(each, WrittenArgument))
-        return {each.argument: position for position, each in written}
+        return {tensor.argument: position for position, tensor in written}
 
 
 def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -> Observations:

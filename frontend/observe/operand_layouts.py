@@ -88,7 +88,7 @@ def _calls(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
 def called_op(node: torch.fx.Node) -> torch._ops.OpOverload | None:
     """The op that a traced node calls, itself or through a higher-order operator for effects; None for others."""
     called = node.args[:2] if isinstance(node.target, torch._ops.HigherOrderOperator) else (node.target,)
-    return next((each for each in called if isinstance(each, torch._ops.OpOverload)), None)
+    return next((function for function in called if isinstance(function, torch._ops.OpOverload)), None)
 
 
 def _in_place(name: str) -> str:
@@ -101,6 +101,6 @@ def strides_of(argument: object) -> Stated:
     """The strides of a tensor or of each in a list, in elements; None for what is neither."""
     if isinstance(argument, list | tuple):
         found = tuple(map(strides_of, argument))
-        return None if all(each is None for each in found) else found
+        return None if all(layout is None for layout in found) else found
     value = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else argument
     return tuple(map(known, value.stride())) if isinstance(value, torch.Tensor) else None

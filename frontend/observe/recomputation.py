@@ -37,7 +37,7 @@ class Recomputation:
 
     def note(self, step: Step, draws_alike: bool) -> None:
         """Notes a step inside of the call; `draws_alike` is whether its random numbers are drawn again."""
-        given = [each.tensor for each in step.given if memory(each.tensor) in self.outside]
+        given = [operand.tensor for operand in step.given if memory(operand.tensor) in self.outside]
         self._given_since += given
         self._read_since += [] if _only_shows(step) else given
         if not self.outside.isdisjoint(step.written):
@@ -66,8 +66,8 @@ class Recomputation:
     def check_later(self, step: Step) -> None:
         """Raises RereadError where a step after the call changes what the recomputation reads."""
         for event in step.events:
-            is_written = isinstance(event, Wrote) and any(share_elements(event.tensor, each) for each in self.read)
-            is_reshaped = isinstance(event, Reshaped) and any(event.tensor is each for each in self.given)
+            is_written = isinstance(event, Wrote) and any(share_elements(event.tensor, tensor) for tensor in self.read)
+            is_reshaped = isinstance(event, Reshaped) and any(event.tensor is tensor for tensor in self.given)
             if is_written or is_reshaped:
                 raise RereadError(f"{step.line}: changes what a checkpointed region reads again when it is recomputed")
 
@@ -85,5 +85,5 @@ def packing(calls: Sequence[Recomputation]) -> saved_tensors_hooks:
 
 def _only_shows(step: Step) -> bool:
     """Whether the step makes nothing but views."""
-    given: Collection[int] = {memory(each.tensor) for each in step.given}
-    return bool(step.returned) and not step.written and all(memory(each) in given for each in step.returned)
+    given: Collection[int] = {memory(operand.tensor) for operand in step.given}
+    return bool(step.returned) and not step.written and all(memory(value) in given for value in step.returned)

@@ -53,14 +53,14 @@ class Recorder(torch.fx.Interpreter):
             result = super().run_node(node)
         rebind(self.shape_env, node, result)
         self.facts.kept.append(result)
-        returned = tuple(unwrapped(each) for each in plain_tensors(tree_leaves(result)))
+        returned = tuple(unwrapped(tensor) for tensor in plain_tensors(tree_leaves(result)))
         events = tuple(self.log.events)
         self._note(Step(node, args, kwargs, given, returned, events, grad_mode, self.ambient))
         return result
 
     def _enter(self, calls: Sequence[int]) -> None:
         """Follows the run out of calls of `checkpoint` and into others, to be inside of `calls`, by their numbers."""
-        while [each.number for each in self.inside] != [*calls[: len(self.inside)]]:
+        while [call.number for call in self.inside] != [*calls[: len(self.inside)]]:
             self.facts.rereads.append(self.inside[-1].close())
             self.over.append(self.inside.pop())
         for number in calls[len(self.inside) :]:
@@ -89,9 +89,9 @@ class Recorder(torch.fx.Interpreter):
         is_op = node.op in ("call_function", "call_method") and not isinstance(node.target, HigherOrderOperator)
         if written._base is None or not written.requires_grad or not is_op or step.written != {memory(written)}:
             return
-        if not any(each is written for each in tree_leaves((step.args, step.kwargs))):
+        if not any(leaf is written for leaf in tree_leaves((step.args, step.kwargs))):
             return
-        required_grad = any(each.tensor is written and each.requires_grad for each in step.given)
+        required_grad = any(operand.tensor is written and operand.requires_grad for operand in step.given)
         call = partial(getattr(self, node.op), node.target)
         saved = self.facts.slices.setdefault(root(written).grad_fn, [])
         saved.extend(saved_by_update(call, written, required_grad, step.args, step.kwargs))

@@ -26,15 +26,15 @@ class Results:
         self.sorted: list[Result] = []
         for index, value in enumerate(run.results):
             answers = (kind(self, index, value) for kind in KINDS)
-            self.sorted.append(next(each for each in answers if each is not None))
+            self.sorted.append(next(answer for answer in answers if answer is not None))
 
     def own(self, tensor: torch.Tensor, base: tuple[int, ...] | None = None) -> int:
         """The number of `tensor` among the memory that the call makes."""
-        for number, each in enumerate(self.owned):
-            if each.tensor is tensor:
+        for number, own in enumerate(self.owned):
+            if own.tensor is tensor:
                 return number
         layout = FinalLayout(tuple(tensor.size()), tuple(tensor.stride()))
-        requires_grad = tensor.requires_grad and any(each.requires_grad for each in self.showing(tensor))
+        requires_grad = tensor.requires_grad and any(result.requires_grad for result in self.showing(tensor))
         self.owned.append(OwnedTensor(tensor, self.run.origins[id(tensor)], layout, requires_grad, base))
         return len(self.owned) - 1
 
@@ -44,7 +44,7 @@ class Results:
 
     def is_alone(self, value: torch.Tensor) -> bool:
         """Whether no other result lies in the same memory."""
-        return all(each is value for each in self.showing(value))
+        return all(result is value for result in self.showing(value))
 
     def passes_barrier(self, value: torch.Tensor) -> bool:
         """Whether a custom autograd function made `value`, or what it is a view of."""
@@ -89,7 +89,7 @@ def view_of_result(results: Results, index: int, value: torch.Tensor) -> Result 
     run, base = results.run, value._base
     if base is None or id(base) not in run.parents or id(base) in run.numbers or run.path(value, base)[0] is not base:
         return None
-    number = next((number for number, each in enumerate(run.results) if each is base), None)
+    number = next((number for number, result in enumerate(run.results) if result is base), None)
     if number is None:
         return None
     return Result(of=number, chain=checked_chain(run, index, value, *run.path(value, base)))
@@ -123,7 +123,7 @@ def of_custom_function(results: Results, index: int, value: torch.Tensor) -> Res
         return None
     root, _ = results.run.path(value)
     is_own = results.is_alone(value) and id(value) in results.run.barriers
-    if is_own and all(is_whole(each) and each.is_contiguous() for each in (value, root)):
+    if is_own and all(is_whole(tensor) and tensor.is_contiguous() for tensor in (value, root)):
         return Result(owned=results.own(value, tuple(root.size()) if value.requires_grad else None))
     raise UnsupportedError(f"result {index} shares memory through a custom autograd.Function")
 

@@ -81,20 +81,20 @@ class Step:
     @cached_property
     def targets(self) -> list[torch.Tensor]:
         """The tensors that an in-place op was called on: what it returns, else what it was given first, else all."""
-        touched = [each.tensor for each in self.given if memory(each.tensor) in self.written]
+        touched = [operand.tensor for operand in self.given if memory(operand.tensor) in self.written]
         returned, first = set(map(id, self.returned)), plain_tensors(tree_leaves(self.args[:1]))
-        same = [each for each in touched if id(each) in returned]
-        firsts = [each for each in touched if any(each is other for other in first)]
+        same = [tensor for tensor in touched if id(tensor) in returned]
+        firsts = [tensor for tensor in touched if any(tensor is other for other in first)]
         targets = same or (self._declared() if self.written else []) or firsts or touched
-        return list({id(each): each for each in targets}.values())
+        return list({id(target): target for target in targets}.values())
 
     def _declared(self) -> list[torch.Tensor]:
         """What a custom op writes, as its schema says: any of its arguments, lists and optional ones included."""
         given = bound(self.node.target, self.args, self.kwargs)
         names = [argument.name for argument in schema(self.node.target) if is_written(argument)]
-        return [each for name in names for each in plain_tensors(tree_leaves(given.get(name)))]
+        return [tensor for name in names for tensor in plain_tensors(tree_leaves(given.get(name)))]
 
 
 def given_tensors(args: tuple, kwargs: Mapping[str, Any]) -> tuple[Given, ...]:
     """The tensors among a call's arguments, those inside of wrappers and transforms' tensors, as they are now."""
-    return tuple(Given.of(unwrapped(each)) for each in plain_tensors(tree_leaves((args, kwargs))))
+    return tuple(Given.of(unwrapped(tensor)) for tensor in plain_tensors(tree_leaves((args, kwargs))))

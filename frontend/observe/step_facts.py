@@ -41,8 +41,8 @@ def note_constants(step: Step, run: EagerRun) -> None:
         run.once.append(f"{step.line}: a custom autograd.Function has a gradient of its own")
     if step.name.endswith("_like") or step.name.startswith("new_"):
         return  # only sizes and types of what they are given count
-    floats = [each for each in step.returned if each.is_floating_point()]
-    required = any(each.tensor.requires_grad for each in step.given)
+    floats = [value for value in step.returned if value.is_floating_point()]
+    required = any(operand.tensor.requires_grad for operand in step.given)
     if floats and required and not any(each.requires_grad for each in floats):
         run.once.append(f"{step.line}: autograd does not follow it")
 
@@ -50,7 +50,7 @@ def note_constants(step: Step, run: EagerRun) -> None:
 def note_changed_arguments(step: Step, run: EagerRun) -> None:
     """How often arguments were given other sizes, and when one was last written or given such."""
     for event in step.of(Reshaped):
-        run.reshaped.update(number for number, each in enumerate(run.arguments) if each is event.tensor)
+        run.reshaped.update(number for number, argument in enumerate(run.arguments) if argument is event.tensor)
     if not run.argument_memories.isdisjoint(step.changed):
         changes = [event for event in step.events if isinstance(event, Wrote | Reshaped)]
         run.last_write = changes[-1].when, step.line
@@ -79,7 +79,7 @@ def note_origins(step: Step, run: EagerRun) -> None:
         run.origins[id(tensor)], run.born[id(tensor)] = FirstSeen(step.node.name, index, False), version(tensor)
         if step.node.target is _APPLY:
             run.barriers.add(id(tensor))
-        source = next((each for each in step.given if memory(each.tensor) == memory(tensor)), None)
+        source = next((operand for operand in step.given if memory(operand.tensor) == memory(tensor)), None)
         if source is None and tensor._base is not None:
             source = Given.of(tensor._base)
             if not run.is_known(tensor._base):  # it was made inside of the node

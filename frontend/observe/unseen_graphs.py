@@ -30,8 +30,8 @@ def begin(node: torch.fx.Node, args: tuple, log: DispatchLog, operands: OperandL
         UnsupportedError: for an op that can't be traced, as `DispatchLog` does; where the layout of a result depends on
             which branch runs, or how often a loop.
     """
-    runs = [_Interpreter(*each) for each in _graphs(node, args)]
-    relying = [each.log.addresses_storage for each in runs]
+    runs = [_Interpreter(*graph) for graph in _graphs(node, args)]
+    relying = [run.log.addresses_storage for run in runs]
     if node.target is _APPLY and relying[1]:
         # What a backward is given is known when it runs.
         raise UnsupportedError(f"{source_line(node)}: as_strided in the backward of a custom autograd.Function")
@@ -51,7 +51,7 @@ def _common(node: torch.fx.Node, which: str, first: Sequence, second: Sequence) 
     for one, other in zip(first, second, strict=True):
         if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and _positions(one) != _positions(other):
             raise UnsupportedError(f"{source_line(node)}: {which} lay one result out in different ways")
-    return [each.stride() if isinstance(each, torch.Tensor) else None for each in first]
+    return [result.stride() if isinstance(result, torch.Tensor) else None for result in first]
 
 
 def _positions(tensor: torch.Tensor) -> list[int]:
@@ -78,7 +78,7 @@ def _stand_in(example):
     """A tensor of its own in place of one of Dynamo's."""
     if not isinstance(example, torch.Tensor):
         return example
-    size, stride = (tuple(map(known, each)) for each in (example.size(), example.stride()))
+    size, stride = (tuple(map(known, numbers)) for numbers in (example.size(), example.stride()))
     return torch.empty_strided(size, stride, dtype=example.dtype, device=example.device)
 
 

@@ -123,5 +123,5 @@ def _replayed(tensor: torch.Tensor, step: ViewStep) -> torch.Tensor:
 
 def _plain(given):
     if isinstance(given, list | tuple):
-        return [_plain(each) for each in given]
+        return [_plain(value) for value in given]
     return known(given)

@@ -77,7 +77,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
     passed: list[int | Wrapped] = []
     for name, value in zip(names, values, strict=True):
         position = len(flat_values)
-        if any(value is each for each in values[: len(passed)]) and is_wrapper(value):
+        if any(value is earlier for earlier in values[: len(passed)]) and is_wrapper(value):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} that is given twice is not supported")
         if not is_wrapper(value):
             passed.append(position)
@@ -93,7 +93,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
 
 def _paths(wrapped: Wrapped) -> Iterator[str]:
     for name, part in zip(wrapped.names, wrapped.parts, strict=True):
-        yield from (name,) if isinstance(part, int) else (f"{name}.{each}" for each in _paths(part))
+        yield from (name,) if isinstance(part, int) else (f"{name}.{path}" for path in _paths(part))
 
 
 def _part(part: torch.Tensor, wrapper: torch.Tensor, name: str) -> torch.Tensor:
@@ -123,7 +123,7 @@ def describe(tensor: torch.Tensor, what: str, position: int) -> Wrapped:
         inner = getattr(tensor, name)
         made.append(describe(inner, f"{what}.{name}", position) if is_wrapper(inner) else position)
         position += len(plain_tensors([inner]))
-    size, stride = (tuple(map(int, each)) for each in (tensor.size(), tensor.stride()))
+    size, stride = (tuple(map(int, numbers)) for numbers in (tensor.size(), tensor.stride()))
     return Wrapped(found, tuple(names), tuple(made), repr(context), size, stride)
 
 
@@ -148,7 +148,7 @@ def rebuilt(passed: Sequence[int | Wrapped], values: Sequence) -> list:
 def checked_gradients(inputs: PlainArguments, primals: Sequence, refusals: list[str]) -> list:
     """`primals`; when their gradients are computed, plain tensors' that are not plain are noted in `refusals`."""
     found = list(primals)
-    if all(isinstance(each, int) for each in inputs.passed):
+    if all(isinstance(argument, int) for argument in inputs.passed):
         return found
     for name, position in zip(inputs.passed_names, inputs.passed, strict=True):
         if isinstance(position, int) and isinstance(found[position], torch.Tensor) and found[position].requires_grad:

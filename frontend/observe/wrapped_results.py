@@ -55,21 +55,21 @@ def _same(value, earlier: Sequence, given: Sequence) -> Same | None:
     for index, argument in enumerate(given):
         if argument is value:
             return Same("argument", index)
-    return next((Same("result", index) for index, each in enumerate(earlier) if each is value), None)
+    return next((Same("result", index) for index, result in enumerate(earlier) if result is value), None)
 
 
 def _check_result(what: str, value: torch.Tensor, everything: Sequence) -> None:
     """Views, and gradients, are known for plain tensors only: such a wrapper must share its memory with nothing."""
     inner = plain_tensors([value])
-    if value.requires_grad and not all(each.is_floating_point() or each.is_complex() for each in inner):
+    if value.requires_grad and not all(tensor.is_floating_point() or tensor.is_complex() for tensor in inner):
         raise UnsupportedError(f"{what} that requires grad, around a tensor that can't, is not supported")
-    if any(each.requires_grad for each in inner):
+    if any(tensor.requires_grad for tensor in inner):
         raise UnsupportedError(f"{what} around a tensor that requires grad itself is not supported yet")
     if not (value._is_view() or value.requires_grad):
         return
-    memories = [memory(each) for each in inner]
-    others = plain_tensors([each for each in everything if each is not value])
-    if len(set(memories)) < len(memories) or any(memory(each) in memories for each in others):
+    memories = [memory(tensor) for tensor in inner]
+    others = plain_tensors([result for result in everything if result is not value])
+    if len(set(memories)) < len(memories) or any(memory(other) in memories for other in others):
         raise UnsupportedError(f"{what} that shares memory with an argument or a result is not supported yet")
 
 
@@ -84,7 +84,7 @@ def count_versions(
         UnsupportedError: for a wrapper that was changed in a way that its parts don't show, or that autograd followed.
     """
     found: list[int | Wrapped] = []
-    for position in tracked if any(isinstance(each, Wrapped) for each in inputs.passed) else ():
+    for position in tracked if any(isinstance(argument, Wrapped) for argument in inputs.passed) else ():
         # Its new history would be all that leads to the program, which must be found to check versions.
         what = f"argument {inputs.names[position]}: mutated in autograd's sight"
         raise UnsupportedError(f"{what}, beside tensor subclasses, is not supported yet")

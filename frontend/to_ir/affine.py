@@ -61,8 +61,8 @@ def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
     """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
     is_largest = isinstance(expression, LARGEST_OF)
     chosen, *others = sorted(expression.args, key=lambda each: each.is_Integer)
-    for each in others:
-        larger, smaller = _ordered(chosen, each, environment)
+    for other in others:
+        larger, smaller = _ordered(chosen, other, environment)
         chosen = larger if is_largest else smaller
     return chosen
 
@@ -83,10 +83,10 @@ def settle(capture: Capture) -> None:
     A size that is fixed by that is known before anything has a type. Equals come last: they can be ordered in two ways,
     and what else is decided may leave one that fixes nothing.
     """
-    opened = [each for each in _numbers(capture) if isinstance(each, torch.SymInt)]
-    found = {part for each in opened for part in each.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF)}
-    symbols = [each.symbol.node for each in capture.inputs if each.symbol is not None]
-    now = {each.expr: sympy.sympify(each.hint) for each in symbols if each.hint is not None}
+    opened = [number for number in _numbers(capture) if isinstance(number, torch.SymInt)]
+    found = {part for number in opened for part in number.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF)}
+    symbols = [argument.symbol.node for argument in capture.inputs if argument.symbol is not None]
+    now = {symbol.expr: sympy.sympify(symbol.hint) for symbol in symbols if symbol.hint is not None}
 
     def order(part: sympy.Expr) -> tuple:
         return len({each.xreplace(now) for each in part.args}) < len(part.args), sympy.count_ops(part), str(part)
@@ -99,10 +99,10 @@ def settle(capture: Capture) -> None:
 def _numbers(capture: Capture) -> list:
     """The numbers of a graph, the sizes of its tensors, and those of what is returned and written."""
     values = tree_leaves([node.meta.get("val") for node in capture.graph.nodes])
-    sizes = [tuple(each.size()) if isinstance(each, torch.Tensor) else each for each in values]
+    sizes = [tuple(value.size()) if isinstance(value, torch.Tensor) else value for value in values]
     steps = [step.args for result in capture.results for step in result.chain]
-    layouts = [each.layout for each in capture.inputs] + [each.layout for each in capture.owned]
-    return tree_leaves((sizes, steps, [each.size for each in layouts if each is not None]))
+    layouts = [argument.layout for argument in capture.inputs] + [own.layout for own in capture.owned]
+    return tree_leaves((sizes, steps, [layout.size for layout in layouts if layout is not None]))
 
 
 def _stride_of(expression: sympy.Expr) -> sympy.Expr:
@@ -110,7 +110,7 @@ def _stride_of(expression: sympy.Expr) -> sympy.Expr:
     is_stride = isinstance(expression, LARGEST_OF) and len(expression.args) == 2 and 1 in expression.args
     if not is_stride:
         raise UnsupportedError(f"the number {expression} can't be open: only data tells which one it is")
-    return next(each for each in expression.args if each != 1)
+    return next(factor for factor in expression.args if factor != 1)
 
 
 def _quotient(rounded: sympy.Expr) -> tuple[sympy.Expr, int]:

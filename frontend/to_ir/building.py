@@ -30,7 +30,7 @@ def new_function(name: str, role: Role, inputs: Sequence[ir.Type], private: bool
 
 def state_arguments(function_op: func.FuncOp, facts: Iterable[Mapping[str, ir.Attribute]]) -> None:
     """States what is known of each argument."""
-    function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(dict(each)) for each in facts])
+    function_op.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(dict(fact)) for fact in facts])
 
 
 def finish(function_op: func.FuncOp, values: Sequence[ir.Value]) -> None:

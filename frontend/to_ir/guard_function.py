@@ -15,10 +15,10 @@ from dovetail.frontend.to_ir.building import new_function, state_arguments
 
 def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Value]) -> None:
     """Makes `@guard` beside `joint` and calls it, if another call might share memory in a way that counts."""
-    tensors = [each for each in zip(capture.inputs, arguments, strict=True) if each[0].is_tensor]
+    tensors = [pair for pair in zip(capture.inputs, arguments, strict=True) if pair[0].is_tensor]
     mutated = [tensor for tensor in tensors if tensor[0].mutation is not None]
     checked = mutated + [tensor for tensor in tensors if tensor[0].mutation is None]
-    is_tracked = any(each.mutation and each.mutation.is_tracked for each, _ in mutated)
+    is_tracked = any(argument.mutation and argument.mutation.is_tracked for argument, _ in mutated)
     if not (capture.fixes_offsets or is_tracked) and (not mutated or len(checked) < 2):
         return
     refs = [ref for _, ref in checked]

@@ -30,7 +30,7 @@ def import_while_loop(importer, node: torch.fx.Node) -> None:
 
 def _numbers(operands: Sequence, first: int = 0) -> dict[int, Any]:
     """The operands that are known, by position: sizes that Dynamo left open, and `fix_sizes` fixed."""
-    return {first + index: each for index, each in enumerate(operands) if not isinstance(each, torch.fx.Node)}
+    return {first + index: operand for index, operand in enumerate(operands) if not isinstance(operand, torch.fx.Node)}
 
 
 def _values(operands: Sequence) -> list[torch.fx.Node]:
@@ -61,7 +61,7 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
     except NotImplementedError as error:
         raise UnsupportedError(f"{source_line(node)}: an operand of {node.target} is not supported: {error}") from error
     taken = [placeholder.meta["val"] for placeholder in placeholders]
-    if not _sizes(module.graph) <= {each.node.expr for each in taken if is_open(each)}:
+    if not _sizes(module.graph) <= {value.node.expr for value in taken if is_open(value)}:
         raise UnsupportedError(f"{source_line(node)}: {node.target} makes tensors of sizes that it does not take")
     name = f"{role}_{importer.symbols[role]}"
     importer.symbols[role] += 1
@@ -70,14 +70,14 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
             function_op = new_function(name, Role.SUBGRAPH, types)
         inner = importer.nested(function_op)
         inner.open = importer.open.inside(zip(taken, function_op.arguments, strict=True))
-        facts = [inner.open.taken(each) for each in taken]
+        facts = [inner.open.taken(value) for value in taken]
         if any(facts):
             state_arguments(function_op, facts)
-        inner.import_nodes(each for each in module.graph.nodes if each.op != "output")
+        inner.import_nodes(node for node in module.graph.nodes if node.op != "output")
         returned = module.graph.output_node().args[0]
         returned = returned if isinstance(returned, list | tuple) else [returned]
         with ir.InsertionPoint(function_op.entry_block):
-            finish(function_op, [inner.argument(each) for each in returned])
+            finish(function_op, [inner.argument(result) for result in returned])
     return name
 
 

@@ -133,7 +133,7 @@ def _view(importer, node, given: dict, prefix: str, memories: list[_Memory]) -> 
     elif f"{prefix}_size" in given:
         callee, size = "aten.as_strided.default", given[f"{prefix}_size"]
         offset = given[f"{prefix}_storage_offset"] - memory.like.storage_offset()
-        layout = [_integers(importer, each) for each in (size, given[f"{prefix}_stride"])]
+        layout = [_integers(importer, numbers) for numbers in (size, given[f"{prefix}_stride"])]
         operands = [*layout, importer.argument(offset)]
     else:
         return memory.value

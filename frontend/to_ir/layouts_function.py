@@ -74,7 +74,7 @@ def _needed(layouts: BackwardLayouts, tangents: Mapping) -> tuple[list[torch.fx.
         else:
             wanted[node] = 1
     ordered = [node for node in layouts.graph.nodes if node in wanted and node not in tangents]
-    return tuple([each for each in ordered if wanted[each] == kind] for kind in range(3))
+    return tuple([node for node in ordered if wanted[node] == kind] for kind in range(3))
 
 
 def _numbers(node: torch.fx.Node) -> Iterator:
@@ -98,7 +98,7 @@ def _import(importer: NodeImporter, node: torch.fx.Node) -> None:
         importer._import_getitem(ir.Location.current, node)
         return
     operands = importer.operands(op, node.args, node.kwargs)
-    types = [importer._cc.value_info_to_type(each) for each in (made if isinstance(made, tuple) else [made])]
+    types = [importer._cc.value_info_to_type(value) for value in (made if isinstance(made, tuple) else [made])]
     name = ir.StringAttr.get(f"torch.{op_name(op).removesuffix('.default')}")
     results = ir.Operation.create("torch.operator", results=types, operands=operands, attributes={"name": name}).results
     if isinstance(made, tuple):

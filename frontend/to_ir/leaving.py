@@ -93,7 +93,7 @@ class Leaving:
     def tangents(self) -> dict[int, RefType]:
         """How the gradients lie that autograd gives, by the positions of their results among the tensors that leave."""
         given = {ref: self._tangent_type(node, ref) for node, ref in self._tangents}
-        return {position: given[each.ref] for position, each in self.owns.items() if each.ref in given}
+        return {position: given[op.ref] for position, op in self.owns.items() if op.ref in given}
 
     def _tangent_type(self, node: torch.fx.Node, ref: ir.Value) -> RefType:
         """Of the result's sizes: of some, tracing knows less."""
@@ -123,13 +123,13 @@ class Leaving:
         tangent_node: torch.fx.Node | None,
         requires_grad: bool,
     ) -> ir.Value:
-        if requires_grad and not any(each.gradient is not None for each in self._capture.inputs):
+        if requires_grad and not any(argument.gradient is not None for argument in self._capture.inputs):
             raise UnsupportedError(f"{source_line(node)}: a result requires grad, but no argument gets a gradient")
         _check_sizes(node, layout)
         with self._nodes.location(node):
             device = named(node.meta["val"].device, self._nodes.home)
             type_ = RefType.of(value.type, stated_strides(layout.stride), device)
-            numbers = self._nodes.open.values(each for each in layout.stride if is_open(each))
+            numbers = self._nodes.open.values(stride for stride in layout.stride if is_open(stride))
             self.owns[position] = own(value, type_, requires_grad, numbers)
             ref = self.owns[position].ref
             self._laid_out[ref] = layout.stride

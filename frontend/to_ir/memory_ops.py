@@ -27,7 +27,7 @@ def import_slice_scatter(importer, node) -> None:
     IREE writes a slice into the memory of the tensor that it is scattered into, even if that is an argument's, and
     while it still reads a slice of it.
     """
-    if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(each) for each in node.args[2:]])))):
+    if any(map(is_open, tree_leaves((node.meta["val"].size(), [_number(number) for number in node.args[2:]])))):
         if _writes_all(node):
             importer.bind_node_value(node, importer.resolve_node_value(node.args[1]))
             return
@@ -38,7 +38,7 @@ def import_slice_scatter(importer, node) -> None:
         importer.import_extern(node, node.target, f"slice_scatter with step {step}", is_fallback=True)
         return
     kept = [(0, start), (end, base.meta["val"].size(dim))]
-    before, after = (_slice(importer, base, dim, *each) if each[0] < each[1] else None for each in kept)
+    before, after = (_slice(importer, base, dim, *bounds) if bounds[0] < bounds[1] else None for bounds in kept)
     parts = [part for part in (before, importer.resolve_node_value(source), after) if part is not None]
     type_ = importer._cc.node_val_to_type(node)
     joined = torch_op("torch.aten.cat", type_, listed("vtensor", parts), importer.argument(dim))
@@ -52,7 +52,7 @@ def _writes_all(node) -> bool:
     start, end, step = given.get("start") or 0, given.get("end"), given.get("step", 1)
     is_whole = (start, step) == (0, 1) and (end is None or (not is_open(_number(end)) and end == sys.maxsize))
     made, written = node.meta["val"], source.meta["val"]
-    sizes = [list(map(identity, each.size())) for each in (made, written)]
+    sizes = [list(map(identity, tensor.size())) for tensor in (made, written)]
     return is_whole and sizes[0] == sizes[1] and made.dtype == written.dtype
 
 
@@ -76,6 +76,6 @@ def _slice_arguments(node) -> tuple:
     dim = given.get("dim", 0) % base.meta["val"].dim()
     size = base.meta["val"].size(dim)
     # One may be a node whose number became known while the graph was traced.
-    asked = [known(_number(each)) for each in (given.get("start"), given.get("end"), given.get("step", 1))]
+    asked = [known(_number(number)) for number in (given.get("start"), given.get("end"), given.get("step", 1))]
     start, end, step = slice(*asked).indices(known(size))
     return base, source, dim, start, max(start, end), step

@@ -208,7 +208,7 @@ class NodeImporter(GraphNodeImporter):
     def operands(self, target: torch._ops.OpOverload, args: Sequence, kwargs: Mapping) -> list[ir.Value]:
         """One value for each argument of `target`, defaults included; what is a value already is taken as it is."""
         given = bound(target, args, kwargs)
-        return [self._operand(each, given.get(each.name, each)) for each in schema(target)]
+        return [self._operand(argument, given.get(argument.name, argument)) for argument in schema(target)]
 
     def _operand(self, argument: torch.Argument, given: object) -> ir.Value:
         if given is argument:
@@ -217,7 +217,7 @@ class NodeImporter(GraphNodeImporter):
 
 
 def _is_double(node: torch.fx.Node) -> bool:
-    values = [each.meta.get("val") for each in node.all_input_nodes]
+    values = [operand.meta.get("val") for operand in node.all_input_nodes]
     return any(isinstance(value, torch.Tensor) and value.dtype in (torch.float64, torch.complex128) for value in values)
 
 

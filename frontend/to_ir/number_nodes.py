@@ -52,7 +52,7 @@ def _value(importer: "NodeImporter", node: torch.fx.Node, number: Any) -> ir.Val
         importer.open.define(number, op.result)
     elif says_more(node) and not importer.open.is_affine(number):
         # What no affine expression says is a symbol of its own, which `node` computes.
-        operands = [importer.argument(each) for each in node.args if each is not None]
+        operands = [importer.argument(argument) for argument in node.args if argument is not None]
         importer.open.define(number, computed_whole(node.target, operands))
     value = importer.open.value(number)
     return value if isinstance(value, ir.Value) else importer.argument(value)

@@ -34,7 +34,7 @@ class OpenTypes(ContextCache):
     __slots__ = ()
 
     def format_asm_shape(self, shape) -> str:
-        return print_sizes(None if is_open(each) else known(each) for each in shape)
+        return print_sizes(None if is_open(size) else known(size) for size in shape)
 
 
 class OpenNumbers:
@@ -44,7 +44,7 @@ class OpenNumbers:
     """
 
     def __init__(self, inputs: Sequence[CapturedArgument], values: Sequence[ir.Value] = ()):
-        opened = [(index, each.symbol) for index, each in enumerate(inputs) if each.symbol is not None]
+        opened = [(index, argument.symbol) for index, argument in enumerate(inputs) if argument.symbol is not None]
         self._symbols: dict[sympy.Symbol, int] = {}
         self._floats: dict[sympy.Expr, ir.Value] = {}
         self._positions: dict[int, int] = {}
@@ -64,9 +64,9 @@ class OpenNumbers:
     def inside(self, given: Iterable[tuple[Any, ir.Value]]) -> "OpenNumbers":
         """Those of a function that takes values, each beside what looks like it; symbols keep their numbers."""
         inner = copy(self)
-        opened = {each.node.expr: value for each, value in given if is_open(each)}
+        opened = {number.node.expr: value for number, value in given if is_open(number)}
         inner._values = {self._symbols[each]: value for each, value in opened.items() if each in self._symbols}
-        inner._floats = {each: value for each, value in opened.items() if each in self._floats}
+        inner._floats = {expression: value for expression, value in opened.items() if expression in self._floats}
         return inner
 
     def at(self, values: Mapping[int, ir.Value]) -> "OpenNumbers":
@@ -155,7 +155,7 @@ class OpenNumbers:
         """`dovetail.sizes` of what looks like `tensor`; None where all are known."""
         if not isinstance(tensor, torch.Tensor) or not any(map(is_open, tensor.size())):
             return None
-        return sizes_map([self._affine(each) for each in tensor.size()])
+        return sizes_map([self._affine(size) for size in tensor.size()])
 
     def lying(self, tensor: object) -> dict[str, ir.Attribute]:
         """What is known of an argument that looks like `tensor`: its sizes, and strides that the symbols say."""
@@ -172,8 +172,8 @@ class OpenNumbers:
         if not isinstance(stated, tuple):
             return stated
         if any(map(is_open, stated)):
-            return sizes_map([self._affine(each) for each in stated])
-        return tuple(self.strides(each) if isinstance(each, tuple) else known(each) for each in stated)
+            return sizes_map([self._affine(size) for size in stated])
+        return tuple(self.strides(part) if isinstance(part, tuple) else known(part) for part in stated)
 
     def state(self, op: ir.Operation, results: object) -> None:
         """Says of the results of `op` what is known of their sizes; `results` look like them."""
@@ -185,7 +185,7 @@ class OpenNumbers:
 
     def state_sizes(self, op: ir.Operation, sizes: Iterable) -> None:
         """Says which sizes the result of `op` has."""
-        op.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([self._affine(each) for each in sizes])])
+        op.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([self._affine(size) for size in sizes])])
 
     def _affine(self, number) -> ir.AffineExpr:
         if not is_open(number):
@@ -199,7 +199,7 @@ class OpenNumbers:
         """Makes the largest of several numbers a symbol of its own, where only data tells which it is."""
         if expression in self._symbols or not free_unbacked_symbols(expression):
             return
-        first, *others = (materialise(self._affine_of(each), self._values) for each in expression.args)
+        first, *others = (materialise(self._affine_of(operand), self._values) for operand in expression.args)
         for other in others:
             first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, other]).result
         self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))

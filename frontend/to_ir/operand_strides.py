@@ -27,7 +27,7 @@ def state_strides(
     if not is_opaque(op):
         return
     given = bound(target, args, kwargs)
-    traced = [strides_of(given.get(each.name)) for each in schema(target)]
+    traced = [strides_of(given.get(argument.name)) for argument in schema(target)]
     eager = traced if seen is None else seen
-    stated = [None if fake is None else each for each, fake in zip(eager, traced, strict=True)]
-    op.attributes[STRIDES] = strides_attribute([open_.strides(each) for each in stated])
+    stated = [None if fake is None else strides for strides, fake in zip(eager, traced, strict=True)]
+    op.attributes[STRIDES] = strides_attribute([open_.strides(strides) for strides in stated])

@@ -30,7 +30,7 @@ def replay(nodes: NodeImporter, ref: ir.Value, chain: Iterable[ViewStep]) -> ir.
     for step in chain:
         tensor = nodes.types.get_vtensor_type(step.size, step.dtype)
         args = [_attribute(arg) for arg in step.args]
-        opened = [each for each in tree_leaves(step.args) if is_open(each)]
+        opened = [leaf for leaf in tree_leaves(step.args) if is_open(leaf)]
         nodes.open.check_given(f"{step.callee}: to return a view", opened)
         numbers = nodes.open.values(opened)
         type_ = RefType.of(tensor, stated_strides(step.stride), RefType(ref.type).device)

@@ -26,9 +26,9 @@ def says_more(node: torch.fx.Node) -> bool:
     made = rounded.meta.get("val") if isinstance(rounded, torch.fx.Node) else None
     if not isinstance(rounded, torch.fx.Node) or not isinstance(made, torch.SymFloat):
         return False
-    given = [each.meta["val"] if isinstance(each, torch.fx.Node) else each for each in rounded.args]
-    exact = [each for each in rounded.all_input_nodes if each.target is not torch.sym_float]
-    if any(isinstance(each.meta["val"], torch.SymFloat) for each in exact):
+    given = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in rounded.args]
+    exact = [node for node in rounded.all_input_nodes if node.target is not torch.sym_float]
+    if any(isinstance(node.meta["val"], torch.SymFloat) for node in exact):
         return False
     return set(map(_expression, given)) == set(made.node.expr.args)
 

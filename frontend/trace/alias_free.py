@@ -70,8 +70,8 @@ class AliasFree(torch.nn.Module):
         with torch.set_grad_enabled(self.ambient):
             copied = [copies.of(number) for number in range(len(self.seen.leaving))]
             return [
-                self._leaving(each, values, arguments) if copy is None else copy
-                for each, copy in zip(self.seen.leaving, copied, strict=True)
+                self._leaving(leaving, values, arguments) if copy is None else copy
+                for leaving, copy in zip(self.seen.leaving, copied, strict=True)
             ]
 
     def _leaving(self, leaving: LeavingTensor, values: dict[str, object], arguments: Sequence) -> torch.Tensor:

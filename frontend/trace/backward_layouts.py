@@ -37,9 +37,9 @@ class _Telling:
     def __post_init__(self):
         # One number has one layout.
         self.tangents = {
-            position: each
-            for position, each in self.trace.tangents.items()
-            if guard_or_true(each.meta["val"].numel() > 1)
+            position: node
+            for position, node in self.trace.tangents.items()
+            if guard_or_true(node.meta["val"].numel() > 1)
         }
         self.depending = reachable(self.tangents.values(), lambda node: node.users)
 
@@ -55,12 +55,12 @@ class _Telling:
         # Before the operands of a higher-order operator's node stand a token and the op, or the op alone.
         first = node.args.index(op) + 1 if op in node.args else 0
         given = bound(op, node.args[first:], node.kwargs)
-        return tuple(self._lies(given.get(each.name)) for each in schema(op))
+        return tuple(self._lies(given.get(argument.name)) for argument in schema(op))
 
     def _lies(self, argument: object) -> Stated:
         if isinstance(argument, list | tuple):
             found = tuple(map(self._lies, argument))
-            return None if all(each is None for each in found) else found
+            return None if all(layout is None for layout in found) else found
         is_tensor = isinstance(argument, torch.fx.Node) and isinstance(argument.meta.get("val"), torch.Tensor)
         if is_tensor and argument in self.depending:
             return Followed(self.results.setdefault(argument, len(self.results)))

@@ -18,7 +18,7 @@ _EXTREMA = (aten.max.default, aten.min.default, aten.median.default, aten.nanmed
 @cache
 def extremum_gradients() -> dict[torch._ops.OpOverload, Callable]:
     """By the overload, a kernel for autograd that selects, but inside of `torch.func`'s transforms."""
-    return {each: selecting(each) for each in _EXTREMA}
+    return {overload: selecting(overload) for overload in _EXTREMA}
 
 
 def _set_kernel(overload: torch._ops.OpOverload, kernel: Callable | None) -> None:

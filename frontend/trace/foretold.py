@@ -37,7 +37,7 @@ class Foretold(torch.nn.Module):
     def forward(self, *primals):
         if self.told is None:
             with torch.set_grad_enabled(self.function.ambient):
-                results = [_look_alike(each, self.function) for each in self.function.seen.leaving]
+                results = [_look_alike(leaving, self.function) for leaving in self.function.seen.leaving]
             self.told = _described(results)
             return results
         before, ambient = _described(primals), torch.is_grad_enabled()
@@ -52,7 +52,7 @@ class Foretold(torch.nn.Module):
 def restoring_modes() -> Iterator[None]:
     """Undoes what a graph switches that is not run to its end, or not for good: transforms, autograd and autocast."""
     grad_mode = torch.is_grad_enabled()
-    autocast = [(each, torch.is_autocast_enabled(each), torch.get_autocast_dtype(each)) for each in TYPES]
+    autocast = [(type_, torch.is_autocast_enabled(type_), torch.get_autocast_dtype(type_)) for type_ in TYPES]
     try:
         with closing_transforms():
             yield

@@ -29,9 +29,9 @@ _ASKING = ("interpolate", "upsample", "lstm", "gru", "rnn_tanh", "rnn_relu")
 @contextmanager
 def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     """While it is open, tracing meets these overloads as eager does: autograd's formula, then the table's entry."""
-    own = _interpolation() | {each: {_PARTS: parts} for each, parts in recurrent_layers().items()}
-    own |= {each: {DispatchKey.Autograd: kernel} for each, kernel in extremum_gradients().items()}
-    before = {each: dict(each.py_kernels) for each in (*overloads, *own)}
+    own = _interpolation() | {overload: {_PARTS: parts} for overload, parts in recurrent_layers().items()}
+    own |= {overload: {DispatchKey.Autograd: kernel} for overload, kernel in extremum_gradients().items()}
+    before = {overload: dict(overload.py_kernels) for overload in (*overloads, *own)}
     for overload, kernels in before.items():
         left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}
         _set_kernels(overload, left | own.get(overload, {}))
@@ -46,8 +46,8 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
 def with_open_sizes(node: torch.fx.Node, given: Sequence) -> Iterator[None]:
     """While it is open, `node` may be run as eager runs it. What its kernel in C++ would ask of `given` stays open."""
     name = getattr(node.target, "__name__", "")
-    has_open = any(is_open(size) for each in given for size in sizes_in(each))
-    if not has_open or not any(each in name for each in _ASKING):
+    has_open = any(is_open(size) for value in given for size in sizes_in(value))
+    if not has_open or not any(part in name for part in _ASKING):
         yield
         return
     with without_python_kernels(decided()), enable_python_dispatcher():
@@ -64,7 +64,7 @@ def _set_kernels(overload: OpOverload, kernels: Mapping[DispatchKey, Callable]) 
 def _interpolation() -> dict[OpOverload, dict[DispatchKey, Callable]]:
     """Of the overloads by sizes or factors, the parts; of their gradients, what they make, where PyTorch lacks it."""
     told = [each for each in decomposition_table if isinstance(each, OpOverload) and each._overloadname == "vec"]
-    packets = [each.overloadpacket for each in (*told, _aten.upsample_linear1d.vec)]
+    packets = [overload.overloadpacket for overload in (*told, _aten.upsample_linear1d.vec)]
     gradients = [getattr(_aten, f"{packet.__name__}_backward").default for packet in packets]
     parts: dict[OpOverload, dict[DispatchKey, Callable]]
     parts = {packet.vec: {_PARTS: partial(_by_sizes, packet.default)} for packet in packets}

@@ -43,7 +43,7 @@ def _layers(
         value = _tracked(value, [*tree_leaves(begun), *of_layer])
         value, *last = parts(value, begun, of_layer, has_biases, 1, 0.0, train, bidirectional, False)
         lasts.append(last)
-    ends = (torch.cat(each) for each in zip(*lasts, strict=True))
+    ends = (torch.cat(state) for state in zip(*lasts, strict=True))
     return value.transpose(0, 1) if batch_first else value, *ends
 
 
@@ -53,5 +53,5 @@ def _of_layer(directions: int, layer: int, states: torch.Tensor) -> torch.Tensor
 
 def _tracked(value: torch.Tensor, others: Sequence[torch.Tensor]) -> torch.Tensor:
     """`value`, requiring a gradient where `others` do: by that alone PyTorch chooses the parts of an LSTM."""
-    differentiated = torch.is_grad_enabled() and any(each.requires_grad for each in others)
+    differentiated = torch.is_grad_enabled() and any(other.requires_grad for other in others)
     return value.detach().requires_grad_() if differentiated and not value.requires_grad else value

@@ -63,10 +63,10 @@ class SharedMemory:
 
     def _memory(self, primals: Sequence) -> torch.Tensor:
         device = primals[self.members[0].argument].device
-        if all(primals[each.argument].is_contiguous() and each.dtype == self.dtype for each in self.members):
-            pieces = [self._piece(primals, device, *each) for each in self._pieces(primals)]
+        if all(primals[member.argument].is_contiguous() and member.dtype == self.dtype for member in self.members):
+            pieces = [self._piece(primals, device, *bounds) for bounds in self._pieces(primals)]
             # Of empty arguments there are no pieces, but gradients flow to all.
-            pieces = pieces or [primals[each.argument].reshape(-1) for each in self.members]
+            pieces = pieces or [primals[member.argument].reshape(-1) for member in self.members]
             return torch.cat(pieces) if len(pieces) > 1 else pieces[0].clone()
         memory = torch.zeros(self._size(primals), dtype=self.dtype, device=device)
         # The attached ones last: where they overlap, gradients must reach them.
@@ -76,13 +76,13 @@ class SharedMemory:
 
     def _size(self, primals: Sequence) -> int | torch.SymInt:
         """How many elements hold all members."""
-        end = max(each.end(primals[each.argument]) for each in self.members)
-        largest = max(each.dtype.itemsize for each in self.members)
+        end = max(member.end(primals[member.argument]) for member in self.members)
+        largest = max(member.dtype.itemsize for member in self.members)
         return -(-end // largest) * largest // self.dtype.itemsize
 
     def _pieces(self, primals: Sequence) -> Iterator[tuple[int, int, SharedArgument | None]]:
         """Who fills which elements, in order; None for what no member has."""
-        spans = [(each, each.first, each.first + primals[each.argument].numel()) for each in self.members]
+        spans = [(member, member.first, member.first + primals[member.argument].numel()) for member in self.members]
         ends = [0, self._size(primals), *(end for _, *ends in spans for end in ends)]
         pieces: list[tuple[int, int, SharedArgument | None]] = []
         for start, end in pairwise(sorted(ends)):

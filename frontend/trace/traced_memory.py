@@ -42,7 +42,7 @@ def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> 
         results = tree_leaves(values.get(name))
         if any(is_wrapper(result) for result in results):
             continue
-        tensors = [unwrapped(each) for each in plain_tensors(results)]
+        tensors = [unwrapped(tensor) for tensor in plain_tensors(results)]
         for seen, tensor in zip(memories, tensors, strict=True):
             if not is_empty(tensor) and seen not in several:
                 yield name, seen, memory(tensor)
