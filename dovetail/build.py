@@ -20,8 +20,7 @@ from dovetail.passes.pipeline import Pipeline, fallback_pipeline, launch_pipelin
 from dovetail.passes.regions.pieces import pieces_of, work_count
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.plans import Launcher
-from dovetail.runtime.stats import current
-from dovetail.timed import timed
+from dovetail.runtime.stats import current, timed
 from dovetail.tuning import tune
 
 log = logging.getLogger("dovetail")

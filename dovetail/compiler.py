@@ -49,9 +49,8 @@ from dovetail.passes.running.runner import Runner
 from dovetail.program_cache import ProgramEntry
 from dovetail.room import with_room
 from dovetail.runtime.program import load_program
-from dovetail.runtime.stats import current
+from dovetail.runtime.stats import current, timed
 from dovetail.runtime.updates import Updates
-from dovetail.timed import timed
 from dovetail.variants import Variants, of_these_sizes
 
 log = logging.getLogger("dovetail")

@@ -35,17 +35,12 @@ _LIBRARIES = {"torch": "PyTorch", "torch-mlir": "torch-mlir"}
 """What the module's text is read with and calls, by package."""
 
 
-def save_artifact(path: Path, module: ir.Module, executables: Mapping[str, Launcher], target: Target) -> None:
-    """Writes a module at level `launches`, and the code of its regions, to `path`; raises OSError if it can't be.
+def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], target: Target) -> bytes:
+    """A module at level `launches`, and the code of its regions, as one file that is to be at `path`.
 
     Raises:
         ArtifactError: if they take more than `LIMIT_BYTES`, which no artifact may.
     """
-    path.write_bytes(packed(path, module, executables, target))
-
-
-def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], target: Target) -> bytes:
-    """What `save_artifact` writes; raises as it does."""
     compiled = {name: each.compiled for name, each in executables.items() if isinstance(each, Executable)}
     planned = {name: each.library.code for name, each in executables.items() if not isinstance(each, Executable)}
     text = module.operation.get_asm(enable_debug_info=True).encode()
@@ -74,7 +69,7 @@ def packed(path: Path, module: ir.Module, executables: Mapping[str, Launcher], t
 
 
 def load_artifact(path: Path, contents: bytes | None = None) -> tuple[ir.Module, dict[str, Launcher]]:
-    """Reads what `save_artifact` wrote: the module, and what runs its regions, by symbol.
+    """Reads what `packed` made: the module, and what runs its regions, by symbol.
 
     `contents` are what would be at `path`, where they are kept elsewhere. Where plans can't run, their
     regions are not among these, and run op by op.

@@ -1,6 +1,9 @@
 """What the compiler did and what the runtime paid for it, counted; `dovetail.stats()` shows it."""
 
+import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -125,3 +128,16 @@ def current() -> Stats:
 def count_copy(reason: str) -> None:
     """Counts one copy made while running."""
     _stats.copies[reason] += 1
+
+
+@contextmanager
+def timed(stage: str) -> Iterator[None]:
+    """Adds the wall-clock seconds inside to `stage`, less those of the stages within it, and to "total"."""
+    seconds = _stats.compile_seconds
+    total, started = seconds.get("total", 0.0), time.perf_counter()
+    try:
+        yield
+    finally:  # what fails costs time as well
+        own = time.perf_counter() - started - (seconds.get("total", 0.0) - total)
+        seconds[stage] += own
+        seconds["total"] += own

@@ -21,7 +21,7 @@ from dovetail.options import CHOICES, Options
 from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.pipeline import compile_pipeline, since
 from dovetail.passes.running.runner import Runner
-from dovetail.runtime.artifact import save_artifact
+from dovetail.runtime.artifact import packed
 from dovetail.tools import contained
 from dovetail.tools.documented_attributes import documented_attributes
 from dovetail.tools.module_files import error_text, read_source, writing
@@ -43,7 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         lower(module, options, runner)
         executables = build(module, options, runner)
         with writing(given.output):
-            save_artifact(Path(given.output), module, executables, target_for_device(device_of(module)))
+            path = Path(given.output)
+            path.write_bytes(packed(path, module, executables, target_for_device(device_of(module))))
     except (DovetailError, ir.MLIRError, OSError, UnicodeDecodeError) as error:
         print(f"dovetail-compile: {error_text(error, given.input)}", file=sys.stderr)
         return 1

@@ -26,7 +26,7 @@ from dovetail.options import Options
 from dovetail.passes.pipeline import compile_pipeline
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime import archive, artifact
-from dovetail.runtime.artifact import load_artifact, load_module, save_artifact
+from dovetail.runtime.artifact import load_artifact, load_module, packed
 from dovetail.runtime.program import load_program
 from dovetail.tools.run.command import main as run
 
@@ -53,7 +53,7 @@ def _saved(folder: Path) -> Path:
     executables = build(module, Options(), runner)
     assert executables
     path = folder / "trained.dovetail"
-    save_artifact(path, module, executables, CpuTarget())
+    path.write_bytes(packed(path, module, executables, CpuTarget()))
     return path
 
 
@@ -104,7 +104,7 @@ def test_same_program_is_the_same_artifact(saved: Path, tmp_path: Path):
     """Would catch a date or an order in the file, by which nobody could compare two."""
     module, executables = load_artifact(saved)
     for name in ("one", "other"):
-        save_artifact(tmp_path / name, module, executables, CpuTarget())
+        (tmp_path / name).write_bytes(packed(tmp_path / name, module, executables, CpuTarget()))
         with zipfile.ZipFile(tmp_path / name) as opened:
             assert {each.date_time[0] for each in opened.infolist()} == {1980}
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
