@@ -88,7 +88,7 @@ class MemoryOfSaved:
 
 def _written(border: func.FuncOp, module: Module) -> set[int]:
     """The results of `border` that `@call` writes."""
-    writes = (op for each in module.of(Role.CALL).values() for op in of_class(module.ops(each), WriteOp))
+    writes = (op for function_op in module.of(Role.CALL).values() for op in of_class(module.ops(function_op), WriteOp))
     results = ((value, made_by(value, func.CallOp.OPERATION_NAME)) for op in writes for value in op.operands)
     return {ir.OpResult(value).result_number for value, call in results if call and module.callee(call) == border}
 
@@ -109,7 +109,7 @@ def saved_uses(backward: func.FuncOp, tangents: Sequence[int], module: Module) -
     combined: dict[int, int] = {}  # tangents, and the saved values that something combines with just these
     follow(backward, arguments, module, lambda op, given: _joined(op, given, combined))
     uses = [reduce(or_, (of for of, by in combined.items() if by >> number & 1), 0) for number in range(saved)]
-    return [frozenset(each for each in tangents if of >> each & 1) for of in uses]
+    return [frozenset(tangent for tangent in tangents if of >> tangent & 1) for of in uses]
 
 
 def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[int, int]) -> list[_Sources]:

@@ -90,7 +90,7 @@ def _pointwise(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
         function, dtypes = numpy.where, ["bool", info.dtype, info.dtype]
     else:
         function, dtypes = _LOGIC[op.name], ["bool"] * len(operands)
-    values = [_array(*each, arrays) for each in zip(operands, dtypes, strict=True)]
+    values = [_array(*pair, arrays) for pair in zip(operands, dtypes, strict=True)]
     known = [value for value in values if value is not None]
     return function(*known) if len(known) == len(values) else None
 
@@ -108,7 +108,7 @@ def _compared(operands: list[ir.Value], arrays: Arrays) -> str:
     dtypes = {arrays[operand].dtype for operand in operands if operand in arrays}
     scalars = [number(each) for each in operands if each not in arrays]
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    if dtype is None or dtype.kind == "b" or any(isinstance(each, float) and dtype.kind != "f" for each in scalars):
+    if dtype is None or dtype.kind == "b" or any(isinstance(scalar, float) and dtype.kind != "f" for scalar in scalars):
         return ""
     return dtype.name
 

@@ -33,7 +33,7 @@ class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
 def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:
     """The tensors that a `cat` joins, and along which dimension; None if it converts or is not known in full."""
     made, dim, result = made_by(op.operands[0], LIST), integer(op.operands[1]), op.results[0]
-    infos = [] if made is None else [tensor_info(each.type) for each in (*made.operands, result)]
+    infos = [] if made is None else [tensor_info(value.type) for value in (*made.operands, result)]
     if made is None or dim is None or None in infos:
         return None
     ranks, dtypes = {len(info.shape) for info in infos if info}, {info.dtype for info in infos if info}

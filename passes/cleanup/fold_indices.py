@@ -67,8 +67,8 @@ def _index_select(op: ir.Operation) -> ir.Value | None:
 def _chosen(base: ir.Value, indices: Sequence[ir.Value], type_: ir.Type) -> ir.Value | None:
     """What `indices` into the first dimensions of `base` choose, of `type_`, as a view; None if it is none."""
     counts = [counted(index) if is_tensor(index.type) else None for index in indices]
-    known = [each for each in counts if each is not None]
-    dims = [each.dim for each in known if each.dim >= 0]
+    known = [count for count in counts if count is not None]
+    dims = [count.dim for count in known if count.dim >= 0]
     if len(known) < len(counts) or any(one <= other for one, other in pairwise(dims)):
         return None
     if any(count.size > size for count, size in zip(known, shape(base), strict=False)):

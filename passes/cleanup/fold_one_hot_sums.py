@@ -76,7 +76,7 @@ def _conjuncts(condition: ir.Value) -> Iterator[ir.Value]:
     if both is None:
         yield condition
     else:
-        yield from (each for operand in both.operands for each in _conjuncts(operand))
+        yield from (part for operand in both.operands for part in _conjuncts(operand))
 
 
 def _index(test: ir.Value, position: int, size: int) -> ir.Value | None:

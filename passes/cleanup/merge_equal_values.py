@@ -80,7 +80,7 @@ def _commutes(op: ir.Operation) -> bool:
     result, *infos = (tensor_info(value.type) for value in (op.results[0], *list(op.operands)[:2]))
     is_mixed = None not in infos and len({info.dtype for info in infos if info is not None}) > 1
     alphas = list(op.operands)[2:]
-    return result is not None and not result.is_complex and not is_mixed and all(number(each) == 1 for each in alphas)
+    return result is not None and not result.is_complex and not is_mixed and all(number(alpha) == 1 for alpha in alphas)
 
 
 def _drop_unused(ops: list[ir.Operation]) -> None:

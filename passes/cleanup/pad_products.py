@@ -74,11 +74,11 @@ class _Padding:
         sizes = (*shape(first), shape(second)[1])
         # Of rows, inner size and columns, those between the starts of neighbouring rows of a matrix in memory.
         pitches = {2, _pitch(first, 0, 1), _pitch(second, 1, 2)}
-        rows, inner, columns = (_padded(size) if each in pitches else size for each, size in enumerate(sizes))
+        rows, inner, columns = (_padded(size) if dim in pitches else size for dim, size in enumerate(sizes))
         if (rows, inner, columns) == sizes or not self._pays(op, sizes):
             return None
         operands = [
-            *(self._filled(each, -1, columns) for each in added),
+            *(self._filled(value, -1, columns) for value in added),
             self._filled(self._filled(first, -2, rows), -1, inner),
             self._filled(self._filled(second, -2, inner), -1, columns),
             *list(op.operands)[len(added) + 2 :],
@@ -200,5 +200,5 @@ def _padded(size: int) -> int:
     """`size`, if it is aligned, or a larger one that is."""
     if size % _ALIGNED == 0:
         return size
-    found = [-(-size // each) * each for each in (*_BETTER, _ALIGNED)]
-    return next((each for each in found[:-1] if each <= size * (1 + _MUCH)), found[-1])
+    found = [-(-size // multiple) * multiple for multiple in (*_BETTER, _ALIGNED)]
+    return next((padded for padded in found[:-1] if padded <= size * (1 + _MUCH)), found[-1])

@@ -36,13 +36,13 @@ def _sink(expansion: ir.Operation) -> None:
     for user in dict.fromkeys(users(expanded)):
         if not _computes_elements(user) or is_pinned(user) or not _keeps_type(user, expanded, own):
             continue
-        operands = [own if each == expanded else each for each in user.operands]
-        others = [each for each in user.operands if each != expanded and shaped_info(each.type) is not None]
+        operands = [own if operand == expanded else operand for operand in user.operands]
+        others = [operand for operand in user.operands if operand != expanded and shaped_info(operand.type) is not None]
         sizes = known_sizes(user.results[0])
         if sizes is not None and any(known_sizes(other) == sizes for other in others):
             for index, operand in enumerate(operands):
                 user.operands[index] = operand
-        elif not any(require_shaped_info(each.type).shape for each in others):
+        elif not any(require_shaped_info(operand.type).shape for operand in others):
             _compute_before(user, operands, expansion)
     if not is_used(expanded):
         expansion.erase()

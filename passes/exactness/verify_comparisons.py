@@ -50,9 +50,9 @@ def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
         step = flow.steps[index]
         return step.decided_by if index == decision else flow.alike(step)
 
-    users = reachable([decision], lambda index: (each for each in used(index) if flow.steps[each].varies))
-    inside = ((flow.steps[user].function, each) for user in users for each in used(user))
-    return {each for function, each in inside if function in flow.regions and flow.steps[each].function == function}
+    users = reachable([decision], lambda index: (step for step in used(index) if flow.steps[step].varies))
+    inside = ((flow.steps[user].function, step) for user in users for step in used(user))
+    return {step for function, step in inside if function in flow.regions and flow.steps[step].function == function}
 
 
 def _meeting(one: FlowStep, other: FlowStep) -> str:

@@ -26,19 +26,19 @@ def ways(flow: ValueFlow, decision: int, is_once: Callable[[int], bool]) -> dict
             heappush(pending, -index)
         found[index] |= by
 
-    for position, each in enumerate(flow.steps[decision].decided_by):
-        if flow.steps[each].varies:
-            reach(each, {(decision, position)})
+    for position, source in enumerate(flow.steps[decision].decided_by):
+        if flow.steps[source].varies:
+            reach(source, {(decision, position)})
     while pending:
         index = -heappop(pending)
         step, by = flow.steps[index], found[index]
         if len(by) > 1 and is_once(index):
             by = {(index, 0)}
-        varying = [each for each in flow.alike(step) if flow.steps[each].varies]
+        varying = [other for other in flow.alike(step) if flow.steps[other].varies]
         is_product = step.op is not None and aten_name(step.op) == "aten.mul.Tensor"
         branches = len(varying) > 1 and len(by) == 1 and not is_product
-        for position, each in enumerate(varying):
-            reach(each, {(index, position)} if branches else by)
+        for position, other in enumerate(varying):
+            reach(other, {(index, position)} if branches else by)
     return found
 
 

@@ -98,7 +98,7 @@ def _levels(before: Mapping[T, set[T]]) -> list[list[T]]:
     """The keys of `before`, each level without waiting for any but earlier ones; without those in circles."""
     levels: list[list[T]] = []
     done: set[T] = set()
-    while ready := [each for each, others in before.items() if each not in done and others <= done]:
+    while ready := [key for key, others in before.items() if key not in done and others <= done]:
         levels.append(ready)
         done.update(ready)
     return levels

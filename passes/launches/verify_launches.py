@@ -37,7 +37,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         for plan in Module(module).of(Role.PLAN).values():
             name = referred(plan, PLAN)
             if name not in found:
-                known = ", ".join(f"@{each}" for each in found) or "none"
+                known = ", ".join(f"@{name}" for name in found) or "none"
                 raise fail(plan, f"'@{symbol(plan)}' is for '@{name}', the regions are: {known}")
             if name in seen:
                 raise fail(plan, f"'@{symbol(plan)}' is a second plan for '@{name}'")
@@ -61,7 +61,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         touched: set[ir.Value] = set()
         for op in body(plan):
             if op.name not in _KNOWN and not isinstance(op.opview, _NUMBERS):
-                expected = ", ".join(f"'{each}'" for each in _KNOWN)
+                expected = ", ".join(f"'{name}'" for name in _KNOWN)
                 raise fail(op, f"has no place in a plan, expected one of {expected}")
             self._check_number(op)
             match op.opview:
@@ -82,7 +82,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
                     if isinstance(size, int) and size % fill.width:
                         raise fail(op, f"fills {size} bytes by {fill.width}")
                     touched.add(_memory(fill.target))
-        held = [any(user.name == LOAD for user in users(each)) for each in region.arguments]
+        held = [any(user.name == LOAD for user in users(argument)) for argument in region.arguments]
         for index, argument in enumerate(plan.arguments):
             if is_memory(argument) and argument not in touched and not held[index] and bytes_of(argument) != 0:
                 raise fail(plan, f"'@{symbol(plan)}' never touches argument {index}, a result")
@@ -93,8 +93,8 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
         for index in indices:
             memory = plan.arguments[index]
-            touching = [each for each in launches if memory in map(_memory, each.bindings)]
-            moved = any(memory in map(_memory, each.operation.operands) for each in moves)
+            touching = [launch for launch in launches if memory in map(_memory, launch.bindings)]
+            moved = any(memory in map(_memory, move.operation.operands) for move in moves)
             if len(touching) != 1 or moved:
                 times = f"touches argument {index} {len(touching)} times"
                 raise fail(plan, f"'@{symbol(plan)}' {times}, whose new value others take")

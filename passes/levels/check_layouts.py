@@ -61,7 +61,7 @@ def _tangents(module: Module) -> list[tuple[int, ir.Type]]:
     """The types of the tangents by the numbers of the owned results."""
     for backward in module.of(Role.BACKWARD).values():
         facts = zip(backward.type.inputs, argument_facts(backward), strict=True)
-        return [(ir.IntegerAttr(each[TANGENT_OF]).value, type_) for type_, each in facts if TANGENT_OF in each]
+        return [(ir.IntegerAttr(fact[TANGENT_OF]).value, type_) for type_, fact in facts if TANGENT_OF in fact]
     ops = [op for name in module.of(Role.JOINT) for op in module.bodies[name]]
     refs = [op.results[0] for op in of_class(ops, OwnOp)]
     return [(refs.index(op.operands[0]), op.results[0].type) for op in of_class(ops, TangentOp)]

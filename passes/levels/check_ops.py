@@ -135,7 +135,7 @@ def _joins(cat: ir.Operation, memory: ShapedInfo) -> bool:
         return False
     infos = [shaped_info(operand.type) for operand in listed.operands]
     shapes = [info.shape for info in infos if info is not None and info.dtype == memory.dtype]
-    if len(shapes) != len(infos) or any(len(each) != rank for each in shapes):
+    if len(shapes) != len(infos) or any(len(shape) != rank for shape in shapes):
         return False
     lengths = [size for sizes in shapes if (size := sizes[dim]) is not None]
     total = sum(lengths) if len(lengths) == len(shapes) else None

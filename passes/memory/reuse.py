@@ -33,15 +33,15 @@ class Scan:
         self, buffers: Buffers, held: Mapping[Buffer, int], donated: frozenset[Buffer], elsewhere: Set[Buffer]
     ):
         self.held = dict(held)
-        self.handed_out = {each for one in buffers.used(buffers.ops[-1]) for each in one.memory}
-        self.ends = {each: each.last for each in buffers.all if each.last < len(buffers.ops) - 1}
-        gone = {each: end + 1 for each, end in self.ends.items()}
+        self.handed_out = {buffer for one in buffers.used(buffers.ops[-1]) for buffer in one.memory}
+        self.ends = {buffer: buffer.last for buffer in buffers.all if buffer.last < len(buffers.ops) - 1}
+        gone = {buffer: end + 1 for buffer, end in self.ends.items()}
         self.profile = live_bytes(buffers, held, gone)
         # What may be a view counts as a copy in the profile, as none in the peak: so the peak does not rise either way.
-        self.peak = int(live_bytes(buffers, {each: held[each] for each in held if not each.within}, gone).max())
-        reusable = [each for each in buffers.all if each not in elsewhere and self._is_reusable(each, donated)]
+        self.peak = int(live_bytes(buffers, {buffer: held[buffer] for buffer in held if not buffer.within}, gone).max())
+        reusable = [buffer for buffer in buffers.all if buffer not in elsewhere and self._is_reusable(buffer, donated)]
         # By the last use of memory, through whatever view.
-        deaths = [max([each.last, *(view.last for view in each.views)]) for each in reusable]
+        deaths = [max([buffer.last, *(view.last for view in buffer.views)]) for buffer in reusable]
         self.waiting = sorted(zip(deaths, range(len(deaths)), reusable, strict=True), reverse=True)
         self.pool: list[tuple[int, int, int, Buffer]] = []
 

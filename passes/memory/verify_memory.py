@@ -109,7 +109,7 @@ class _Checker:
         used = [(value, self.buffers.by_value[value]) for value in op.operands if value in self.buffers.by_value]
         takers = Counter(each for _, buffer in used for each in buffer.memory)
         for index, (value, buffer) in enumerate(used):
-            if is_memory(value) and any(takers[each] > 1 for each in buffer.memory):
+            if is_memory(value) and any(takers[memory] > 1 for memory in buffer.memory):
                 yield op, f"is given memory to overwrite (argument {index}) that another argument may lie in"
 
     def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:

@@ -65,7 +65,7 @@ def build_backward(graph: JointGraph, halves: Halves, saved: Sequence[int]) -> N
         tied = positions[node.operands[0]]
         fact: dict[str, ir.Attribute] = {TANGENT_OF: i64(tied)}
         facts.append(fact | facts_of(node.op.results[0]) | ({FOLLOWED: ir.UnitAttr.get()} if tied in kept else {}))
-    backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in facts])
+    backward.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(fact) for fact in facts])
     values = dict(zip(taken, backward.add_entry_block().arguments, strict=True))
     gradients = {graph.numbers[each.of]: each.value for each in (graph.nodes[i].view for i in graph.of(GradientOp))}
     with ir.InsertionPoint(backward.body.blocks[0]):

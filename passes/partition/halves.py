@@ -54,7 +54,7 @@ class Halves:
         for index, node in enumerate(nodes):
             if index in self.forward or index in self.backward or node.is_extern or node.is_constant:
                 continue
-            if any(nodes[each].is_recomputed for each in self.graph.operand_nodes(index)):
+            if any(nodes[operand].is_recomputed for operand in self.graph.operand_nodes(index)):
                 nodes[index] = replace(node, policy="prefer_recompute")
 
     def _needed(self) -> list[int]:
@@ -101,7 +101,7 @@ class Halves:
         nodes = [graph.nodes[index] for index in self.recomputed(saved)]
         used = [value for node in nodes for value in node.operands]
         said = [each for node in nodes for name in (SIZES, STRIDES) if (each := attribute(node.op, name))]
-        stated = {symbol for each in said for symbol in used_symbols(each)}
+        stated = {symbol for fact in said for symbol in used_symbols(fact)}
         used += [graph.numbers[value] for number, value in all_symbols(graph.joint).items() if number in stated]
 
         def is_taken(value: int) -> bool:

@@ -27,7 +27,7 @@ def recompute_prices(graph: JointGraph, forward: set[int]) -> list[Cost]:
     lengths: list[int] = []
     for index, node in enumerate(graph.nodes):
         price: Cost = _price(node, index in forward)
-        length = 1 + max((lengths[each] for each in graph.operand_nodes(index)), default=0) if price == 0 else 0
+        length = 1 + max((lengths[operand] for operand in graph.operand_nodes(index)), default=0) if price == 0 else 0
         if length > CHAIN and not (node.is_view or node.is_constant or node.is_recomputed):
             price, length = _work(node), 0
         prices.append(price)

@@ -32,7 +32,7 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
     followed = {*again, *_constants(graph, again)}
     flow.follow((graph.nodes[index].op for index in sorted(followed)), _BACKWARD, _BACKWARD, kept)
     nodes = {graph.nodes[index].op: index for index in again}
-    return [nodes[op] for each in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[each].op) in nodes]
+    return [nodes[op] for step in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[step].op) in nodes]
 
 
 def _constants(graph: JointGraph, again: Sequence[int]) -> set[int]:
@@ -42,9 +42,9 @@ def _constants(graph: JointGraph, again: Sequence[int]) -> set[int]:
     """
 
     def operands(index: int) -> list[int]:
-        return [each for each in graph.operand_nodes(index) if graph.nodes[each].is_constant]
+        return [operand for operand in graph.operand_nodes(index) if graph.nodes[operand].is_constant]
 
-    return reachable((each for index in again for each in operands(index)), operands)
+    return reachable((operand for index in again for operand in operands(index)), operands)
 
 
 def _decided_anew(graph: JointGraph, again: Sequence[int], saved: Sequence[int]) -> Iterator[int]:

@@ -36,7 +36,7 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
         conds = [op for op in conds if all(runs[name] == 1 for name in called_subgraphs(op))]
         backward = [op for op in conds if IN_BACKWARD in op.attributes]
         for op in conds:
-            twin = next((each for each in backward if op not in backward and _continues(each, op)), None)
+            twin = next((other for other in backward if op not in backward and _continues(other, op)), None)
             if twin is not None:
                 backward.remove(twin)
                 _share(op, twin, found.functions)

@@ -78,7 +78,7 @@ class SavedMemory:
         owned = {self.graph.roots[node.operands[0]] for node in nodes if _is_needed(node.op.attributes)}
         # A result that is an argument's value is handed out as a copy.
         owned -= set(range(len(self.facts)))
-        return owned | {argument for argument, each in enumerate(self.facts) if _is_needed(each)}
+        return owned | {argument for argument, fact in enumerate(self.facts) if _is_needed(fact)}
 
     @cached_property
     def _written(self) -> set[int]:

@@ -36,7 +36,7 @@ class Slice:
         sizes = shape(self.base)
         if self.count == sizes[self.dim]:
             return self.base
-        numbers = [constant(each) for each in (self.dim, self.start, self.stop, self.step)]
+        numbers = [constant(value) for value in (self.dim, self.start, self.stop, self.step)]
         type_ = with_shape(self.base.type, (*sizes[: self.dim], self.count, *sizes[self.dim + 1 :]))
         return create(SLICE, [self.base, *numbers], type_)
 
