@@ -80,18 +80,8 @@ def ceil(x: Scalar) -> Scalar:
 
 
 FUNCTIONS: Mapping[str, Callable[[Scalar], Scalar]] = {
-    "torch.aten.asin": asin,
-    "torch.aten.cos": cos,
-    "torch.aten.erf": erf,
-    "torch.aten.exp": exp,
-    "torch.aten.expm1": expm1,
-    "torch.aten.log": log,
-    "torch.aten.log1p": log1p,
-    "torch.aten.log2": log2,
-    "torch.aten.sigmoid": sigmoid,
-    "torch.aten.sin": sin,
-    "torch.aten.tan": tan,
-    "torch.aten.tanh": tanh,
+    f"torch.aten.{function.__name__}": function
+    for function in (asin, cos, erf, exp, expm1, log, log1p, log2, sigmoid, sin, tan, tanh)
 }
 """Of float32 and half precision."""
 

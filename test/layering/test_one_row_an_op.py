@@ -12,7 +12,6 @@ NAMES = {row.name.partition(".")[0] for row in OPS}
 
 # Where several ops are named: what a pass does with each, by its own rules.
 OWN_RULES = {
-    "backends/elementary/functions.py": "our own code for each op",
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
     "backends/python/parts.py": "what writes the result of each op to memory",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
