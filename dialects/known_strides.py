@@ -19,22 +19,21 @@ def lies_in_rows(ref: ir.Value) -> bool:
 
     One without elements may have other strides, by which nothing is read or written.
     """
-    type_, own = RefType(ref.type), made_by(ref, OwnOp.OPERATION_NAME)
+    type_ = RefType(ref.type)
     if type_.is_static:
         return type_.is_row_major
-    sizes = known_sizes(ref if own is None else own.operands[0])
-    strides = _of_argument(ref) if own is None else _of_owned(own)
+    sizes, strides = _lying(ref)
     if sizes is None or strides is None:
         return False
     return all(_factors([step]) == _factors(sizes[dim + 1 :]) for dim, step in enumerate(strides))
 
 
-def order_in_memory(own: ir.Operation) -> tuple[int, ...] | None:
-    """The dimensions of what is handed out, from the outermost one in memory to the innermost.
+def order_in_memory(ref: ir.Value) -> tuple[int, ...] | None:
+    """The dimensions of an argument or of what is handed out, from the outermost one in memory to the innermost.
 
     None where it is not surely dense: each stride is the product of the sizes further in.
     """
-    sizes, strides = known_sizes(own.operands[0]), _of_owned(own)
+    sizes, strides = _lying(ref)
     if sizes is None or strides is None:
         return None
     order: list[int] = []
@@ -48,6 +47,12 @@ def order_in_memory(own: ir.Operation) -> tuple[int, ...] | None:
         order.insert(0, (single or found)[-1])
         left.remove(order[0])
     return tuple(order)
+
+
+def _lying(ref: ir.Value) -> tuple[tuple[Size, ...] | None, list[Size] | None]:
+    """The sizes and the strides."""
+    own = made_by(ref, OwnOp.OPERATION_NAME)
+    return known_sizes(ref if own is None else own.operands[0]), _of_argument(ref) if own is None else _of_owned(own)
 
 
 def _of_argument(ref: ir.Value) -> list[Size] | None:

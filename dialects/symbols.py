@@ -18,6 +18,7 @@ from dovetail.dialects.reading import argument_facts, arguments, attribute, body
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.types import is_number, require_shaped_info, shaped_info, tensor_info
 
 _FACTS = (SYMBOL, RANGE, SIZES, STRIDES)
@@ -37,10 +38,11 @@ def all_symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
     return symbols(function_op) | {ir.IntegerAttr(op.attributes[SYMBOL]).value: op.results[0] for op in made}
 
 
-def sizes_map(sizes: Sequence[ir.AffineExpr]) -> ir.AffineMapAttr:
+def sizes_map(sizes: Sequence[Size]) -> ir.AffineMapAttr:
     """`dovetail.sizes` of a tensor of these `sizes`."""
-    count = max((symbol + 1 for size in sizes for symbol in used_symbols_of(size)), default=0)
-    return ir.AffineMapAttr.get(ir.AffineMap.get(0, count, list(sizes)))
+    said = [ir.AffineExpr.get_constant(size) if isinstance(size, int) else size for size in sizes]
+    count = max((symbol + 1 for size in said for symbol in used_symbols_of(size)), default=0)
+    return ir.AffineMapAttr.get(ir.AffineMap.get(0, count, said))
 
 
 def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
@@ -61,6 +63,11 @@ def known_sizes(value: ir.Value) -> tuple[Size, ...] | None:
     if stated is None and not info.is_static:
         return None
     return tuple((stated or ())[dim] if size is None else size for dim, size in enumerate(info.shape))
+
+
+def in_types(sizes: Sequence[Size]) -> tuple[OpenSize, ...]:
+    """`sizes` as a tensor's type says them."""
+    return tuple(size if isinstance(size, int) else None for size in sizes)
 
 
 def state_sizes(made: ir.Value, like: ir.Value) -> ir.Value:

@@ -4,20 +4,22 @@ A library's convolution of images that lie in rows reorders them, and what it co
 it reads and writes what is there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
 
+from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.size_expressions import bounds
+from dovetail.dialects.symbols import Size, is_open_op, known_sizes
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
-from dovetail.dialects.torch_facts.sizes import Sizes
-from dovetail.dialects.torch_facts.types import TensorInfo, is_value_type, tensor_info
+from dovetail.dialects.torch_facts.types import TensorInfo, is_value_type, shaped_info, tensor_info
 from dovetail.passes.rewriting.constants import integer, integers
-from dovetail.passes.rewriting.pointwise import pointwise_op
-from dovetail.passes.rewriting.rules import shape
+from dovetail.passes.rewriting.pointwise import is_whole, pointwise_op
 
 ORDER, BACK = (0, 2, 3, 1), (0, 3, 1, 2)
 """The dimensions of images, from the outermost one in memory on: image, row, column, channel; and back."""
@@ -49,13 +51,16 @@ class Convolution:
     laid_out: int = 0
 
 
-def convolution(op: ir.Operation, device: str) -> Convolution | None:
-    """What is known of `op` on a type of device; None where it is no convolution, or may not lie channels last."""
-    if not convolves(op) or not _are_known(op):
+def convolution(op: ir.Operation, device: str, ranges: Mapping[int, Range]) -> Convolution | None:
+    """What is known of `op` on a type of device; None where it is no convolution, or may not lie channels last.
+
+    On GPUs, those of open sizes may not: regions turn none there. Work is priced by what sizes are expected to be.
+    """
+    if not convolves(op) or not _has_elements(op, ranges) or (device != "cpu" and is_open_op(op)):
         return None
     start = int(op.name == BACKWARD)  # which takes the gradient of the result first
-    images, weights = (tensor_info(op.operands[start + each].type) for each in (0, 1))
-    made = tensor_info((op.operands if start else op.results)[0].type)
+    images, weights = expected_info(op.operands[start]), tensor_info(op.operands[start + 1].type)
+    made = expected_info((op.operands if start else op.results)[0])
     if images is None or weights is None or made is None or images.dtype not in _TYPES[device]:
         return None
     is_transposed, groups = boolean(op.operands[start + 6]), integer(op.operands[start + 8])
@@ -90,14 +95,14 @@ def wanted_gradients(op: ir.Operation) -> list[bool] | None:
     return known if len(known) == 3 else None
 
 
-def images_of(op: ir.Operation, device: str) -> list[int]:
+def images_of(op: ir.Operation, device: str, ranges: Mapping[int, Range]) -> list[int]:
     """The positions of operands that `op` can take channels last; none of an op that can't."""
-    known = convolution(op, device)
+    known = convolution(op, device, ranges)
     if known is not None:
         return list(known.images)
     if reduces(op):
         return [0]
-    if pools(op):
+    if _pools(op) and _has_elements(op, ranges):
         return [number for number, each in enumerate(op.operands) if are_images(each)]
     return _whole_images(op) if computes_elements(op) else []
 
@@ -107,9 +112,9 @@ def lasts(result: ir.Value) -> bool:
     return are_images(result) and (result.owner.name != BACKWARD or ir.OpResult(result).result_number == 0)
 
 
-def pools(op: ir.Operation) -> bool:
+def _pools(op: ir.Operation) -> bool:
     """Whether `op` pools images, forward or backward: kernels lay their results out as the operands lie."""
-    return row(op).kernel == "pooling" and _are_known(op)
+    return row(op).kernel == "pooling"
 
 
 def reduces(op: ir.Operation) -> bool:
@@ -129,25 +134,25 @@ def keeps_dims(op: ir.Operation) -> bool | None:
 
 def reduces_all(op: ir.Operation) -> bool:
     """Whether a reduction takes all elements together, and no positions: beside them it takes a type or a number."""
-    return not shape(op.results[0]) and len(op.operands) == 2
+    return known_sizes(op.results[0]) == () and len(op.operands) == 2
 
 
 def computes_elements(op: ir.Operation) -> bool:
-    """Whether `op` computes images element by element, of tensors of known sizes."""
+    """Whether `op` computes images element by element."""
     is_one = len(op.results) == 1 and are_images(op.results[0])
     return is_one and pointwise_op(op.results[0]) is not None and _are_known(op)
 
 
 def are_images(value: ir.Value) -> bool:
-    """Whether `value` has the four dimensions of images, of known sizes."""
-    info = tensor_info(value.type)
-    return info is not None and len(info.shape) == 4
+    """Whether `value` has the four dimensions of images, whose sizes are known: by the symbols, if open."""
+    sizes = known_sizes(value) if is_value_type(value.type) and shaped_info(value.type) is not None else None
+    return sizes is not None and len(sizes) == 4
 
 
 def _whole_images(op: ir.Operation) -> list[int]:
     """The positions of the operands that have the sizes of the images which `op` computes."""
-    sizes = [None if info is None else info.shape for info in map(tensor_info, (each.type for each in op.operands))]
-    return [number for number, each in enumerate(sizes) if each == shape(op.results[0])]
+    sizes = known_sizes(op.results[0]) or ()
+    return [number for number, each in enumerate(op.operands) if is_whole(each, sizes)]
 
 
 def boolean(value: ir.Value) -> bool | None:
@@ -157,23 +162,32 @@ def boolean(value: ir.Value) -> bool | None:
 
 
 def _are_known(op: ir.Operation) -> bool:
-    """Whether all tensors that `op` takes and gives have known sizes, none of which is 0."""
-    values = [each for each in (*op.operands, *op.results) if is_value_type(each.type)]
-    return all((info := tensor_info(each.type)) is not None and 0 not in info.shape for each in values)
+    """Whether the sizes of all tensors that `op` takes and gives are known; of images, by the symbols if open."""
+    return all(tensor_info(each.type) is not None or are_images(each) for each in _tensors(op))
 
 
-def in_order(sizes: Sizes) -> Sizes:
+def _has_elements(op: ir.Operation, ranges: Mapping[int, Range]) -> bool:
+    """Whether they are known, and surely none is 0."""
+    sizes = [size for each in _tensors(op) for size in known_sizes(each) or ()] if _are_known(op) else [0]
+    return all(bounds(size, ranges)[0] > 0 for size in sizes)
+
+
+def _tensors(op: ir.Operation) -> list[ir.Value]:
+    return [each for each in (*op.operands, *op.results) if is_value_type(each.type)]
+
+
+def in_order(sizes: Sequence[Size]) -> tuple[Size, ...]:
     """The sizes of images, by the dimensions from the outermost one in memory on."""
     return tuple(sizes[dim] for dim in ORDER)
 
 
-def keeps_rows(sizes: Sequence[int], order: Sequence[int]) -> bool:
+def keeps_rows(sizes: Sequence[Size], order: Sequence[int]) -> bool:
     """Whether a tensor of `sizes` is the same in memory with its dimensions in `order`: only those of size 1 move."""
     large = [dim for dim in order if sizes[dim] != 1]
     return large == sorted(large)
 
 
-def strides_of(sizes: Sizes) -> Sizes:
+def strides_of(sizes: Sequence[Size]) -> tuple[Size, ...]:
     """The strides of images that lie channels last, in elements."""
     _, channels, rows, columns = sizes
     return rows * columns * channels, 1, columns * channels, channels

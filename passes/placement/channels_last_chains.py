@@ -1,25 +1,27 @@
 """Chains of convolutions, and of what is computed between them, whose images had better lie channels last."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp, RefType
+from dovetail.dialects.bound_sizes import Range
+from dovetail.dialects.dovetail import GradientOp, OwnOp, ReadOp
 from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import made_by, users
-from dovetail.dialects.torch_facts.types import require_tensor_info
+from dovetail.dialects.torch_facts.expected import expected_infos
 from dovetail.passes.placement.channels_last import (
     ORDER,
     Convolution,
     computes_elements,
     convolution,
+    convolves,
     images_of,
     keeps_rows,
     lasts,
-    strides_of,
 )
 from dovetail.passes.placement.cost_model import CostModel
+from dovetail.passes.placement.open_sizes import ranges_of
 
 
 @dataclass
@@ -49,7 +51,8 @@ def chains(ops: Sequence[ir.Operation], device: str) -> list[Chain]:
     It does up to the last convolution, pooling or reduction: what comes behind that computes rows of images that it
     reads as they lie.
     """
-    along = _without_ends(_along(ops, device))
+    ranges = ranges_of(ops[0])
+    along = _without_ends(_along(ops, device, ranges))
     found: dict[ir.Value, Chain] = {}
     made: list[Chain] = []
     for op, images in along.items():
@@ -61,19 +64,21 @@ def chains(ops: Sequence[ir.Operation], device: str) -> list[Chain]:
         made = [each for each in made if all(each is not other for other in others)] if others else made
         if not parts:
             made.append(chain)
-        known, given = convolution(op, device), list(filter(lasts, op.results))
+        known, given = convolution(op, device, ranges), list(filter(lasts, op.results))
         chain.take(Chain({op: images}, given, [known] if known else []))
         found |= dict.fromkeys(given, chain)
     return made
 
 
-def _along(ops: Sequence[ir.Operation], device: str) -> dict[ir.Operation, list[int]]:
+def _along(ops: Sequence[ir.Operation], device: str, ranges: Mapping[int, Range]) -> dict[ir.Operation, list[int]]:
     """The convolutions, and what goes along with them, in order."""
     along: dict[ir.Operation, list[int]] = {}
     lasting: set[ir.Value] = set()
     for op in ops:
-        images = images_of(op, device)
-        if convolution(op, device) or any(op.operands[number] in lasting for number in images):
+        if not convolves(op) and lasting.isdisjoint(op.operands):
+            continue
+        images = images_of(op, device, ranges)
+        if convolution(op, device, ranges) or any(op.operands[number] in lasting for number in images):
             along[op] = images
             lasting.update(filter(lasts, op.results))
     return along
@@ -93,7 +98,7 @@ def pays(chain: Chain, costs: CostModel) -> bool:
     taken = {op.operands[number] for op, images in chain.ops.items() for number in images}
     met = {each for each in taken - lasting if not _comes_so(each)}
     left = {each for each in lasting if _leaves(each, chain.ops)}
-    moved = [info for each in met | left if not keeps_rows((info := require_tensor_info(each.type)).shape, ORDER)]
+    moved = [info for info in expected_infos(met | left) if not keeps_rows(info.shape, ORDER)]
     saved = sum(each.moved - each.laid_out for each in chain.convolutions)
     return costs.byte * (saved - sum(2 * each.nbytes for each in moved)) > costs.library_call * len(moved)
 
@@ -105,16 +110,16 @@ def _leaves(image: ir.Value, inside: Container[ir.Operation]) -> bool:
 def _comes_so(image: ir.Value) -> bool:
     """Whether the user gives images channels last."""
     read = made_by(image, ReadOp.OPERATION_NAME)
-    return read is not None and _is_last(RefType(read.operands[0].type))
+    return read is not None and order_in_memory(read.operands[0]) == ORDER
 
 
 def leaves_so(op: ir.Operation) -> bool:
     """Whether the user gets what `op` hands out channels last."""
-    if op.name == GradientOp.OPERATION_NAME:
-        return _is_last(RefType(op.operands[1].type))
-    return op.name == OwnOp.OPERATION_NAME and order_in_memory(op) == ORDER
-
-
-def _is_last(type_: RefType) -> bool:
-    sizes = type_.shaped.shape
-    return len(sizes) == 4 and type_.is_static and type_.strides == strides_of(tuple(each or 0 for each in sizes))
+    given = (
+        op.operands[1:2]
+        if op.name == GradientOp.OPERATION_NAME
+        else op.results
+        if op.name == OwnOp.OPERATION_NAME
+        else ()
+    )
+    return any(order_in_memory(each) == ORDER for each in given)

@@ -6,15 +6,16 @@ from itertools import pairwise
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
-from dovetail.dialects.operand_strides import strides_attribute
+from dovetail.dialects.attributes import SHOWS_ROWS, SIZES, STRIDES
+from dovetail.dialects.operand_strides import Stated, strides_attribute
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.recompute import is_pinned
+from dovetail.dialects.symbols import Size, in_types, known_sizes, sizes_map
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind
 from dovetail.dialects.torch_facts.transposition import reorders
-from dovetail.dialects.torch_facts.types import is_tensor, require_tensor_info, torch_type, with_shape
+from dovetail.dialects.torch_facts.types import is_value_type, require_shaped_info, torch_type, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.channels_last import (
     BACK,
@@ -34,8 +35,8 @@ from dovetail.passes.placement.channels_last import (
 from dovetail.passes.placement.channels_last_chains import chains, leaves_so, pays
 from dovetail.passes.placement.cost_model import costs_of
 from dovetail.passes.rewriting.constants import constant, integer_list
-from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op
-from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.pointwise import converts, of_others, pointwise_op, with_known_sizes
+from dovetail.passes.rewriting.rules import create
 from dovetail.passes.rewriting.sums import reduced_dims, sum_over, with_sizes
 
 _PERMUTE = "torch.aten.permute"
@@ -96,8 +97,8 @@ class _LaidOut:
     def lay_out(self, op: ir.Operation) -> None:
         """Builds what stands for `op`, or has it take images channels last if it is a library's."""
         if computes_elements(op):
-            operands = [self._turned(each) if is_tensor(each.type) else each for each in op.operands]
-            self._hand_on(op.results[0], _like(op, operands, in_order(shape(op.results[0]))))
+            operands = [self._turned(each) if is_value_type(each.type) else each for each in op.operands]
+            self._hand_on(op.results[0], _like(op, operands, in_order(_sizes(op.results[0]))))
         elif reduces(op):
             self._reduce(op)
         else:
@@ -108,12 +109,12 @@ class _LaidOut:
         for number in (*images, *weights):
             self._take(op, number)
         # Weights lie as they like: the library orders them for its kernels anyway.
-        stated = [strides_of(shape(each)) if number in images else None for number, each in enumerate(op.operands)]
+        stated = [_strides(each) if number in images else None for number, each in enumerate(op.operands)]
         op.attributes[STRIDES] = strides_attribute(stated)
         if op.name == BACKWARD:
             self._sum_for_bias(op)
         for each in filter(are_images, op.results):
-            made = create(_PERMUTE, [each, integer_list(ORDER)], _in_order(each))
+            made = _made(_PERMUTE, [each, integer_list(ORDER)], each, in_order(_sizes(each)))
             made.owner.attributes[SHOWS_ROWS] = ir.UnitAttr.get()
             self._hand_on(each, made)
 
@@ -135,13 +136,13 @@ class _LaidOut:
             return None
         if converts(cast):
             source = _permuted(cast.operands[0], ORDER)
-            return _like(cast, [source, *list(cast.operands)[1:]], in_order(shape(value)))
+            return _like(cast, [source, *list(cast.operands)[1:]], in_order(_sizes(value)))
         return self._turned(value) if _is_spread(value) else None
 
     def _sum_for_bias(self, op: ir.Operation) -> None:
         """Adds up the gradient of a bias in a region; of half precision the library adds it up in single precision."""
         gradient, wanted = op.operands[0], wanted_gradients(op)
-        if wanted is None or not wanted[2] or require_tensor_info(gradient.type).itemsize < 4:
+        if wanted is None or not wanted[2] or require_shaped_info(gradient.type).itemsize < 4:
             return
         in_memory = gradient in self.last
         total = sum_over(self.last.get(gradient, gradient), [0, 1, 2] if in_memory else [0, 2, 3])
@@ -151,26 +152,30 @@ class _LaidOut:
             op.operands[10] = create(LIST, flags, torch_type("list<bool>"))
 
     def _reduce(self, op: ir.Operation) -> None:
-        source, sizes = self.last[op.operands[0]], shape(op.operands[0])
+        source, sizes = self.last[op.operands[0]], _sizes(op.operands[0])
         if reduces_all(op):
             op.results[0].replace_all_uses_with(_like(op, [source, *list(op.operands)[1:]], ()))
             return
         dims = reduced_dims(op) or []
         left = [dim for dim in ORDER if keeps_dims(op) or dim not in dims]
         operands = [source, integer_list([ORDER.index(dim) for dim in dims]), *list(op.operands)[2:]]
-        types = [with_shape(each.type, [1 if dim in dims else sizes[dim] for dim in left]) for each in op.results]
-        made = ir.Operation.create(op.name, results=types, operands=operands, attributes=dict(op.attributes))
-        for result, reduced in zip(op.results, made.results, strict=True):
+        reduced = [1 if dim in dims else sizes[dim] for dim in left]
+        types = [with_shape(each.type, in_types(reduced)) for each in op.results]
+        attributes = {name: op.attributes[name] for name in op.attributes if name != SIZES}
+        if None in in_types(reduced):
+            attributes[SIZES] = ir.ArrayAttr.get([sizes_map(reduced)] * len(types))
+        made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+        for result, each in zip(op.results, made.results, strict=True):
             if keeps_dims(op):
-                self._hand_on(result, reduced)
+                self._hand_on(result, each)
             else:
-                result.replace_all_uses_with(_permuted(reduced, [left.index(dim) for dim in sorted(left)]))
+                result.replace_all_uses_with(_permuted(each, [left.index(dim) for dim in sorted(left)]))
 
     def _hand_on(self, image: ir.Value, made: ir.Value) -> None:
         """Has what reads `image` read `made`, in the order of `image`: as it lies in memory, or laid out in rows."""
         self.last[image] = made
         back, rows = None, None
-        is_library, is_in_rows = made.owner.operands[0] == image, keeps_rows(shape(image), ORDER)
+        is_library, is_in_rows = made.owner.operands[0] == image, keeps_rows(_sizes(image), ORDER)
         for use in list(image.uses):
             user = use.owner.operation
             is_inside = self.takes(user)
@@ -182,23 +187,25 @@ class _LaidOut:
             if is_inside or is_in_rows or kind(user) in _IN_REGIONS or reorders(user) or leaves_so(user):
                 user.operands[use.operand_number] = back
             else:
-                rows = rows or create("torch.aten.clone", [back, constant(0)], image.type)
+                rows = rows or _made("torch.aten.clone", [back, constant(0)], image, _sizes(image))
                 user.operands[use.operand_number] = rows
 
     def _turned(self, value: ir.Value) -> ir.Value:
         """An operand of what computes images, for one that computes them in the order of memory."""
         if value in self.last:
             return self.last[value]
-        sizes = shape(value)
+        sizes = _sizes(value)
         if not sizes:
             return value
         expansion = made_by(value, _EXPAND)
-        if expansion is not None and len(shape(expansion.operands[0])) == len(sizes) == 4:
-            operands = [self._turned(expansion.operands[0]), integer_list(in_order(sizes)), constant(False)]
-            return create(_EXPAND, operands, _in_order(value))
+        listed = None if expansion is None else made_by(expansion.operands[1], LIST)
+        if expansion is not None and listed is not None and len(_sizes(expansion.operands[0])) == len(sizes) == 4:
+            turned = create(LIST, [listed.operands[dim] for dim in ORDER], expansion.operands[1].type)
+            operands = [self._turned(expansion.operands[0]), turned, constant(False)]
+            return _made(_EXPAND, operands, value, in_order(sizes))
         if _is_spread(value):
             op = value.owner
-            operands = [self._turned(each) if is_tensor(each.type) else each for each in op.operands]
+            operands = [self._turned(each) if is_value_type(each.type) else each for each in op.operands]
             return _like(op, operands, in_order(sizes))
         return _permuted(with_sizes(value, (*(1 for _ in range(4 - len(sizes))), *sizes)), ORDER)
 
@@ -208,21 +215,37 @@ def _is_spread(value: ir.Value) -> bool:
     op = producer(value)
     if op is None or not computes_elements(op) or is_pinned(op) or len(users(value)) > 1:
         return False
-    tensors = [each for each in op.operands if is_tensor(each.type)]
-    return all(not shape(each) or made_by(each, _EXPAND) is not None or _is_spread(each) for each in tensors)
+    tensors = [each for each in op.operands if is_value_type(each.type)]
+    return all(not _sizes(each) or made_by(each, _EXPAND) is not None or _is_spread(each) for each in tensors)
 
 
-def _like(op: ir.Operation, operands: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
-    return of_others(op, operands, with_shape(op.results[0].type, sizes), tuple(sizes))
+def _like(op: ir.Operation, operands: Sequence[ir.Value], sizes: Sequence[Size]) -> ir.Value:
+    return of_others(op, operands, with_shape(op.results[0].type, in_types(sizes)), sizes)
 
 
-def _in_order(value: ir.Value) -> ir.Type:
-    return with_shape(value.type, in_order(shape(value)))
+def _made(name: str, operands: Sequence[ir.Value], like: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """Builds an op that gives elements like those of `like`, in `sizes`."""
+    return with_known_sizes(create(name, operands, with_shape(like.type, in_types(sizes))), sizes)
+
+
+def _sizes(value: ir.Value) -> tuple[Size, ...]:
+    """The sizes of a tensor, which chains take and give where they are known, by the symbols if open."""
+    sizes = known_sizes(value)
+    if sizes is None:
+        raise ValueError(f"nothing is known of the sizes of '{value.type}'")
+    return sizes
+
+
+def _strides(images: ir.Value) -> Stated:
+    """How `images` are stated to lie."""
+    strides = strides_of(_sizes(images))
+    known = tuple(each for each in strides if isinstance(each, int))
+    return known if len(known) == len(strides) else sizes_map(strides)
 
 
 def _permuted(value: ir.Value, order: Sequence[int]) -> ir.Value:
     """`value`, its dimensions in `order`: a reshape, if only dimensions of size 1 change places."""
-    sizes = [shape(value)[dim] for dim in order]
-    if keeps_rows(shape(value), order):
+    sizes = [_sizes(value)[dim] for dim in order]
+    if keeps_rows(_sizes(value), order) and in_types(sizes).count(None) < 2:
         return with_sizes(value, sizes)
-    return create(_PERMUTE, [value, integer_list(order)], with_shape(value.type, sizes))
+    return _made(_PERMUTE, [value, integer_list(order)], value, sizes)

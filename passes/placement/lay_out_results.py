@@ -40,7 +40,7 @@ class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
 
 def _order(op: ir.Operation) -> Sizes | None:
     """Of a tensor that may be large, its dimensions from the outermost one in memory on; None if that is rows."""
-    info, order = tensor_info(op.operands[0].type), order_in_memory(op)
+    info, order = tensor_info(op.operands[0].type), order_in_memory(op.results[0])
     is_small = info is not None and info.numel < SMALLEST
     return None if is_small or order is None or order == tuple(range(len(order))) else order
 

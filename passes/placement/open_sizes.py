@@ -49,7 +49,7 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     if device != "cpu" and (refusal := _row_refusal(op)):
         return refusal
     info, name = require_shaped_info(op.operands[0].type), _name(op)
-    if name in _EXTREMA and any(bounds(size, _ranges(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
+    if name in _EXTREMA and any(bounds(size, ranges_of(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
         return _EMPTY
     return _SUM_TYPE if name in _SUMS and info.dtype != "float32" else ""
 
@@ -81,7 +81,7 @@ def _reduced(op: ir.Operation, sizes: Sequence[Size]) -> list[Size]:
     return list(sizes) if dims is None else [sizes[dim] for dim in dims]
 
 
-def _ranges(op: ir.Operation) -> Mapping[int, Range]:
+def ranges_of(op: ir.Operation) -> Mapping[int, Range]:
     """Of the symbols that the function of `op` takes; a number that only data tells may be 0."""
     values = symbols(op.parent.opview)
     stated = {symbol: facts_of(value).get(RANGE) for symbol, value in values.items()}

@@ -55,6 +55,5 @@ def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, s
 def with_known_sizes(made: ir.Value, sizes: Sequence[Size]) -> ir.Value:
     """Says of `made`, the one result of an op, that it has `sizes`, if its type leaves some open; returns it."""
     if is_open(made.type):
-        stated = [ir.AffineExpr.get_constant(size) if isinstance(size, int) else size for size in sizes]
-        made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(stated)])
+        made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])
     return made

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.symbols import Size, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import row
-from dovetail.dialects.torch_facts.types import shaped_info, with_dtype, with_shape
+from dovetail.dialects.torch_facts.sizes import static
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype, with_shape
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import constant, dtype_number, integer, integer_list, integers, is_none
-from dovetail.passes.rewriting.rules import create, shape
+from dovetail.passes.rewriting.pointwise import with_known_sizes
+from dovetail.passes.rewriting.rules import create
 
 
 def reduced_dims(op: ir.Operation) -> list[int] | None:
@@ -34,8 +37,12 @@ SUMS, MEANS = (SUM, "torch.aten.sum"), ("torch.aten.mean.dim", "torch.aten.mean"
 
 
 def sum_over(value: ir.Value, dims: Sequence[int], dtype: str = "") -> ir.Value:
-    """Builds the sum of `value` without its dimensions `dims`, in element type `dtype` if one is given."""
-    result = with_shape(value.type, [size for dim, size in enumerate(shape(value)) if dim not in dims])
+    """Builds the sum of `value` without its dimensions `dims`, in element type `dtype` if one is given.
+
+    The sizes that are left are known.
+    """
+    sizes = require_shaped_info(value.type).shape
+    result = with_shape(value.type, static(size for dim, size in enumerate(sizes) if dim not in dims))
     number = dtype_number(dtype) if dtype else constant_none()
     operands = [value, integer_list(list(dims)), constant(False), number]
     return create(SUM, operands, with_dtype(result, dtype) if dtype else result)
@@ -51,8 +58,10 @@ def quotient(total: ir.Value, count: int) -> ir.Value:
     return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
 
 
-def with_sizes(value: ir.Value, sizes: Sequence[int]) -> ir.Value:
-    """Builds `value` in the shape `sizes`, if it has another one."""
-    if shape(value) == tuple(sizes):
+def with_sizes(value: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """Builds `value` in the shape `sizes`, one of which may be open, if it has another one."""
+    if known_sizes(value) == tuple(sizes):
         return value
-    return create("torch.aten.reshape", [value, integer_list(list(sizes))], with_shape(value.type, sizes))
+    listed = integer_list([size if isinstance(size, int) else -1 for size in sizes])
+    made = create("torch.aten.reshape", [value, listed], with_shape(value.type, in_types(sizes)))
+    return with_known_sizes(made, sizes)
