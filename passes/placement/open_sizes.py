@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import RANGE, SIZES
 from dovetail.dialects.bound_sizes import Range
-from dovetail.dialects.reading import attribute
+from dovetail.dialects.reading import attribute, users
 from dovetail.dialects.size_expressions import bounds
 from dovetail.dialects.symbols import Size, facts_of, is_open_number, is_open_op, known_sizes, symbols, used_symbols
 from dovetail.dialects.torch_facts.expected import expected_info
@@ -51,7 +51,19 @@ def open_refusal(op: ir.Operation, device: str) -> str:
     info, name = require_shaped_info(op.operands[0].type), _name(op)
     if name in _EXTREMA and any(bounds(size, ranges_of(op))[0] < 1 for size in _reduced(op, sizes[0] or ())):
         return _EMPTY
-    return _SUM_TYPE if name in _SUMS and info.dtype != "float32" else ""
+    is_exact = info.dtype == "float32" or (info.dtype == "float64" and _ends_as_float32(op))
+    return _SUM_TYPE if name in _SUMS and not is_exact else ""
+
+
+def _ends_as_float32(op: ir.Operation) -> bool:
+    """Whether all that is computed of a result in float64 becomes float32 before anyone sees it.
+
+    The sum of a region adds up one number after the other: that is exact for float32 alone.
+    """
+    if len(op.results) != 1 or row(op).kind not in (Kind.POINTWISE, Kind.REDUCTION, Kind.VIEW):
+        return False
+    is_float32 = require_shaped_info(op.results[0].type).dtype == "float32"
+    return is_float32 or all(map(_ends_as_float32, users(op.results[0])))
 
 
 def _row_refusal(op: ir.Operation) -> str:
