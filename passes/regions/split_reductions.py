@@ -27,6 +27,8 @@ from dovetail.passes.rewriting.slices import Slice
 from dovetail.passes.rewriting.sums import MEANS, SUM, SUMS, quotient, reduced_dims, sum_over, with_sizes, zero_less
 
 _NEG = "torch.aten.neg"
+_LONG = 16
+"""How many numbers make one of float64 that is stored: less would move as much memory as they."""
 
 
 class SplitReductionsPass(Pass, name="split-reductions", runs_at="program"):
@@ -64,10 +66,15 @@ def _sum_or_mean(op: ir.Operation) -> ir.Value | None:
     """The sum or the mean `op` in a form that rounds less; None where it is exact enough."""
     if is_open(op.operands[0].type):
         return _open_sum(op)
-    dims = _long(op)
+    dims, value = _long(op), op.operands[0]
     if dims is None:
+        dims = _columns_of_several(op)
+        total = sum_over(sum_over(value, dims[-1:], "float64"), dims[:-1]) if dims else None
+    else:
+        total = _summed(value, dims)
+    if total is None or dims is None:
         return None
-    total = with_sizes(_summed(op.operands[0], dims), shape(op.results[0]))
+    total = with_sizes(total, shape(op.results[0]))
     return quotient(total, prod(shape(op.operands[0])[dim] for dim in dims)) if op.name in MEANS else total
 
 
@@ -99,6 +106,18 @@ def _of_rows(op: ir.Operation, value: ir.Value) -> ir.Value:
     *sizes, _ = sizes_of(value) or ()
     made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([*sizes, ir.AffineExpr.get_constant(1)])])
     return made
+
+
+def _columns_of_several(op: ir.Operation) -> list[int] | None:
+    """The dimensions that `op` adds up in float64 where they are several, without the innermost; else None.
+
+    Several threads share the rows of the first sum, which IREE else gives one all of: half the time on one thread, too.
+    """
+    source, result = require_tensor_info(op.operands[0].type), require_tensor_info(op.results[0].type)
+    dims = reduced_dims(op) or []
+    is_wide = (source.dtype, result.dtype) == ("float32", "float64") and source.numel > 0
+    is_first_long = len(dims) > 1 and source.shape[dims[-1]] >= _LONG
+    return dims if is_wide and is_first_long and innermost(source) not in dims else None
 
 
 def _long(op: ir.Operation) -> list[int] | None:
