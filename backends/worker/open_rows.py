@@ -1,7 +1,8 @@
-"""Kernels that sum rows of open length go one row at a time.
+"""Kernels that sum rows and compute them go one row at a time, if the region asks for it.
 
-IREE takes four at once, and the last ones of an open number by code that has their number for an extent of vectors:
-scalars. It computes what else such rows need anew for each vector, since no tile of theirs is all of a tensor.
+IREE takes several at once. Those of some hundred numbers lie as far apart as a cache repeats itself, and drive each
+other out of it. The last ones of an open number it takes by code that has their number for an extent of vectors:
+scalars. And it computes what else rows of open length need anew for each vector, since no tile is all of a tensor.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,10 @@ from dovetail.backends.worker.tiles import Blocks
 
 _ROWS, _WIDE = 32, 64
 """Rows that a thread is given at once, and numbers of a row: four vectors of the widest CPU's."""
+
+
+_LENGTHS = range(2 * _WIDE, 32 * _WIDE + 1)
+"""Rows of known length that a region may have beside others, of which IREE tiles the others better."""
 
 
 def tile_open_rows(ops: Sequence[ir.Operation]) -> None:
@@ -36,7 +41,7 @@ def tile_open_rows(ops: Sequence[ir.Operation]) -> None:
 
 
 def _are_rows(found: Sequence[Loops | None], fills: Sequence[ir.Operation]) -> bool:
-    """Whether loops are of rows of open length that all reductions take, or of as many numbers as rows."""
+    """Whether loops are of rows that all reductions take, or of as many numbers as rows."""
     nests = [loops for loops in found if loops is not None]
     sums = [loops for loops in nests if loops.reduces]
     count = len(sums[-1].extents)
@@ -44,8 +49,10 @@ def _are_rows(found: Sequence[Loops | None], fills: Sequence[ir.Operation]) -> b
     return (
         len(nests) == len(found)
         and count > 1
-        and all(loops.reduces_rows and len(loops.extents) == count and loops.extents[-1] == OPEN for loops in sums)
+        and all(loops.reduces_rows and len(loops.extents) == count for loops in sums)
+        and (sums[-1].extents[-1] == OPEN or sums[-1].extents[-1] in _LENGTHS)
         and all(len(loops.extents) in (count - 1, count) for loops in nests)
+        and all(loops.extents == sums[-1].extents[: len(loops.extents)] for loops in nests)
         and all(rank == count - 1 for rank in ranks)
         # Sums alone are faster by fours: so the lanes of four are added up at once.
         and any(len(loops.extents) == count and not loops.reduces for loops in nests)

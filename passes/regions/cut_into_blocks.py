@@ -19,6 +19,10 @@ from dovetail.passes.rewriting.sums import MEANS, SUM, reduced_dims
 _LONG = 64
 """Columns from which blocks of them pay."""
 
+_ROWS = range(128, 2049)
+"""Numbers of a row of which IREE takes too many at once: their places in the first cache are the same few. Of shorter
+rows the sum of a vector's lanes is too much of the work, and of longer ones IREE takes fewer."""
+
 _LARGE = 1 << 19
 """Elements of known sizes from which this pays the compiler's processes that a variant has to itself."""
 
@@ -27,9 +31,9 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     """States the variant `by-blocks` of regions for a CPU that compute elements alone, some of transposed tensors.
 
     Their loops read and write blocks, so that what is transposed needs no memory. Other ops IREE may merge with a
-    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, rows of
-    open length that are summed, and loops over rows that take fewer elements of some tensor, which IREE can't make one
-    loop over all elements.
+    transposition into loops that have no such blocks. Sums of columns go so, too, where nothing is transposed, rows
+    that are summed and computed, of open length or some hundred numbers, and loops over rows that take fewer elements
+    of some tensor, which IREE can't make one loop over all elements.
 
     Before:  `func @region(...) attributes {dovetail.role = "region"} { ...; %t = permute %x; %s = add %t, %y; ... }`
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
@@ -50,8 +54,8 @@ def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _has_rows(ops: Sequence[ir.Operation]) -> bool:
-    """Whether `ops` add up columns, compute rows of open length by sums of these, or repeat what else they take."""
-    if any(map(_adds_columns, ops)) or (any(map(_takes_open_rows, ops)) and any(map(_computes_open_rows, ops))):
+    """Whether `ops` add up columns, compute rows by sums of these, or repeat what else they take."""
+    if any(map(_adds_columns, ops)) or (any(map(_takes_single_rows, ops)) and any(map(_computes_single_rows, ops))):
         return True
     return any(map(_repeats, ops)) and not any(kind(op) is Kind.REDUCTION for op in ops)
 
@@ -69,22 +73,25 @@ def _repeats(op: ir.Operation) -> bool:
     return any(each != shape and any(size != 1 for size in each) for each in taken)
 
 
-def _takes_open_rows(op: ir.Operation) -> bool:
-    """Whether `op` takes together the numbers of rows of open length."""
+def _takes_single_rows(op: ir.Operation) -> bool:
+    """Whether `op` takes together the numbers of such rows."""
     if kind(op) is not Kind.REDUCTION:
         return False
-    return _has_open_rows(op.operands[0]) and reduced_dims(op) == [
+    return _has_single_rows(op.operands[0]) and reduced_dims(op) == [
         len(require_shaped_info(op.operands[0].type).shape) - 1
     ]
 
 
-def _computes_open_rows(op: ir.Operation) -> bool:
-    return kind(op) is Kind.POINTWISE and _has_open_rows(op.results[0])
+def _computes_single_rows(op: ir.Operation) -> bool:
+    return kind(op) is Kind.POINTWISE and _has_single_rows(op.results[0])
 
 
-def _has_open_rows(value: ir.Value) -> bool:
-    shape = require_shaped_info(value.type).shape
-    return len(shape) > 1 and shape[-1] is None
+def _has_single_rows(value: ir.Value) -> bool:
+    """Whether rows had better go one by one: of open length, or a large tensor's and neither short nor long."""
+    shape, known = require_shaped_info(value.type).shape, tensor_info(value.type)
+    if len(shape) < 2 or shape[-1] is None:
+        return len(shape) > 1
+    return shape[-1] in _ROWS and (known is None or known.numel >= _LARGE)
 
 
 def _adds_columns(op: ir.Operation) -> bool:

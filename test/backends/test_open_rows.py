@@ -1,4 +1,4 @@
-"""Rows of open length: the tiles that are asked for, and of which kernels."""
+"""Rows that go one by one: the tiles that are asked for, and of which kernels."""
 
 from dovetail.backends.worker.blocks import cut_into_blocks
 
@@ -69,3 +69,15 @@ def test_other_kernels_keep_their_tiles():
     assert "lowering_config" not in edited(NEGATED, "tensor<?xf32>")
     assert "lowering_config" not in edited(COLUMNS, "tensor<?xf32>")
     assert "lowering_config" not in edited(BY_ROWS, "tensor<?x48xf32>", "tensor<?x48xf32>")
+
+
+def test_rows_of_known_length_go_one_by_one():
+    """Catches rows a page apart that are taken eight at once; and short and very long ones, which had better be."""
+
+    def is_tiled(length: int) -> bool:
+        text = KERNEL.replace("OTHER", BY_ROWS).replace("!x", "tensor<?x?xf32>").replace("!i", "tensor<?x?xf32>")
+        text = text.replace("tensor<?xf32>", "tensor<512xf32>").replace("tensor<?x?xf32>", f"tensor<512x{length}xf32>")
+        sums = "distribution = [32, 0], vector_common_parallel = [1, 0], vector_reduction = [0, 64]"
+        return sums in cut_into_blocks(text.encode()).decode()
+
+    assert [is_tiled(length) for length in (64, 128, 1000, 2048, 4096)] == [False, True, True, True, False]

@@ -2,7 +2,8 @@
 // RUN: dovetail-opt %s --pass-pipeline=cut-into-blocks --run-check -o %t
 //
 // Catches loops that read single elements, since IREE merges a transposition with what goes by no blocks; and long rows in
-// blocks of 64 columns, since something in them is repeated; what sums them, or repeats little, needs no variant.
+// blocks of 64 columns, since something in them is repeated; what repeats little needs no
+// variant. And rows that are summed and taken eight at once, which drive each other out of the cache; longer ones are not.
 
 !x = !torch.vtensor<[256,512],f32>
 !y = !torch.vtensor<[512,256],f32>
@@ -119,15 +120,37 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %0 overwrites %a : !x, !xm
     return
   }
-  // CHECK: func.func private @with_its_sums({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
-  func.func private @with_its_sums(%x: !l, %a: !lm) attributes {dovetail.role = "region"} {
+  // CHECK: func.func private @with_its_sums({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region", dovetail.variant = "by-blocks"}
+  func.func private @with_its_sums(%x: !torch.vtensor<[512,1024],f32>, %a: !torch.tensor<[512,1024],f32>) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %true = torch.constant.bool true
     %none = torch.constant.none
     %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
-    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !l, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[512,1],f32>
-    %1 = torch.aten.sub.Tensor %x, %0, %one : !l, !torch.vtensor<[512,1],f32>, !torch.int -> !l
-    torch.overwrite.tensor.contents %1 overwrites %a : !l, !lm
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !torch.vtensor<[512,1024],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[512,1],f32>
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !torch.vtensor<[512,1024],f32>, !torch.vtensor<[512,1],f32>, !torch.int -> !torch.vtensor<[512,1024],f32>
+    torch.overwrite.tensor.contents %1 overwrites %a : !torch.vtensor<[512,1024],f32>, !torch.tensor<[512,1024],f32>
+    return
+  }
+  // CHECK: func.func private @with_sums_of_short_rows({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
+  func.func private @with_sums_of_short_rows(%x: !torch.vtensor<[8192,64],f32>, %a: !torch.tensor<[8192,64],f32>) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !torch.vtensor<[8192,64],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[8192,1],f32>
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !torch.vtensor<[8192,64],f32>, !torch.vtensor<[8192,1],f32>, !torch.int -> !torch.vtensor<[8192,64],f32>
+    torch.overwrite.tensor.contents %1 overwrites %a : !torch.vtensor<[8192,64],f32>, !torch.tensor<[8192,64],f32>
+    return
+  }
+  // CHECK: func.func private @with_sums_of_long_rows({{.*}} attributes {dovetail.driver = "local-task", dovetail.role = "region"}
+  func.func private @with_sums_of_long_rows(%x: !torch.vtensor<[128,4096],f32>, %a: !torch.tensor<[128,4096],f32>) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %true = torch.constant.bool true
+    %none = torch.constant.none
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %dims, %true, %none : !torch.vtensor<[128,4096],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[128,1],f32>
+    %1 = torch.aten.sub.Tensor %x, %0, %one : !torch.vtensor<[128,4096],f32>, !torch.vtensor<[128,1],f32>, !torch.int -> !torch.vtensor<[128,4096],f32>
+    torch.overwrite.tensor.contents %1 overwrites %a : !torch.vtensor<[128,4096],f32>, !torch.tensor<[128,4096],f32>
     return
   }
 }
