@@ -8,6 +8,7 @@ from dataclasses import replace
 from iree.compiler import ir
 
 from dovetail.backends.worker.loops import OPEN, Loops
+from dovetail.backends.worker.narrow_sums import add_narrow_first
 from dovetail.backends.worker.open_rows import tile_open_rows
 from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.tiles import Blocks
@@ -83,7 +84,10 @@ def cut_into_blocks(text: bytes) -> bytes:
         module = ir.Module.parse(text)
         for executable in module.body.operations:
             ops = list(walk(executable.operation))
-            forms = _forms([op for op in ops if "iterator_types" in op.attributes], vector_bits)
+            computing = [op for op in ops if "iterator_types" in op.attributes]
+            if computing and add_narrow_first(computing, vector_bits):
+                continue
+            forms = _forms(computing, vector_bits)
             for op, form in forms:
                 op.attributes["compilation_info"] = ir.Attribute.parse(form.attribute())
             if not forms:

@@ -11,7 +11,7 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.read_loops import read_loops
-from dovetail.backends.worker.tiles import Blocks
+from dovetail.backends.worker.tiles import Blocks, config
 
 _ROWS, _WIDE = 32, 64
 """Rows that a thread is given at once, and numbers of a row: four vectors of the widest CPU's."""
@@ -33,7 +33,7 @@ def tile_open_rows(ops: Sequence[ir.Operation]) -> None:
         if op != root and loops is not None:
             op.attributes["lowering_config"] = _config(loops, outer)
     for op in fills:
-        op.attributes["lowering_config"] = _parsed(vector_common_parallel=[1] * outer)
+        op.attributes["lowering_config"] = config(vector_common_parallel=[1] * outer)
     ones = [1] * outer
     root.attributes["compilation_info"] = ir.Attribute.parse(
         Blocks((*ones[1:], _ROWS, 0), (*ones, 0), (*[0] * outer, _WIDE)).attribute()
@@ -62,11 +62,6 @@ def _are_rows(found: Sequence[Loops | None], fills: Sequence[ir.Operation]) -> b
 def _config(loops: Loops, outer: int) -> ir.Attribute:
     ones, zeros = [1] * outer, [0] * outer
     if len(loops.extents) == outer:
-        return _parsed(vector_common_parallel=ones)
+        return config(vector_common_parallel=ones)
     along = "vector_reduction" if loops.reduces else "vector_inner_parallel"
-    return _parsed(vector_common_parallel=[*ones, 0], **{along: [*zeros, _WIDE]})
-
-
-def _parsed(**levels: list[int]) -> ir.Attribute:
-    written = ", ".join(f"{name} = {numbers}" for name, numbers in levels.items())
-    return ir.Attribute.parse(f"#iree_cpu.lowering_config<{written}>")
+    return config(vector_common_parallel=[*ones, 0], **{along: [*zeros, _WIDE]})

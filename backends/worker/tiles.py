@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from iree.compiler import ir
+
 _PIPELINE = (
     "translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
     "{enable_loop_peeling}>"
@@ -23,3 +25,9 @@ class Blocks:
             "#iree_codegen.compilation_info<lowering_config = #iree_cpu.lowering_config<"
             f"distribution = {[*self.threads]}, vector_common_parallel = {[*self.vectors]}{steps}>, {_PIPELINE}>"
         )
+
+
+def config(**levels: list[int]) -> ir.Attribute:
+    """IREE's attribute of an op that another one of its kernel names the pipeline for."""
+    written = ", ".join(f"{name} = {numbers}" for name, numbers in levels.items())
+    return ir.Attribute.parse(f"#iree_cpu.lowering_config<{written}>")

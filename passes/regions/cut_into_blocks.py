@@ -54,8 +54,10 @@ def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _has_rows(ops: Sequence[ir.Operation]) -> bool:
-    """Whether `ops` add up columns, compute rows by sums of these, or repeat what else they take."""
-    if any(map(_adds_columns, ops)) or (any(map(_takes_single_rows, ops)) and any(map(_computes_single_rows, ops))):
+    """Whether `ops` add up columns or open rows, compute rows by sums of these, or repeat what else they take."""
+    if any(map(_adds_columns, ops)) or any(map(_adds_open_rows, ops)):
+        return True
+    if any(map(_takes_single_rows, ops)) and any(map(_computes_single_rows, ops)):
         return True
     return any(map(_repeats, ops)) and not any(kind(op) is Kind.REDUCTION for op in ops)
 
@@ -92,6 +94,14 @@ def _has_single_rows(value: ir.Value) -> bool:
     if len(shape) < 2 or shape[-1] is None:
         return len(shape) > 1
     return shape[-1] in _ROWS and (known is None or known.numel >= _LARGE)
+
+
+def _adds_open_rows(op: ir.Operation) -> bool:
+    """Whether `op` adds up rows of open length."""
+    if op.name not in (SUM, MEANS[0]):
+        return False
+    shape = require_shaped_info(op.operands[0].type).shape
+    return len(shape) > 1 and shape[-1] is None and reduced_dims(op) == [len(shape) - 1]
 
 
 def _adds_columns(op: ir.Operation) -> bool:

@@ -2,7 +2,7 @@
 //
 // Catches transpositions of open sizes that are written to memory first, columns that are added up by twos, and
 // blocks asked for where a loop may have more elements than what is transposed, or sums of it, or of few columns. And rows of open length that
-// are taken four at a time: what computes them by their sums asks for one.
+// are taken four at a time: sums of them, and what computes them by their sums, ask for one; extrema alone do not.
 
 !m = !torch.vtensor<[?,?],f32>
 !v = !torch.vtensor<[?],f32>
@@ -45,7 +45,16 @@ module attributes {dovetail.level = "regions"} {
     torch.overwrite.tensor.contents %0 overwrites %to : !v, !vm
     return
   }
-  // CHECK: func.func private @rows({{.*}} attributes {dovetail.role = "region"}
+  // CHECK: func.func private @largest({{.*}} attributes {dovetail.role = "region"}
+  func.func private @largest(%x: !m {dovetail.sizes = #m}, %to: !vm) attributes {dovetail.role = "region"} {
+    %one = torch.constant.int 1
+    %false = torch.constant.bool false
+    %dims = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %0 = torch.aten.amax %x, %dims, %false {dovetail.sizes = [#r]} : !m, !torch.list<int>, !torch.bool -> !v
+    torch.overwrite.tensor.contents %0 overwrites %to : !v, !vm
+    return
+  }
+  // CHECK: func.func private @rows({{.*}} attributes {dovetail.role = "region", dovetail.variant = "by-blocks"}
   func.func private @rows(%x: !m {dovetail.sizes = #m}, %to: !vm) attributes {dovetail.role = "region"} {
     %one = torch.constant.int 1
     %false = torch.constant.bool false
