@@ -11,6 +11,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.dialects._ods_common import _cext
 
 from dovetail.dialects.dovetail import Dovetail, ext
+from dovetail.dialects.reading import Module
 from dovetail.dialects.size_facts import broken_facts
 from dovetail.errors import ModuleError
 
@@ -75,7 +76,7 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
     except RuntimeError as error:
         raise ModuleError(f"MLIR can't read the module, and its message is no UTF-8 text: {error}") from error
     try:
-        found = next(broken_facts(module), None)
+        found = next(broken_facts(Module(module)), None)
     except RuntimeError as error:
         raise ModuleError(f"the module has a name that is no UTF-8 text: {error}") from error
     if found is not None:

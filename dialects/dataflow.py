@@ -10,7 +10,7 @@ from typing import TypeVar
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.calls import made, written
+from dovetail.dialects.calls import written
 from dovetail.dialects.dovetail import AllocOp, FreeOp, PartOp, ReuseOp
 from dovetail.dialects.reading import Module, arguments
 from dovetail.dialects.torch_facts.names import LOAD, STORE
@@ -55,6 +55,7 @@ def follow(
         elif name == LOAD:
             known[op.results[0]] = operands[0]
         elif name not in _MEMORY:
-            taken = operands if written(op) is None else operands[:-1]
-            known.update(zip(made(op), compute(op, taken), strict=True))
+            memory = written(op)
+            made, taken = (op.results, operands) if memory is None else ([memory], operands[:-1])
+            known.update(zip(made, compute(op, taken), strict=True))
     return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

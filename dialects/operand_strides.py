@@ -36,7 +36,7 @@ Stated: TypeAlias = "Strides | Followed | ir.Attribute | tuple[Stated, ...] | No
 
 def is_opaque(op: ir.Operation) -> bool:
     """Whether `op` takes values, and may tell how they lie in memory."""
-    return aten_name(op) is not None and row(op).sees_strides and any(map(_holds_values, op.operands))
+    return row(op).sees_strides and aten_name(op) is not None and any(map(_holds_values, op.operands))
 
 
 def strides_attribute(stated: Sequence[Stated]) -> ir.ArrayAttr:

@@ -3,17 +3,17 @@
 Names of functions are for readers; nothing depends on them. What a function is for, its `dovetail.role` says.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ROLE
 from dovetail.dialects.by_key import by_key
-from dovetail.dialects.stated import stated
+from dovetail.dialects.stated import named, stated
 from dovetail.errors import ModuleError
 
 
@@ -37,7 +37,7 @@ COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
 
 _ROLES = {each.value: each for each in Role}
 
-Facts = Mapping[str, ir.Attribute]
+Facts: TypeAlias = ir.DictAttr
 """The attributes of an argument or a result, by name."""
 
 
@@ -45,12 +45,13 @@ class Module:
     """The functions of a module when this was made; what a pass adds or erases later is not seen.
 
     Attributes:
+        operation: the module itself.
         functions: all of them, by symbol, in order.
     """
 
     def __init__(self, module: ir.Module | ir.Operation):
-        body = module.body if isinstance(module, ir.Module) else module.opview.body
-        functions = (op for op in body.operations if isinstance(op, func.FuncOp))
+        self.operation = module.operation
+        functions = (op for op in self.operation.opview.body.operations if isinstance(op, func.FuncOp))
         self.functions: dict[str, func.FuncOp] = {symbol(op): op for op in functions}
         self._ops: dict[str, list[ir.Operation]] = {}
         self._by_role: dict[Role, dict[str, func.FuncOp]] = {each: {} for each in Role}
@@ -163,7 +164,7 @@ def set_role(function_op: func.FuncOp, stated: Role) -> None:
 
 def attribute(op: ir.OpView | ir.Operation, name: str) -> ir.Attribute | None:
     """The attribute `name` of `op`, None without."""
-    return _named(op.attributes, name)
+    return named(op.attributes, name)
 
 
 def copy_attributes(source: ir.OpView | ir.Operation, target: ir.OpView | ir.Operation, *names: str) -> None:
@@ -271,20 +272,16 @@ def fact_of(argument: ir.Value, name: str) -> ir.Attribute | None:
     return argument_fact(argument.owner.owner.opview, ir.BlockArgument(argument).arg_number, name)
 
 
-def numbers(attributes: Facts | ir.DictAttr, name: str) -> tuple[int, ...] | None:
+def numbers(attributes: Facts, name: str) -> tuple[int, ...] | None:
     """The array of numbers `name` among `attributes`, None where it is not there."""
     return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
 
 
 def _facts(function_op: func.FuncOp, where: str, count: int) -> list[Facts]:
     listed = attribute(function_op, where)
-    return [{}] * count if listed is None else [{fact.name: fact.attr for fact in facts} for facts in listed]
+    return [ir.DictAttr.get({}, function_op.operation.context)] * count if listed is None else list(listed)
 
 
 def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:
     stated = attribute(function_op, where)
-    return None if stated is None else _named(ir.DictAttr(ir.ArrayAttr(stated)[index]), name)
-
-
-def _named(attributes: ir.DictAttr | Any, name: str) -> ir.Attribute | None:
-    return attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
+    return None if stated is None else named(ir.DictAttr(ir.ArrayAttr(stated)[index]), name)

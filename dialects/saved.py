@@ -12,6 +12,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Facts, argument_facts, result_facts
+from dovetail.dialects.stated import named
 
 _ON_RESULT = (SAVED, RESULT, IN_RESULT, IN_ARGUMENT, CHECKED_FOR)
 
@@ -68,7 +69,7 @@ def tangent_results(function_op: func.FuncOp) -> list[int]:
 
 def _said(facts: Facts, name: str) -> Any:
     """The word, the number or the set of numbers that `name` has among `facts`, None without."""
-    stated: Any = facts.get(name)
+    stated: Any = named(facts, name)
     return frozenset(stated) if isinstance(stated, ir.DenseI64ArrayAttr) else stated and stated.value
 
 

@@ -16,16 +16,16 @@ Broken = tuple[ir.OpView | ir.Operation, str]
 _SOUND = "sums, products, and quotients and remainders by more than 0, rounded down"
 
 
-def broken_facts(module: ir.Module) -> Iterator[Broken]:
-    """The ops of `module` that say what can't be of open numbers, each with what is wrong, in a verifier's words."""
-    hints = attribute(module.operation, HINTS)
+def broken_facts(found: Module) -> Iterator[Broken]:
+    """The ops of the module that say what can't be of open numbers, each with what is wrong, in a verifier's words."""
+    hints = attribute(found.operation, HINTS)
     if hints is not None and not isinstance(hints, ir.DenseI64ArrayAttr):
-        yield module.operation, f"expects '{HINTS}' to be an array of numbers, got {hints}"
-    found = Module(module)
+        yield found.operation, f"expects '{HINTS}' to be an array of numbers, got {hints}"
     for name, function_op in found.functions.items():
         yield from _broken_signature(function_op)
         for op in found.bodies[name]:
-            if SIZES in op.attributes or SYMBOL in op.attributes:
+            attributes = op.attributes
+            if SIZES in attributes or SYMBOL in attributes:
                 yield from ((op, message) for message in _broken_op(op))
 
 
@@ -71,6 +71,8 @@ def _unmet(type_: ir.Type, facts: ir.DictAttr | Mapping[str, ir.Attribute]) -> I
         yield SYMBOL, "a number of 64 bits, at least 0, of a '!torch.int'"
     if RANGE in facts and not _is_range(facts[RANGE]):
         yield RANGE, "the least and the largest number"
+    if SIZES not in facts and STRIDES not in facts:
+        return
     info, strides = (type_.shaped, type_.strides) if isinstance(type_, RefType) else (shaped_info(type_), None)
     for name, what, known in ((SIZES, "size", None if info is None else info.shape), (STRIDES, "stride", strides)):
         if name in facts and (expected := _expected(facts[name], what, type_, known)):

@@ -10,6 +10,11 @@ from dovetail.errors import ModuleError
 _KINDS = {ir.StringAttr: "a string", ir.IntegerAttr: "an integer", ir.FlatSymbolRefAttr: "a symbol"}
 
 
+def named(attributes: Any, name: str) -> ir.Attribute | None:
+    """The attribute `name` among `attributes`, which are no Python dict; None without."""
+    return attributes[name] if name in attributes else None  # noqa: SIM401
+
+
 def stated(op: ir.OpView | ir.Operation, name: str, kind: Any) -> Any:
     """The value of the attribute `name` of `op`, a string, an integer or a symbol.
 
@@ -21,7 +26,7 @@ def stated(op: ir.OpView | ir.Operation, name: str, kind: Any) -> Any:
 
 def stated_by(where: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping, name: str, kind: Any) -> Any:
     """Like `stated`, of `attributes` that the message says to stand at `where`."""
-    found = attributes[name] if name in attributes else None  # noqa: SIM401 (not a Python dict)
+    found = named(attributes, name)
     if not isinstance(found, kind):
         got = "none" if found is None else found
         raise ModuleError(f"{where} expects {_KINDS[kind]} as attribute '{name}', got {got}")

@@ -19,7 +19,7 @@ from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.sizes import OpenSize
-from dovetail.dialects.torch_facts.types import is_number, require_shaped_info, shaped_info, tensor_info
+from dovetail.dialects.torch_facts.types import is_number, is_open, require_shaped_info, shaped_info, tensor_info
 
 _FACTS = (SYMBOL, RANGE, SIZES, STRIDES)
 
@@ -80,8 +80,11 @@ def state_sizes(made: ir.Value, like: ir.Value) -> ir.Value:
 
 def is_open_op(op: ir.Operation) -> bool:
     """Whether numbers that `op` takes, or sizes of what it takes or makes, are known only when the program runs."""
-    infos = [shaped_info(value.type) for value in (*op.operands, *op.results)]
-    return any(info is not None and not info.is_static for info in infos) or any(map(is_open_number, op.operands))
+    return any(is_open(result.type) for result in op.results) or any(map(_is_open_operand, op.operands))
+
+
+def _is_open_operand(value: ir.Value) -> bool:
+    return is_open_number(value) if shaped_info(value.type) is None else is_open(value.type)
 
 
 def is_open_number(value: ir.Value) -> bool:

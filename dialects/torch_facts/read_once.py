@@ -1,5 +1,6 @@
 """What is known of a type, asked once, however many values have it: the text of a type is slow to make."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 from torch_mlir import ir
 
 T = TypeVar("T")
-_known: ContextVar[dict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_known", default=None)
+_known: ContextVar[defaultdict[Callable, dict[ir.Type, Any]] | None] = ContextVar("_known", default=None)
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def types_read_once() -> Iterator[None]:
     A type never changes, so what is known of it holds. It ends with the block since a type keeps its context alive.
     """
     known = _known.get()
-    token = _known.set({} if known is None else known)
+    token = _known.set(defaultdict(dict) if known is None else known)
     try:
         yield
     finally:
@@ -34,7 +35,7 @@ def read_once(read: Callable[[Any], T]) -> Callable[[Any], T]:
         everything = _known.get()
         if everything is None:
             return read(type_)
-        known = everything.setdefault(read, {})
+        known = everything[read]
         found = known.get(type_)
         if found is None:
             found = known[type_] = read(type_)

@@ -1,7 +1,7 @@
 """Which step computes what which others use, over functions that call or follow one another, as numbers."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -16,8 +16,7 @@ from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.rewriting.cloning import attributes_key
 
 
-@dataclass(frozen=True, slots=True)
-class FlowStep:
+class FlowStep(NamedTuple):
     """One result of a computation, or one argument.
 
     Attributes:

@@ -28,7 +28,7 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> 
         *((forward, f"result {number}", each) for number, each in enumerate(result_facts(forward))),
         *((backward, f"argument {number}", each) for number, each in enumerate(argument_facts(backward))),
     ):
-        for name in limits.keys() & facts.keys():
+        for name in (each for each in limits if each in facts):
             is_said = True
             _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name])
     if is_said or is_stated:

@@ -87,7 +87,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         check_layouts(found)
         check_devices(module, found, device_of(module))
         check_backward_facts(found)
-        for op, broken_fact in broken_facts(module):
+        for op, broken_fact in broken_facts(found):
             raise fail(op, broken_fact)
         check_present(found, next(iter(allowed)), self.level, module.operation)
         broken = next(broken_proofs(found), None) if allowed is _LOWERED else None

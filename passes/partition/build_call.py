@@ -67,7 +67,7 @@ def build_call(graph: JointGraph, halves: Halves, memory: SavedMemory, owned: Se
         call = func.FuncOp("call", ir.TypeAttr(graph.joint.attributes["function_type"]).value)
     set_role(call, Role.CALL)
     if "arg_attrs" in graph.joint.attributes:
-        kept = ({name: fact for name, fact in each.items() if name not in _AUTOGRAD} for each in memory.facts)
+        kept = ({fact.name: fact.attr for fact in each if fact.name not in _AUTOGRAD} for each in memory.facts)
         call.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
     copy_attributes(graph.joint, call, ARGUMENTS, RESULTS)
     values = dict(zip(graph.arguments, call.add_entry_block().arguments, strict=True))

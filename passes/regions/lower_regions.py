@@ -8,7 +8,7 @@ from dovetail.dialects.memory.contents import store
 from dovetail.dialects.reading import COMPUTING, Module, argument_facts, of_class, referred, result_facts, terminator
 from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import set_signature, state_facts
+from dovetail.passes.rewriting.cloning import set_signature
 from dovetail.passes.rewriting.region_builder import call_with_new_memory
 
 
@@ -51,4 +51,5 @@ def _lower_region(region: func.FuncOp) -> None:
         func.ReturnOp([])
     end.erase()
     set_signature(region, [])
-    state_facts(region, "arg_attrs", dict(enumerate(facts)))
+    if any(map(len, facts)):
+        region.attributes["arg_attrs"] = ir.ArrayAttr.get(facts)

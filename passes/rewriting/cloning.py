@@ -6,7 +6,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import is_used, operand_ops, producer
+from dovetail.dialects.reading import argument_facts, is_used, operand_ops, producer, result_facts
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import tensor_info, torch_type
@@ -20,7 +20,7 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
 
     Constants that the map does not know are cloned along.
     """
-    operands = [_mapped(value, values) for value in op.operands]
+    operands = [values[value] if value in values else _mapped(value, values) for value in op.operands]
     new = op.clone()
     position = new.operands
     for index, operand in enumerate(operands):
@@ -30,10 +30,9 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
 
 
 def _mapped(value: ir.Value, values: dict[ir.Value, ir.Value]) -> ir.Value:
-    if value not in values:
-        op = producer(value)
-        if op is not None and is_constant(op):
-            clone(op, values)
+    op = producer(value)
+    if op is not None and is_constant(op):
+        clone(op, values)
     return values[value]
 
 
@@ -47,16 +46,12 @@ def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mappin
 
     `where` is "arg_attrs" or "res_attrs".
     """
-    type_ = function_op.type
-    count = len(type_.inputs if where == "arg_attrs" else type_.results)
-    attributes = function_op.attributes
-    stated = attributes[where] if where in attributes else [{}] * count
-    changed = []
-    for number, each in enumerate(stated):
-        merged = {named.name: named.attr for named in each} | dict(facts.get(number, {}))
-        changed.append(ir.DictAttr.get({name: each for name, each in merged.items() if each is not None}))
-    if where in attributes or any(map(len, changed)):
-        attributes[where] = ir.ArrayAttr.get(changed)
+    changed = (argument_facts if where == "arg_attrs" else result_facts)(function_op)
+    for number, each in facts.items():
+        merged = {old.name: old.attr for old in changed[number]} | dict(each)
+        changed[number] = ir.DictAttr.get({name: fact for name, fact in merged.items() if fact is not None})
+    if where in function_op.attributes or any(map(len, changed)):
+        function_op.attributes[where] = ir.ArrayAttr.get(changed)
 
 
 def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:

@@ -70,6 +70,7 @@ class Runner:
     ran: list[str] = field(default_factory=list)
     stage: int = 0
 
+    @types_read_once()
     def run(self, pipeline: Pipeline, module: ir.Module, name: str = "input") -> None:
         """Runs `pipeline`; a dump of the module as it comes in is called `name`.
 
@@ -100,7 +101,7 @@ class Runner:
                 raise PassError(text) from error
 
     def _run(self, each: Pass | MlirPass, module: ir.Module) -> None:
-        with module.context, ir.Location.unknown(), types_read_once():
+        with module.context, ir.Location.unknown():
             if isinstance(each, Pass):
                 each.check_level(module)
             each.run(module)
