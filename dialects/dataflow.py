@@ -4,7 +4,7 @@ Regions take memory and overwrite it, host functions allocate it and load what i
 through a program asks `follow`, and says only what an op that computes makes of its operands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from torch_mlir import ir
@@ -17,7 +17,7 @@ from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.types import is_memory
 
 T = TypeVar("T")
-Compute = Callable[[ir.Operation, list[T | None]], Sequence[T | None]]
+Compute = Callable[[ir.Operation, list[T | None]], Iterable[T | None]]
 
 _MEMORY = frozenset(each.OPERATION_NAME for each in (AllocOp, PartOp, ReuseOp, FreeOp))
 
@@ -34,8 +34,9 @@ def follow(
     Args:
         given: what stands for each argument; for memory, what stands for the value that it holds.
         module: that of the function. Calls of what is no region are ops that compute.
-        compute: takes an op and what stands for its operands, and gives what stands for what it has `made`. It is not
-            asked of calls, loads and stores. None stands for what nothing is known of, such as memory that is new.
+        compute: takes an op and what stands for its operands, and gives what stands for each of what it has `made`, or
+            more of it. It is not asked of calls, loads and stores. None stands for what nothing is known of, such as
+            memory that is new.
         known: gets what stands for each value, in the regions too; for memory, what does at the end.
 
     Returns:
@@ -57,5 +58,5 @@ def follow(
         elif name not in _MEMORY:
             memory = written(op)
             made, taken = (op.results, operands) if memory is None else ([memory], operands[:-1])
-            known.update(zip(made, compute(op, taken), strict=True))
+            known.update(zip(made, compute(op, taken), strict=False))
     return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

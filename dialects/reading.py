@@ -3,7 +3,7 @@
 Names of functions are for readers; nothing depends on them. What a function is for, its `dovetail.role` says.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
@@ -249,12 +249,14 @@ def is_used(*values: ir.Value) -> bool:
 
 def argument_facts(function_op: func.FuncOp) -> list[Facts]:
     """The attributes of each argument."""
-    return _facts(function_op, "arg_attrs", len(function_op.type.inputs))
+    listed = attribute(function_op, "arg_attrs")
+    return _nothing(function_op, function_op.type.inputs) if listed is None else list(listed)
 
 
 def result_facts(function_op: func.FuncOp) -> list[Facts]:
     """The attributes of each result."""
-    return _facts(function_op, "res_attrs", len(function_op.type.results))
+    listed = attribute(function_op, "res_attrs")
+    return _nothing(function_op, function_op.type.results) if listed is None else list(listed)
 
 
 def argument_fact(function_op: func.FuncOp, index: int, name: str) -> ir.Attribute | None:
@@ -277,9 +279,8 @@ def numbers(attributes: Facts, name: str) -> tuple[int, ...] | None:
     return tuple(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else None
 
 
-def _facts(function_op: func.FuncOp, where: str, count: int) -> list[Facts]:
-    listed = attribute(function_op, where)
-    return [ir.DictAttr.get({}, function_op.operation.context)] * count if listed is None else list(listed)
+def _nothing(function_op: func.FuncOp, types: Sequence[ir.Type]) -> list[Facts]:
+    return [ir.DictAttr.get({}, function_op.operation.context)] * len(types)
 
 
 def _fact(function_op: func.FuncOp, where: str, index: int, name: str) -> ir.Attribute | None:

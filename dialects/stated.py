@@ -1,6 +1,5 @@
 """Attributes that must be there, read by their class: else an error that names the place and what would be valid."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from torch_mlir import ir
@@ -21,13 +20,15 @@ def stated(op: ir.OpView | ir.Operation, name: str, kind: Any) -> Any:
     Raises:
         ModuleError: if `op` has none of that kind.
     """
-    return stated_by(f"{op.location}: '{op.operation.name}' op", op.attributes, name, kind)
+    return stated_by(op, op.attributes, name, kind)
 
 
-def stated_by(where: str, attributes: ir.OpAttributeMap | ir.DictAttr | Mapping, name: str, kind: Any) -> Any:
+def stated_by(where: str | ir.OpView | ir.Operation, attributes: Any, name: str, kind: Any) -> Any:
     """Like `stated`, of `attributes` that the message says to stand at `where`."""
     found = named(attributes, name)
     if not isinstance(found, kind):
+        # A location's text costs more than all else here.
+        where = where if isinstance(where, str) else f"{where.location}: '{where.operation.name}' op"
         got = "none" if found is None else found
         raise ModuleError(f"{where} expects {_KINDS[kind]} as attribute '{name}', got {got}")
     return found.value

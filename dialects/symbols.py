@@ -84,14 +84,15 @@ def is_open_op(op: ir.Operation) -> bool:
 
 
 def _is_open_operand(value: ir.Value) -> bool:
-    return is_open_number(value) if shaped_info(value.type) is None else is_open(value.type)
+    info = shaped_info(value.type)
+    return is_open_number(value) if info is None else not info.is_static
 
 
 def is_open_number(value: ir.Value) -> bool:
     """Whether `value` is a number that is known only when the program runs, or a list in which one is."""
     made = producer(value)
     if made is None or not (made.name == LIST or made.name in ARITHMETIC or made.name in CONVERSIONS):
-        return is_number(value.type) and (made is None or not made.name.startswith("torch.constant."))
+        return (made is None or not made.name.startswith("torch.constant.")) and is_number(value.type)
     return any(map(is_open_number, made.operands))
 
 

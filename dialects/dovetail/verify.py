@@ -197,11 +197,10 @@ def another_type(result: ir.Value, expected: ir.Type, what: str = "result type")
 
 def another_tensor(value: ir.Value, ref: ir.Value) -> str:
     """`value` (a value or a ref) has the shape and element type of the tensor that `ref` refers to."""
-    given = value.type.tensor_type if isinstance(value.type, RefType) else value.type
-    expected = ref.type.tensor_type
-    if given == expected:
+    given, type_ = value.type, ref.type
+    if (given.tensor_type if isinstance(given, RefType) else given) == type_.tensor_type:
         return ""
-    return f"expects a value of type '{expected}' to match '{ref.type}', got '{value.type}'"
+    return f"expects a value of type '{type_.tensor_type}' to match '{type_}', got '{given}'"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC, CONVERSIONS
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.row import Kind, Row, constant, view
 from dovetail.dialects.torch_facts.rows import ROWS
-from dovetail.dialects.torch_facts.types import holds_tensors
+from dovetail.dialects.torch_facts.types import holds_tensors, is_torch_type
 
 if TYPE_CHECKING:
     import torch
@@ -55,8 +55,8 @@ def is_constant(op: ir.Operation) -> bool:
     """
     name = op.name
     if name == LIST:
-        # A type's text costs more than all else here, and a list's elements are mostly of one type.
-        return not any(map(holds_tensors, {value.type for value in op.operands}))
+        # Mostly of whole numbers, which its type says.
+        return is_torch_type(op.result.type, "list<int>") or not any(holds_tensors(each.type) for each in op.operands)
     return name.startswith("torch.constant.") or name in CONVERSIONS or name in ARITHMETIC
 
 

@@ -1,6 +1,7 @@
 """What the final IR says of dataflow: what forward and backward compute from what, through regions and their memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -71,11 +72,11 @@ class _Dataflow:
         """The nodes that each of a function's results is computed from."""
         return [sources or () for sources in follow(function_op, given, self.origins.module, self._compute)]
 
-    def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
+    def _compute(self, op: ir.Operation, operands: Sequence[tuple[int, ...] | None]) -> Iterator[tuple[int, ...]]:
         sources = tuple(dict.fromkeys(number for operand in operands for number in operand or ()))
         if is_work(op):
             sources = self._add(self._op(op, sources))
-        return [sources] * len(made(op))
+        return repeat(sources)
 
     def _op(self, op: ir.Operation, sources: tuple[int, ...]) -> Node:
         name, index = self.positions[op]

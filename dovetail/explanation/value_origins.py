@@ -1,6 +1,7 @@
 """Where a value of a host function comes from: the op that computes it, in a region too, and its source line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 
 import torch
@@ -8,7 +9,6 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FORWARD
-from dovetail.dialects.calls import made
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.memory.roots import memory_root
@@ -65,9 +65,9 @@ class Origins:
         return ""
 
 
-def _producers(op: ir.Operation, operands: Sequence[ir.Operation | None]) -> Sequence[ir.Operation | None]:
+def _producers(op: ir.Operation, operands: Sequence[ir.Operation | None]) -> Iterable[ir.Operation | None]:
     """Who computes the results of `op`: what is owned was computed before."""
-    return operands[:1] if op.name == OwnOp.OPERATION_NAME else [op] * len(made(op))
+    return operands[:1] if op.name == OwnOp.OPERATION_NAME else repeat(op)
 
 
 def line(location: ir.Location) -> str:

@@ -3,16 +3,17 @@
 A backward may use other values than eager saves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import repeat
 from operator import or_
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, FORWARD, REREAD, WATCHED
-from dovetail.dialects.calls import made, saved_kinds
+from dovetail.dialects.calls import saved_kinds
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.memory.roots import memory_root
@@ -112,7 +113,7 @@ def saved_uses(backward: func.FuncOp, tangents: Sequence[int], module: Module) -
     return [frozenset(tangent for tangent in tangents if of >> tangent & 1) for of in uses]
 
 
-def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[int, int]) -> list[_Sources]:
+def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[int, int]) -> Iterator[_Sources]:
     """What that depends on which `op` has made, which is noted where it is both a tangent and a saved value."""
     tangents = saved = 0
     for each in given if op.name != DestinationOp.OPERATION_NAME else ():
@@ -121,4 +122,4 @@ def _joined(op: ir.Operation, given: Sequence[_Sources | None], combined: dict[i
             saved |= each[1]
     if tangents and saved:
         combined[tangents] = combined.get(tangents, 0) | saved
-    return [(tangents, 0 if tangents else saved)] * len(made(op))
+    return repeat((tangents, 0 if tangents else saved))
