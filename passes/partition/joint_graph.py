@@ -1,5 +1,6 @@
 """`@joint` by numbers: what a partition asks of each op and value again and again, asked of the bindings once."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from dovetail.passes.partition.min_cut import Graph, OpNode
 from dovetail.passes.rewriting.cloning import clone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class JointNode(OpNode):
     """One op; what `is_once` is never computed again."""
 
@@ -53,6 +54,9 @@ class JointGraph(Graph[JointNode]):
         self.producers: list[int | None] = [None] * len(self.arguments)  # the node that computes a value, by number
         self.numbers = {value: number for number, value in enumerate(self.values)}
         self.nodes = [self._node(index, view) for index, view in enumerate(joint.body.blocks[0].operations)]
+        self._by_class: defaultdict[type, list[int]] = defaultdict(list)
+        for index, node in enumerate(self.nodes):
+            self._by_class[type(node.view)].append(index)
         # By value: whose memory it lies in. Views share their operand's, reads the argument's.
         self.roots = list(range(len(self.values)))
         for node in self.nodes:
@@ -73,7 +77,7 @@ class JointGraph(Graph[JointNode]):
 
     def of(self, *classes: type) -> list[int]:
         """The nodes whose ops are of one of `classes`, in order."""
-        return [index for index, node in enumerate(self.nodes) if isinstance(node.view, classes)]
+        return sorted(index for each in classes for index in self._by_class[each])
 
     def ancestors(self, roots: Iterable[int]) -> set[int]:
         """The nodes `roots` and every node that they need."""

@@ -27,7 +27,7 @@ Cost = int | None
 _SOURCE, _SINK = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class OpNode:
     """One op; `operands` and `results` are numbers of values."""
 

@@ -1,7 +1,6 @@
 """What `@forward` saves for `@backward`, by each algorithm of the pass `partition`."""
 
 from collections.abc import Container
-from dataclasses import replace
 from functools import partial
 
 from dovetail.dialects.target import device_type
@@ -33,7 +32,7 @@ def saved_values(graph: JointGraph, halves: Halves, memory: SavedMemory, algorit
         if not again:
             return [*saved, *halves.symbols(saved)]
         for index in again:
-            graph.nodes[index] = replace(graph.nodes[index], is_once=True)
+            graph.nodes[index].is_once = True
 
 
 def _cheapest(graph: JointGraph, halves: Halves, memory: SavedMemory, algorithm: str, budget: float) -> list[int]:

@@ -50,14 +50,14 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
 
 def _groups(function_op: func.FuncOp, device: str, devices: Devices) -> list[list[ir.Operation]]:
     """Candidates with equal names, types and constants, none of which depends on another."""
+    ops = body(function_op)
+    keys = {op: key for op in ops if not devices.elsewhere(op) and (key := _key(op, device)) is not None}
     groups: dict[Hashable, list[ir.Operation]] = {}
     depths: dict[ir.Operation, int] = {}
-    for op in body(function_op):
-        key = None if devices.elsewhere(op) else _key(op, device)
-        depth = max((depths[producer] for producer in operand_ops(op)), default=0) + (key is not None)
-        depths[op] = depth
-        if key is not None:
-            groups.setdefault((depth, key), []).append(op)
+    for op in ops if keys else ():
+        depths[op] = max((depths[producer] for producer in operand_ops(op)), default=0) + (op in keys)
+        if op in keys:
+            groups.setdefault((depths[op], keys[op]), []).append(op)
     return [part for group in groups.values() for part in _in_parts(group)]
 
 

@@ -74,9 +74,10 @@ class _Outliner:
         ops = [self.graph.ops[index] for index in inside]
         with ir.InsertionPoint(self.module.body), ops[0].location:
             region = RegionBuilder(name, inputs)
-            for op in ops:
-                with region.end, op.location:
-                    _compute(op, region.values)
+            with region.end:
+                for op in ops:
+                    with op.location:
+                        _compute(op, region.values)
             region.finish(outputs)
         with self.graph.ops[computed[0]].location:
             made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])

@@ -31,8 +31,9 @@ def region_levels(graph: PlacedGraph, *, is_backward: bool) -> list[Level]:
 
 
 def _levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
-    earliest = _earliest(graph)
-    level = _latest(graph, earliest, is_backward)
+    on_host = _on_host(graph)
+    earliest = _earliest(graph, on_host)
+    level = _latest(graph, earliest, on_host, is_backward)
     levels = [Level() for _ in range(max(level, default=0) + 1)]
     for number, placement in enumerate(graph.placement):
         if placement == "view" and not _is_joined(graph, number):
@@ -44,10 +45,9 @@ def _levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
     return levels
 
 
-def _earliest(graph: PlacedGraph) -> list[int]:
+def _earliest(graph: PlacedGraph, on_host: list[bool]) -> list[int]:
     """Within a level regions run before host calls, so a region is one above the host call that it reads."""
     level: list[int] = []
-    on_host = _on_host(graph)
     last_effect = highest = 0
     for number, placement in enumerate(graph.placement):
         producers = graph.producers[number]
@@ -82,12 +82,12 @@ def _is_joined(graph: PlacedGraph, number: int) -> bool:
     return graph.ops[number].name == LIST and bool(users) and all(graph.placement[each] == "region" for each in users)
 
 
-def _latest(graph: PlacedGraph, earliest: list[int], is_backward: bool) -> list[int]:
+def _latest(graph: PlacedGraph, earliest: list[int], on_host: list[bool], is_backward: bool) -> list[int]:
     """Moves ops to the level of their first user; what the function returns, and most host calls, stay.
 
     In the backward, host calls that need no tangent are recomputed, or were left for it: they move too.
     """
-    level, on_host = list(earliest), _on_host(graph)
+    level = list(earliest)
     stays = _from_arguments(graph) if is_backward else [True] * len(graph)
     for number in reversed(range(len(graph))):
         placement = graph.placement[number]

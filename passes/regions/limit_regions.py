@@ -84,9 +84,10 @@ def _pieces(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: boo
     ops = body(region)
     if is_gpu and (terms := before_columns(ops)):
         return divided(ops, terms)
-    depths = _reduction_depths(ops)
-    if max(depths.values(), default=0) > reduction_depth:
-        return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
+    if sum(kind(op) is Kind.REDUCTION for op in ops) > reduction_depth:
+        depths = _reduction_depths(ops)
+        if max(depths.values()) > reduction_depth:
+            return divided(ops, {op for op in ops if is_work(op) and depths[op] <= reduction_depth})
     arguments = region.body.blocks[0].arguments
     infos = {argument: tensor_info(argument.type) for argument in arguments}
     scalars = {argument for argument, info in infos.items() if info is not None and info.shape == ()}
