@@ -7,6 +7,7 @@ import torch
 from torch._decomp import get_decompositions
 
 from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.frontend.decompose.precision import HALVES
 from dovetail.frontend.decompose.sums import counted, divisor
 
 aten = torch.ops.aten
@@ -90,26 +91,29 @@ def _batch_norm(
 ) -> tuple[torch.Tensor, ...]:
     """The normalized value, the batch's mean and reciprocal deviation, and the running mean and variance, if any.
 
-    Anything but training in float32 is PyTorch's own decomposition, whose variance overflows where eager's does not.
+    Anything but training in float32 is PyTorch's own decomposition, whose variance overflows where eager's does not;
+    but for half precision on a GPU, where images lie channels last: many threads add up a column there.
     """
     running = () if mean is None or variance is None else (mean, variance)
-    given = (value, *running, *(each for each in (weight, bias) if each is not None))
+    on_gpu = value.device.type == "cuda"
+    wide = value.to(torch.float32) if on_gpu and value.dtype in HALVES else value
+    given = (wide, *running, *(each for each in (weight, bias) if each is not None))
     if not training or is_empty(value) or any(each.dtype is not torch.float32 for each in given):
         if not running:
             return _by_pytorch[_without_statistics](value, weight, bias, training, momentum, eps)
         return _by_pytorch[_functional](value, weight, bias, *running, training, momentum, eps)
     dims = [each for each in range(value.dim()) if each != 1]
-    if value.device.type == "cuda":
+    if on_gpu and wide is value:
         var, average = aten.var_mean.correction(value, dims, correction=0, keepdim=True)
     else:
-        var, average = _moments(value, dims, 0)
+        var, average = _moments(wide, dims, 0)
     reciprocal = (var + eps).rsqrt().to(torch.float32)
-    normal = (value - average.to(torch.float32)) * reciprocal
+    normal = (wide - average.to(torch.float32)) * reciprocal
     sizes = [1, -1, *[1] * (value.dim() - 2)]
     if weight is not None:
         normal = normal * weight.view(sizes)
     # Without a bias, too: eager adds that of the mean, after which a zero has no sign.
-    normal = normal + (0.0 if bias is None else bias.view(sizes))
+    normal = (normal + (0.0 if bias is None else bias.view(sizes))).to(value.dtype)
     saved = average.squeeze(dims).to(torch.float32), reciprocal.squeeze(dims)
     if not running:
         return normal, *saved

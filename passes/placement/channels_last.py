@@ -25,7 +25,6 @@ ORDER, BACK = (0, 2, 3, 1), (0, 3, 1, 2)
 """The dimensions of images, from the outermost one in memory on: image, row, column, channel; and back."""
 
 _FORWARD = "torch.aten.convolution"
-_MOMENTS = "torch.aten.var_mean.correction"
 BACKWARD = "torch.aten.convolution_backward"
 _TYPES = {"cpu": ("float32", "bfloat16", "float16"), "cuda": ("bfloat16", "float16")}
 """By type of device, of what the library has faster kernels so; on a GPU, what tensor cores compute."""
@@ -119,17 +118,10 @@ def _pools(op: ir.Operation) -> bool:
 
 def reduces(op: ir.Operation) -> bool:
     """Whether `op` reduces images, along all dimensions or along stated ones."""
-    if kind(op) is not Kind.REDUCTION or not are_images(op.operands[0]) or not _are_known(op):
+    if kind(op) is not Kind.REDUCTION or len(op.results) != 1 or not are_images(op.operands[0]) or not _are_known(op):
         return False
-    if op.name != _MOMENTS and len(op.results) != 1:
-        return False
-    is_stated = len(op.operands) > 2 and bool(integers(op.operands[1])) and keeps_dims(op) is not None
+    is_stated = len(op.operands) > 2 and bool(integers(op.operands[1])) and boolean(op.operands[2]) is not None
     return is_stated or reduces_all(op)
-
-
-def keeps_dims(op: ir.Operation) -> bool | None:
-    """Whether a reduction along stated dimensions keeps them; None where that is not known."""
-    return boolean(op.operands[3 if op.name == _MOMENTS else 2])
 
 
 def reduces_all(op: ir.Operation) -> bool:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import SHOWS_ROWS, SIZES, STRIDES
+from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
 from dovetail.dialects.operand_strides import Stated, strides_attribute
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.recompute import is_pinned
@@ -22,10 +22,10 @@ from dovetail.passes.placement.channels_last import (
     BACKWARD,
     ORDER,
     are_images,
+    boolean,
     computes_elements,
     convolves,
     in_order,
-    keeps_dims,
     keeps_rows,
     reduces,
     reduces_all,
@@ -152,24 +152,18 @@ class _LaidOut:
             op.operands[10] = create(LIST, flags, torch_type("list<bool>"))
 
     def _reduce(self, op: ir.Operation) -> None:
-        source, sizes = self.last[op.operands[0]], _sizes(op.operands[0])
+        result, source = op.results[0], self.last[op.operands[0]]
         if reduces_all(op):
-            op.results[0].replace_all_uses_with(_like(op, [source, *list(op.operands)[1:]], ()))
+            result.replace_all_uses_with(_like(op, [source, *list(op.operands)[1:]], ()))
             return
         dims = reduced_dims(op) or []
-        left = [dim for dim in ORDER if keeps_dims(op) or dim not in dims]
         operands = [source, integer_list([ORDER.index(dim) for dim in dims]), *list(op.operands)[2:]]
-        reduced = [1 if dim in dims else sizes[dim] for dim in left]
-        types = [with_shape(each.type, in_types(reduced)) for each in op.results]
-        attributes = {name: op.attributes[name] for name in op.attributes if name != SIZES}
-        if None in in_types(reduced):
-            attributes[SIZES] = ir.ArrayAttr.get([sizes_map(reduced)] * len(types))
-        made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
-        for result, each in zip(op.results, made.results, strict=True):
-            if keeps_dims(op):
-                self._hand_on(result, each)
-            else:
-                result.replace_all_uses_with(_permuted(each, [left.index(dim) for dim in sorted(left)]))
+        if boolean(op.operands[2]):
+            self._hand_on(result, _like(op, operands, in_order(_sizes(result))))
+            return
+        left = [dim for dim in ORDER if dim not in dims]
+        made = _like(op, operands, [_sizes(op.operands[0])[dim] for dim in left])
+        result.replace_all_uses_with(_permuted(made, [left.index(dim) for dim in sorted(left)]))
 
     def _hand_on(self, image: ir.Value, made: ir.Value) -> None:
         """Has what reads `image` read `made`, in the order of `image`: as it lies in memory, or laid out in rows."""

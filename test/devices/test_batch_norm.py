@@ -59,6 +59,24 @@ def test_training(way: str, layout: torch.memory_format):
     assert way == "repeated" or ours.norm.num_batches_tracked == 2
 
 
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last], ids=["rows", "channels last"])
+def test_half_precision(layout: torch.memory_format):
+    """ATen's variance of images that lie channels last took four times as long as sums of their columns."""
+    torch.manual_seed(0)
+    net, images = _Net(False).to(memory_format=layout), torch.randn(6, 8, 12, 12).contiguous(memory_format=layout) + 1
+    ours, wide = copy.deepcopy(net), copy.deepcopy(net).double()
+    right = _step(wide, wide, images.double(), False)
+    half = torch.autocast("cuda", torch.bfloat16)
+    expected = _step(net, half(net), images, False)
+    dovetail.stats(reset=True)
+    actual = _step(ours, half(torch.compile(ours, backend="dovetail")), images, False)
+    assert not any("var_mean" in op for op, _ in dovetail.stats().library_calls)
+    assert not dovetail.stats().eager
+    for eager, compiled, value in zip(expected, actual, right, strict=True):
+        bound = 3 * (eager.double() - value).norm() + torch.finfo(torch.bfloat16).eps * value.norm()
+        assert (compiled.double() - value).norm() <= bound
+
+
 def test_evaluation():
     """Catches statistics of the batch where there are those of the training."""
     net, images = _Net(False).eval(), torch.randn(6, 8, 12, 12)

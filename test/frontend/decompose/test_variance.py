@@ -75,3 +75,19 @@ def test_variance_by_channel_stays_whole_on_a_gpu():
         assert VARIANCES[op](images, [0, 2], correction=0) is NotImplemented
         for value, dims in ((images, [1, 2]), (images.half(), [0, 2]), (images.cpu(), [0, 2])):
             assert VARIANCES[op](value, dims, correction=0) is not NotImplemented
+
+
+def test_batch_norm_of_half_precision_adds_up_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
+    """ATen's variance of images that lie channels last took four times as long as sums of their columns."""
+    norm, whole = VARIANCES[torch.ops.aten._native_batch_norm_legit.no_stats], []
+    monkeypatch.setattr(
+        torch.ops.aten.var_mean, "correction", lambda *given, **how: whole.append(given) or given[:1] * 2
+    )
+    with FakeTensorMode():
+        weight = torch.ones(3, device="cuda")
+        for dtype in (torch.bfloat16, torch.float32):
+            assert (
+                norm(torch.empty(2, 3, 4, device="cuda", dtype=dtype), weight, weight, True, 0.1, 1e-5)[0].dtype
+                is dtype
+            )
+            assert len(whole) == (dtype is torch.float32)
