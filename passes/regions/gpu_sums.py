@@ -110,7 +110,9 @@ def _in_parts(value: ir.Value, dims: Sequence[int] | None, type_: ir.Type) -> ir
         return cast(_at_once(value, dims, with_dtype(type_, "float64"), dtype_number("float64")), "float32")
     block = block_of_row(sizes, dims) if inner == 1 else block_of_column(outer, count, inner)
     if block is None:
-        return None
+        # Of columns of several dimensions IREE makes one kernel with what takes their sums for each element.
+        is_plain = inner == 1 or len(dims) == 1
+        return None if is_plain else with_sizes(sum_over(_in_blocks(value, [outer, count, inner]), [1]), result.shape)
     cut = cut_of(sizes, dims, block) if inner == 1 else None
     if cut is None:
         blocks = _in_blocks(value, [outer, count // block, block, inner])

@@ -128,4 +128,19 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
     %0 = torch.aten.sum %x, %none : !torch.vtensor<[3276800],f64>, !torch.none -> !torch.vtensor<[],f64>
     return %0 : !torch.vtensor<[],f64>
   }
+
+  // Each of few threads added up whole columns where IREE made one kernel with what takes their sums.
+  // CHECK-LABEL: func.func private @of_images_channels_last(
+  // CHECK: %[[ROWS:.*]] = torch.aten.reshape {{.*}} -> !torch.vtensor<[1,3136,512],f32>
+  // CHECK: torch.aten.sum.dim_IntList %[[ROWS]], {{.*}} -> !torch.vtensor<[1,512],f32>
+  func.func private @of_images_channels_last(%x: !torch.vtensor<[64,7,7,512],f32>) -> !torch.vtensor<[512],f32> attributes {dovetail.role = "region"} {
+    %none = torch.constant.none
+    %false = torch.constant.bool false
+    %int0 = torch.constant.int 0
+    %int1 = torch.constant.int 1
+    %int2 = torch.constant.int 2
+    %pixels = torch.prim.ListConstruct %int0, %int1, %int2 : (!torch.int, !torch.int, !torch.int) -> !torch.list<int>
+    %0 = torch.aten.sum.dim_IntList %x, %pixels, %false, %none : !torch.vtensor<[64,7,7,512],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[512],f32>
+    return %0 : !torch.vtensor<[512],f32>
+  }
 }
