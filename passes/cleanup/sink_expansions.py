@@ -24,15 +24,18 @@ class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
     """
 
     def run(self, module: ir.Module) -> None:
-        for op in body(Module(module).joint):
-            if op.name == _EXPAND and is_open(op.results[0].type):
-                _sink(op)
+        ops = body(Module(module).joint)
+        waiting = [op for op in ops if op.name == _EXPAND and is_open(op.results[0].type)]
+        for expansion in waiting:  # what is erased on the way is not read again
+            waiting += _sink(expansion)
 
 
-def _sink(expansion: ir.Operation) -> None:
+def _sink(expansion: ir.Operation) -> list[ir.Operation]:
+    """Gives the expansions that stand behind what is now computed before this one."""
     expanded, own = expansion.results[0], expansion.operands[0]
     if known_sizes(own) is None or known_sizes(expanded) is None:
-        return
+        return []
+    following: list[ir.Operation] = []
     for user in dict.fromkeys(users(expanded)):
         if not _computes_elements(user) or is_pinned(user) or not _keeps_type(user, expanded, own):
             continue
@@ -43,23 +46,24 @@ def _sink(expansion: ir.Operation) -> None:
             for index, operand in enumerate(operands):
                 user.operands[index] = operand
         elif not any(require_shaped_info(operand.type).shape for operand in others):
-            _compute_before(user, operands, expansion)
+            following += _compute_before(user, operands, expansion)
     if not is_used(expanded):
         expansion.erase()
+    return following
 
 
-def _compute_before(op: ir.Operation, operands: list[ir.Value], expansion: ir.Operation) -> None:
+def _compute_before(op: ir.Operation, operands: list[ir.Value], expansion: ir.Operation) -> list[ir.Operation]:
     """Expands what `op` computes of `operands`, where only ops on elements take it: its memory may be observed."""
     result, own = op.results[0], expansion.operands[0]
     if not all(map(_computes_elements, users(result))):
-        return
+        return []
     with op.location, ir.InsertionPoint(op):
         type_ = with_dtype(own.type, require_shaped_info(result.type).dtype)
         made = of_others(op, operands, type_, known_sizes(own) or ())
         expanded = state_sizes(create(_EXPAND, [made, *list(expansion.operands)[1:]], result.type), result)
     result.replace_all_uses_with(expanded)
     op.erase()
-    _sink(expanded.owner)
+    return [expanded.owner]
 
 
 def _computes_elements(op: ir.Operation) -> bool:
