@@ -10,22 +10,35 @@ SUBPACKAGES := backends dialects frontend passes runtime tools
 # Else each of the tests' processes compiles our modules again, and pytest the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test bench bench-passes partition-figures docs lint lit format typing sweep fuzz fuzz-texts wrongs op-db sanitize
+.PHONY: demo check test checked beside-checked suite beside-suite emulated bench bench-passes partition-figures docs lint lit format typing sweep fuzz fuzz-texts wrongs op-db sanitize
 
 demo: $(INSTALLED)
 	$(BIN)/python -m dovetail.tools.demo
 
 # For every commit, under three minutes on two idle cores: the compiler's own tests, and every row of docs/semantics.md once.
-# lint runs beside lit: for much of it, mypy is one process.
 check: $(INSTALLED)
-	$(MAKE) --jobs=2 --output-sync lint lit
+	$(MAKE) --jobs=2 checked beside-checked
+
+# Everything; what continuous integration runs. Much of the suite waits for other processes, and what has one process stands
+# beside it: a core that is idle costs as much as one that works.
+test: $(INSTALLED)
+	$(MAKE) --jobs=2 suite beside-suite
+
+checked: $(INSTALLED)
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow" $(addprefix test/,$(CHECKED))
 
-# Everything; what continuous integration runs. One thread a worker: see test/conftest.py.
-test: $(INSTALLED)
-	$(MAKE) --jobs=2 --output-sync lint lit build/emulated_cuda.so
+# One thread a worker: see test/conftest.py.
+suite: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist worksteal -m "not quick"
-	$(BIN)/pytest -n auto --dist worksteal -m "not quick" --device emulated-cuda $(EMULATED)
+
+beside-suite:
+	nice $(MAKE) --output-sync lint lit emulated
+
+beside-checked:
+	$(MAKE) --output-sync lint lit
+
+emulated: $(INSTALLED) build/emulated_cuda.so
+	$(BIN)/pytest -n 1 -m "not quick" --device emulated-cuda $(EMULATED)
 
 # Eager, inductor and Dovetail side by side: docs/benchmark.md, which shows other machines, too. Of an idle machine.
 bench: $(INSTALLED)
