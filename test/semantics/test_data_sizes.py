@@ -157,8 +157,8 @@ def test_data_sizes_through_regions():
 
     compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=True)
     for size in (6, 9):
-        arguments = [tensor(size, 4), tensor(4)]
-        twins = [argument.detach().clone().requires_grad_() for argument in arguments]
+        arguments = [tensor(size, 4), tensor(4, grad=False)]
+        twins = [argument.detach().clone().requires_grad_(argument.requires_grad) for argument in arguments]
         expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
         compare(f"size {size}", expected, actual)
 

@@ -106,6 +106,7 @@ def _layouts(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return total + (clamped * weight.t()).sum() + (sliced * weight[:, 1:3]).sum()
 
 
+@pytest.mark.usefixtures("op_by_op")
 def test_layouts():
     """Catches a copy that is dropped before an op that sees it, and a region's result where eager's is no row-major."""
     assert_sees_same(_layouts, torch.rand(3, 4), torch.rand(3, 4), train=True)

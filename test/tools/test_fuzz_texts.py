@@ -22,13 +22,15 @@ BUDGET = 8
 
 
 @pytest.mark.slow
-def test_mutants_end_in_a_result_or_an_error(tmp_path: Path):
+def test_mutants_end_in_a_result_or_an_error(repository: Path, tmp_path: Path):
     """Catches what makes a stranger's text run, or end in a traceback, since these mutants last ran."""
     page = tmp_path / "report.md"
-    seeds = ["--seeds", f"0:{BUDGET}", "--findings", str(tmp_path / "findings"), "-o", str(page)]
+    # Of few texts, since each is read before.
+    texts = ["--tests", repository / "test" / "dialects"]
+    seeds = ["--seeds", f"0:{BUDGET}", "--findings", tmp_path / "findings", "-o", page]
     # A process of its own, since it forks: this one may have threads.
     program = "import runpy; runpy.run_module('dovetail.tools.fuzz_texts', run_name='__main__', alter_sys=True)"
-    done = run_python(program, *seeds)
+    done = run_python(program, *texts, *seeds)
     assert done.returncode == 0, done.stdout + done.stderr
     text = page.read_text(encoding="utf-8")
     assert f"## Seeds 0 to {BUDGET - 1}" in text
