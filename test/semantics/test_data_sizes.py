@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 import dovetail
 from test.support.differential import compare, observe
+from test.support.joined import by, joined, twins
 from test.support.old_torch import cases
 
 SIZES = (6, 4, 11)
@@ -102,19 +103,21 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "bincount": (lambda x: torch.bincount(x) + 1, lambda n: [torch.randint(n, (n,))]),
     "none chosen": (lambda x: x[x > 100] * 2, lambda n: [tensor(n, 4)]),
 }
+ROWS_OF_LOSS = ("loss of chosen rows",)
+GROUPS = by(5, PROGRAMS, alone=ROWS_OF_LOSS)
 
 
 @pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", cases(PROGRAMS, {"loss of chosen rows": "asks whether one row was chosen"}))
-def test_sizes_of_data(op_by_op, name, dynamic):
+@pytest.mark.parametrize("names", cases(GROUPS, {ROWS_OF_LOSS: "asks whether one row was chosen"}), ids=", ".join)
+def test_sizes_of_data(op_by_op, names, dynamic):
     """A graph with such a size runs eagerly, or a result or a gradient has another call's size."""
-    function, make = PROGRAMS[name]
+    function, make = joined(PROGRAMS, names)
     compiled = torch.compile(function, backend="dovetail", dynamic=dynamic, fullgraph=True)
     dovetail.stats(reset=True)
     for call, size in enumerate(SIZES):
         arguments = make(size)
-        twins = [argument.detach().clone().requires_grad_(argument.requires_grad) for argument in arguments]
-        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        pairs = (function, arguments), (compiled, twins(arguments))
+        expected, actual = (observe(*each, None, None, True, {}) for each in pairs)
         compare(f"call {call}, size {size}", expected, actual)
     stats = dovetail.stats()
     assert not stats.specialised
@@ -158,8 +161,8 @@ def test_data_sizes_through_regions():
     compiled = torch.compile(function, backend="dovetail", fullgraph=True, dynamic=True)
     for size in (6, 9):
         arguments = [tensor(size, 4), tensor(4, grad=False)]
-        twins = [argument.detach().clone().requires_grad_(argument.requires_grad) for argument in arguments]
-        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        pairs = (function, arguments), (compiled, twins(arguments))
+        expected, actual = (observe(*each, None, None, True, {}) for each in pairs)
         compare(f"size {size}", expected, actual)
 
 

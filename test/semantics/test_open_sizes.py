@@ -14,6 +14,7 @@ from torch.nn import functional as F
 import dovetail
 from dovetail.errors import EagerWarning
 from test.support.differential import assert_same, compare, observe
+from test.support.joined import by, joined, twins
 from test.support.old_torch import IS_2_11
 
 SIZES = (6, 4, 11, 8)
@@ -170,29 +171,28 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
 }
 
 
-# Sizes that a program's text asks for by a number.
-IN_THE_TEXT = {"scatter": {"L['x'].size()[1] is 4"}, "split heads": {"L['x'].size()[2] is 4"}}
+# Sizes that a program's text asks for by a number. What fixes one, fixes those that are as large.
+IN_THE_TEXT = {"scatter": {"L['given'][0][0].size()[1] is 4"}, "split heads": {"L['given'][0][0].size()[2] is 4"}}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_sizes_are_values(op_by_op, name, device):
+@pytest.mark.parametrize("names", by(6, PROGRAMS, alone=[*IN_THE_TEXT, "attention"]), ids=", ".join)
+def test_sizes_are_values(op_by_op, names, device):
     """A result, gradient, stride or written argument is that of another size, or a second program is compiled."""
-    function, make = PROGRAMS[name]
+    function, make = joined(PROGRAMS, names)
     compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
     dovetail.stats(reset=True)
     for call, size in enumerate(SIZES):
         arguments = make(size)
-        copies = [argument.detach().clone(memory_format=torch.preserve_format) for argument in arguments]
-        twins = [copy.requires_grad_(each.requires_grad) for copy, each in zip(copies, arguments, strict=True)]
-        expected, actual = (observe(*each, None, None, True, {}) for each in ((function, arguments), (compiled, twins)))
+        pairs = (function, arguments), (compiled, twins(arguments))
+        expected, actual = (observe(*each, None, None, True, {}) for each in pairs)
         compare(f"call {call}, size {size}", expected, actual)
     stats = dovetail.stats()
     assert not stats.eager
     # On a GPU, PyTorch 2.11 fixes the sizes of what attention takes while it traces.
-    if IS_2_11 and name == "attention" and device == "cuda":
+    if IS_2_11 and names == ("attention",) and device == "cuda":
         assert stats.graphs == len(SIZES)
         return
-    assert {reason.partition(",")[0] for reason in stats.specialised} <= IN_THE_TEXT.get(name, set())
+    assert {reason.partition(",")[0] for reason in stats.specialised} <= IN_THE_TEXT.get(names[0], set())
     assert stats.graphs == 1
 
 
