@@ -135,9 +135,7 @@ def repeated(x: torch.Tensor, row: torch.Tensor, column: torch.Tensor) -> list[t
     return [(x + row).sigmoid() * x, x.exp() * column, (x - row).gt(column), planes, planes.sigmoid()]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "dynamic"), [(torch.float32, False), (torch.bfloat16, False), (torch.float64, True)]
-)
+@pytest.mark.parametrize(("dtype", "dynamic"), [(torch.float32, False), (torch.bfloat16, False), (torch.float64, True)])
 def test_what_goes_by_rows_is_eagers(dtype: torch.dtype, dynamic: bool):
     """Catches the end of a row, or the last rows of a matrix, that are left out where they fill no vector or piece."""
     torch.manual_seed(0)
