@@ -20,26 +20,27 @@ _REGISTRY: dict[str, type["Pass"]] = {}
 class Pass:
     """A rewrite of a whole module.
 
-    Subclasses give `name="kebab-case"` in the class statement, `runs_at` if they run at one level only, and `is_check`
-    if they change nothing, so that the module need not be verified after them. They declare their options as fields
-    with defaults of type bool, int, float or str, and implement `run`. The IR is valid before and after `run`, not
-    necessarily during it.
+    Subclasses give `name="kebab-case"` in the class statement, and `runs_at` if they run at one level only. They
+    declare their options as fields with defaults of type bool, int, float or str, and implement `run`. The IR is valid
+    before and after `run`, not necessarily during it.
     """
 
     name: ClassVar[str]
     runs_at: ClassVar[str] = ""
-    is_check: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, name: str, runs_at: str = "", is_check: bool = False, **kwargs):
+    def __init_subclass__(cls, *, name: str, runs_at: str = "", **kwargs):
         super().__init_subclass__(**kwargs)
         dataclass(frozen=True)(cls)
         if name in _REGISTRY:
             raise OptionError(f"pass '{name}' is defined twice: {_REGISTRY[name].__qualname__} and {cls.__qualname__}")
-        cls.name, cls.runs_at, cls.is_check = name, runs_at, is_check
+        cls.name, cls.runs_at = name, runs_at
         _REGISTRY[name] = cls
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrites `module` in place; raises `PassError` (see `fail`) where it can't."""
+    def run(self, module: ir.Module) -> bool | None:
+        """Rewrites `module` in place; raises `PassError` (see `fail`) where it can't.
+
+        Returns False where it left all as it was, as checks do: the module is not verified again then.
+        """
         raise NotImplementedError
 
     def check_level(self, module: ir.Module) -> None:

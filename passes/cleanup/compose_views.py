@@ -28,9 +28,9 @@ class ComposeViewsPass(Pass, name="compose-views", runs_at="joint"):
     After:   `%2 = torch.aten.view %0, %sizes`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         rules = dict.fromkeys(RESHAPES, _reshape) | dict.fromkeys((_PERMUTE, _TRANSPOSE), _permute)
-        apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice}, takes_open=True)
+        return apply_rules(module, rules | {_EXPAND: _expand, SLICE: _slice}, takes_open=True)
 
 
 def _reshape(op: ir.Operation) -> ir.Value | None:

@@ -35,9 +35,9 @@ class DropRedundantCopiesPass(Pass, name="drop-redundant-copies", runs_at="joint
     After:   `%2 = torch.aten.mul.Tensor %0, %0`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         copies = {f"torch.aten.{row.name}": _operand for row in OPS if row.is_identity}
-        apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast}, takes_open=True)
+        return apply_rules(module, copies | {"torch.aten.copy": _copied, _CAST: _cast}, takes_open=True)
 
 
 def _operand(op: ir.Operation) -> ir.Value | None:

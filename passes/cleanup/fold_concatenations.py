@@ -26,8 +26,8 @@ class FoldConcatenationsPass(Pass, name="fold-concatenations", runs_at="joint"):
     After:   `%v` for `%1`, `slice %x[3:4]` for `%2`, `%x` for `%d`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, {_CAT: _cat, SLICE: _slice, _SELECT: _select})
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, {_CAT: _cat, SLICE: _slice, _SELECT: _select})
 
 
 def _parts(op: ir.Operation) -> tuple[list[ir.Value], int] | None:

@@ -37,11 +37,11 @@ class FoldConstantsPass(Pass, name="fold-constants", runs_at="joint"):
         if self.elements < 0:
             raise OptionError(f"pass 'fold-constants': option 'elements' expects 0 or more, got {self.elements}")
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         arrays, tied = dict[ir.Value, numpy.ndarray](), _tied(module)
         rules = dict.fromkeys(CREATIONS, partial(self._note, arrays))
         rules |= dict.fromkeys(COMPUTATIONS, partial(self._compute, arrays))
-        apply_rules(module, rules | {"torch.aten.full_like": partial(self._fill, arrays, tied)})
+        return apply_rules(module, rules | {"torch.aten.full_like": partial(self._fill, arrays, tied)})
 
     def _note(self, arrays: Arrays, op: ir.Operation) -> None:
         info = _known_info(op)

@@ -32,9 +32,9 @@ class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
     After:   `%1 = reshape %x, [8, 1, 64]`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         rules = {"index.Tensor": _index, "embedding": _embedding, "index_select": _index_select}
-        apply_rules(module, {f"torch.aten.{name}": rule for name, rule in rules.items()})
+        return apply_rules(module, {f"torch.aten.{name}": rule for name, rule in rules.items()})
 
 
 class Count(NamedTuple):

@@ -31,8 +31,8 @@ class FoldOneHotSumsPass(Pass, name="fold-one-hot-sums", runs_at="joint"):
     After:   `%3 = (where (%class >= 0 and %class < 8), %x, 0.0) + 0.0`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, {SUM: _sum})
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, {SUM: _sum})
 
 
 def _sum(op: ir.Operation) -> ir.Value | None:

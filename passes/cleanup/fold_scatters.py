@@ -26,8 +26,8 @@ class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
     After:   `%v` for `%2`; `%3 = diagonal_scatter %x, %w, %p`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, dict.fromkeys(_SCATTER_OF, _view) | dict.fromkeys(_VIEW_OF, _scatter))
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, dict.fromkeys(_SCATTER_OF, _view) | dict.fromkeys(_VIEW_OF, _scatter))
 
 
 def _view(op: ir.Operation) -> ir.Value | None:

@@ -45,13 +45,13 @@ class PadProductsPass(Pass, name="pad-products", runs_at="joint"):
     After:   `%1 = mm %x, (cat [%w, 0.0], 1); %2 = exp %1; %3 = sum (where (arange 51200) < 50257, %2, 0.0), [1]`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         costs = costs_of(module)
         if not costs.odd_product:
-            return
+            return False
         padding = _Padding(home(module), costs)
         products = dict.fromkeys(("torch.aten.mm", "torch.aten.addmm"), padding.product)
-        apply_rules(module, products | dict.fromkeys(_NEUTRAL, padding.reduction))
+        return apply_rules(module, products | dict.fromkeys(_NEUTRAL, padding.reduction))
 
 
 @dataclass

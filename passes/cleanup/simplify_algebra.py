@@ -23,8 +23,8 @@ class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
     After:   `%0` for `%1` and for `%3`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, _RULES, takes_open=True)
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, _RULES, takes_open=True)
 
 
 def _unchanged_by(neutral: float, commutes: bool = False) -> Rule:

@@ -23,11 +23,12 @@ class SinkExpansionsPass(Pass, name="sink-expansions", runs_at="joint"):
     After:   `%2 = div %x, 8; %3 = mul %2, %y`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         ops = body(Module(module).joint)
         waiting = [op for op in ops if op.name == _EXPAND and is_open(op.results[0].type)]
         for expansion in waiting:  # what is erased on the way is not read again
             waiting += _sink(expansion)
+        return bool(waiting)
 
 
 def _sink(expansion: ir.Operation) -> list[ir.Operation]:

@@ -32,13 +32,15 @@ class UnifySumsPass(Pass, name="unify-sums", runs_at="joint"):
     After:   `%1 = torch.aten.sum.dim_IntList %0, [0], %false, %none; %2 = torch.aten.div.Scalar %3, 8` of a view `%3`
     """
 
-    def run(self, module: ir.Module) -> None:
-        divides = device_type(module) == "cpu"
+    def run(self, module: ir.Module) -> bool:
+        divides, is_changed = device_type(module) == "cpu", False
         for ops in Module(module).bodies.values():
             sums = _Sums(divides)
             for op in ops:
                 if op.name in (*SUMS, *MEANS):
                     sums.offer(op)
+            is_changed |= bool(sums.totals)
+        return is_changed
 
 
 @dataclass

@@ -11,7 +11,7 @@ from dovetail.passes.exactness.value_flow import FlowStep, ValueFlow, flows
 from dovetail.passes.exactness.ways import Way, decided_again, ways
 
 
-class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
+class VerifyComparisonsPass(Pass, name="verify-comparisons"):
     """Checks that whatever decides by last bits does not meet two computations of one value. Changes nothing.
 
     Reads what functions compute, not `dovetail.pinned`. A value that both `@forward` and `@backward` compute is
@@ -19,7 +19,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
     Where both functions take one decision, they do so by the same bits.
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module)
         for flow in flows(module):
             for index, step in enumerate(flow.steps):
@@ -29,6 +29,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons", is_check=True):
                 what = f"'{_op(flow.steps[source]).name}' at {_op(flow.steps[source]).location}"
                 text = f"in '@backward' decides once more what '@forward' did, by {what}, which it computes again"
                 raise fail(_op(flow.steps[index]), text)
+        return False
 
     def _check_computed_once(self, flow: ValueFlow, decision: int) -> None:
         along = _computed_along_the_way(flow, decision)

@@ -34,10 +34,10 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
              `write %r, %x {dovetail.in_place = "pointwise"}`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module)
         if Role.CALL not in found or Role.FORWARD not in found:
-            return
+            return False
         candidates = Candidates(found)
         writes = [op.opview for op in of_class(found.ops(found.call), WriteOp)]
         answers = [candidates.find(write) for write in writes]
@@ -52,6 +52,7 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
                 write.attributes[NOT_IN_PLACE] = ir.StringAttr.get(reason)
         if plan.stages:
             _rewrite(module, found.forward, plan)
+        return bool(writes or plan.stages)
 
 
 def in_place_remarks(module: ir.Module) -> Iterator[str]:

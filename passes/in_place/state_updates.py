@@ -17,8 +17,10 @@ class StateUpdatesPass(Pass, name="state-updates", runs_at="regions"):
     After:   `func @call(...) attributes {dovetail.only_updates, dovetail.role = "call"}`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module)
+        is_stated, is_so = ONLY_UPDATES in found.call.attributes, only_updates(found)
         drop_attributes(found.call, ONLY_UPDATES)
-        if only_updates(found):
+        if is_so:
             found.call.attributes[ONLY_UPDATES] = ir.UnitAttr.get(module.context)
+        return is_stated != is_so

@@ -20,7 +20,7 @@ _KNOWN = (*(f"dovetail.{name}" for name in _OURS.split()), func.ReturnOp.OPERATI
 _NUMBERS = (arith.ConstantOp, arith.CmpIOp, *ARITHMETIC.values())
 
 
-class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_check=True):
+class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
     """Checks each plan of a module at level `launches` against the region that it runs. Changes nothing.
 
     It takes what the region takes; its bindings are aligned; it overwrites no value and no constant; it copies from no
@@ -30,7 +30,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
     verifies itself. What must be touched once has no other way to run.
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module).regions
         is_gpu = device_of(module) != "cpu"
         seen: set[str] = set()
@@ -49,6 +49,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches", is_ch
             if handed_on(found[name]):
                 message = f"'@{name}' has no plan, but takes new values of arguments that it updates in one loop alone"
                 raise fail(found[name], message)
+        return False
 
     def _check_signature(self, plan: func.FuncOp, region: func.FuncOp) -> None:
         if plan.type != region.type:

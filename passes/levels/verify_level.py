@@ -48,7 +48,7 @@ LEVELS = {
 }
 
 
-class VerifyLevelPass(Pass, name="verify-level", is_check=True):
+class VerifyLevelPass(Pass, name="verify-level"):
     """Checks that the module speaks the language of `level`: which functions there are, and which ops stand in them.
 
     Also that both sides of the border to autograd agree. Changes nothing.
@@ -61,7 +61,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
             valid = ", ".join(f"'{level}'" for level in LEVELS)
             raise OptionError(f"pass 'verify-level': option 'level' expects one of {valid}, got '{self.level}'")
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         self._check_stated(module)
         found, allowed = Module(module), LEVELS[self.level]
         is_launched = self.level == "launches"  # verify-launches knows what may stand in a plan
@@ -96,6 +96,7 @@ class VerifyLevelPass(Pass, name="verify-level", is_check=True):
         check_updates(found)
         if self.level in ("program", "regions", "launches"):
             _check_own_memory(found)
+        return False
 
     def _check_stated(self, module: ir.Module) -> None:
         attributes = module.operation.attributes

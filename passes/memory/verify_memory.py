@@ -21,7 +21,7 @@ from dovetail.passes.memory.donation import Donors
 Broken = tuple[ir.Operation, str]
 
 
-class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=True):
+class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions"):
     """Checks the memory plan that stands in the module, whoever made it. Changes nothing.
 
     No use of memory after its end, no second end; what is reused is the function's own, dead through every view, and
@@ -29,7 +29,7 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
     other arguments; and what `@backward` overwrites is held by the program alone.
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module)
         buffers = all_host_buffers(found)
         donors = next((Donors(buffers[name]) for name in found.of(Role.FORWARD)), None)
@@ -44,6 +44,7 @@ class VerifyMemoryPass(Pass, name="verify-memory", runs_at="regions", is_check=T
             broken = next(_Checker(each, devices).broken(), None)
             if broken is not None:
                 raise fail(broken[0], broken[1])
+        return False
 
 
 class _Checker:

@@ -29,7 +29,7 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
     After:   `%1:2 = cond(%p, %x) {then = @f}; ...; %2 = cond(%p, %x, %g, %1#1) {then = @b}`, `@f` returns its product
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         found = Module(module)
         runs = Counter(name for ops in found.bodies.values() for op in ops for name in called_subgraphs(op))
         conds = [op for op in found.ops(found.joint) if control_flow_name(op) == COND]
@@ -40,6 +40,7 @@ class SaveInBranchesPass(Pass, name="save-in-branches", runs_at="joint"):
             if twin is not None:
                 backward.remove(twin)
                 _share(op, twin, found.functions)
+        return bool(conds)
 
 
 def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:

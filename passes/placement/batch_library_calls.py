@@ -40,12 +40,15 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
     After:   `%4 = torch.aten.cat [%0, %1]; %5 = torch.aten.pow.Scalar %b, %4 {fallback}`, `%2` and `%3` slices of it
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         device, costs, devices = device_type(module), costs_of(module), Devices(module)
+        is_changed = False
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
             for group in _groups(function_op, device, devices):
                 if _pays(group, costs):
                     _join(function_op, group)
+                    is_changed = True
+        return is_changed
 
 
 def _groups(function_op: func.FuncOp, device: str, devices: Devices) -> list[list[ir.Operation]]:

@@ -58,9 +58,11 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
              %5 = relu %4; %6 = permute %5, [0, 3, 1, 2]; %3 = convolution %6, %v {dovetail.strides}`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         ops, costs = body(Module(module).joint), costs_of(module)
         found = [each for each in chains(ops, device_type(module)) if pays(each, costs)]
+        if not found:
+            return False
         laid_out = _LaidOut({op.results[0]: images for each in found for op, images in each.ops.items()})
         for op, following in pairwise(ops):
             if laid_out.takes(op):
@@ -69,6 +71,7 @@ class LayOutConvolutionsPass(Pass, name="lay-out-convolutions", runs_at="joint")
         for op in reversed(ops):
             if kind(op) in _ERASED and not is_used(*op.results):
                 op.erase()
+        return True
 
 
 def _is_replaced(op: ir.Operation) -> bool:

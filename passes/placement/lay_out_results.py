@@ -31,11 +31,12 @@ class LayOutResultsPass(Pass, name="lay-out-results", runs_at="split"):
     After:   `%1 = permute %y, [1, 0]; %2 = add %x, %1; %3 = permute %2, [1, 0]; own %3 strided<[1, 1024]>`
     """
 
-    def run(self, module: ir.Module) -> None:
-        for op in of_class(body(Module(module).forward), OwnOp):
-            order = _order(op)
-            if order is not None:
-                _lay_out(op, order)
+    def run(self, module: ir.Module) -> bool:
+        owned = of_class(body(Module(module).forward), OwnOp)
+        orders = {op: order for op in owned if (order := _order(op)) is not None}
+        for op, order in orders.items():
+            _lay_out(op, order)
+        return bool(orders)
 
 
 def _order(op: ir.Operation) -> Sizes | None:

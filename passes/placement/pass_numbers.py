@@ -25,14 +25,17 @@ class PassNumbersPass(Pass, name="pass-numbers", runs_at="split"):
     After:   `%0 = NumToTensor.Scalar %n; %1 = div.Tensor %x, %0`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cpu":
-            return
+            return False
+        is_changed = False
         for function_op in Module(module).of(*COMPUTING).values():
             made: dict[ir.Value, ir.Value] = {}
             for op in body(function_op):
                 if op.name in _OF_TENSORS and _is_exact(op):
                     _rewrite(op, made)
+            is_changed |= bool(made)
+        return is_changed
 
 
 def _is_exact(op: ir.Operation) -> bool:

@@ -18,9 +18,12 @@ class PlanEpiloguePass(Pass, name="plan-epilogue", runs_at="split"):
     After:   `%o = own %0; %1 = copy %0; %p = own %1`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
+        is_changed = False
         for each in handed_out(Module(module)):
             value = each.op.operands[each.index]
             if shared_memory(value, each.taken):
                 with each.op.location, ir.InsertionPoint(each.op):
                     each.op.operands[each.index] = copy(value).copied
+                is_changed = True
+        return is_changed

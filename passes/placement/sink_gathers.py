@@ -33,10 +33,13 @@ class SinkGathersPass(Pass, name="sink-gathers", runs_at="joint"):
     After:   `%1 = gather %x, 1, %index; %2 = sub %1, %max`
     """
 
-    def run(self, module: ir.Module) -> None:
-        for op in body(Module(module).joint):
-            if op.name == _GATHER and (gather := _Gather.of(op)) is not None:
+    def run(self, module: ir.Module) -> bool:
+        gathers = [op for op in body(Module(module).joint) if op.name == _GATHER]
+        for op in gathers:
+            gather = _Gather.of(op)
+            if gather is not None:
                 gather.sink()
+        return bool(gathers)
 
 
 @dataclass(frozen=True)

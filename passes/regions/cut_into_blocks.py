@@ -39,12 +39,14 @@ class CutIntoBlocksPass(Pass, name="cut-into-blocks", runs_at="regions"):
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "by-blocks"} { ... }`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cpu":
-            return
-        for region in Module(module).regions.values():
-            if VARIANT not in region.attributes and _goes_by_blocks(body(region)):
-                region.attributes[VARIANT] = ir.StringAttr.get("by-blocks", region.context)
+            return False
+        regions = [each for each in Module(module).regions.values() if VARIANT not in each.attributes]
+        cut = [region for region in regions if _goes_by_blocks(body(region))]
+        for region in cut:
+            region.attributes[VARIANT] = ir.StringAttr.get("by-blocks", region.context)
+        return bool(cut)
 
 
 def _goes_by_blocks(ops: Sequence[ir.Operation]) -> bool:

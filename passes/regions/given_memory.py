@@ -1,14 +1,25 @@
 """Library calls that are given memory for their results."""
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import producer
-from dovetail.dialects.symbols import state_sizes
+from dovetail.dialects.reading import COMPUTING, Module, body, producer
+from dovetail.dialects.symbols import state_sizes, symbols
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
+
+
+def library_calls(module: ir.Module, name: str) -> Iterator[tuple[ir.Operation, set[int]]]:
+    """The calls of the ATen overload `name`, each with the symbols that its function knows."""
+    for function_op in Module(module).of(*COMPUTING).values():
+        known = set(symbols(function_op))
+        for op in body(function_op):
+            if is_extern(op) and aten_name(op) == name:
+                yield op, known
 
 
 def can_write(value: ir.Value) -> bool:

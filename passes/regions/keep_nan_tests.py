@@ -16,8 +16,8 @@ class KeepNanTestsPass(Pass, name="keep-nan-tests", runs_at="program"):
     After:   `%1 = torch.aten.ge.Tensor %0, %0`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, {"torch.aten.eq.Tensor": _ordered}, takes_open=True)
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, {"torch.aten.eq.Tensor": _ordered}, takes_open=True)
 
 
 def _ordered(op: ir.Operation) -> ir.Value | None:

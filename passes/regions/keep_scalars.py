@@ -22,8 +22,8 @@ class KeepScalarsPass(Pass, name="keep-scalars", runs_at="program"):
     After:   `%1 = torch.aten._to_copy %0, float32; %2 = torch.aten.mul.Scalar %1, %tiny; %3 = _to_copy %2, float16`
     """
 
-    def run(self, module: ir.Module) -> None:
-        apply_rules(module, _RULES, takes_open=True)
+    def run(self, module: ir.Module) -> bool:
+        return apply_rules(module, _RULES, takes_open=True)
 
 
 def _by_number(op: ir.Operation) -> ir.Value | None:

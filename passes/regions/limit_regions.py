@@ -68,16 +68,18 @@ class LimitRegionsPass(Pass, name="limit-regions", runs_at="regions"):
     After:   `call @region_0(%a, %m)` with the first 6, and `call @region_1(%v, %d)` with the others
     """
 
-    def run(self, module: ir.Module) -> None:
-        costs = costs_of(module)
+    def run(self, module: ir.Module) -> bool:
+        costs, is_changed = costs_of(module), False
         pending = list(Module(module).regions.items())
         while pending:
             name, region = pending.pop()
             pieces = _pieces(region, costs.reduction_depth, costs.results, device_type(module) == "cuda")
             if pieces is not None:
+                is_changed = True
                 replace_region(module, name, pieces)
                 made = Module(module).regions
                 pending += [(piece, made[piece]) for piece in (f"{name}_0", f"{name}_1")]
+        return is_changed
 
 
 def _pieces(region: func.FuncOp, reduction_depth: int, results: int, is_gpu: bool) -> tuple[Piece, Piece] | None:

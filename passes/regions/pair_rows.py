@@ -3,6 +3,7 @@
 from math import prod
 
 from torch_mlir import ir
+from torch_mlir.dialects import func
 
 from dovetail.backends.target import is_summed_by_twos
 from dovetail.dialects.attributes import VARIANT
@@ -28,15 +29,22 @@ class PairRowsPass(Pass, name="pair-rows", runs_at="regions"):
     After:   `func @region(...) attributes {dovetail.role = "region", dovetail.variant = "rows-by-twos"} { ... }`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cpu":
-            return
-        for region in Module(module).regions.values():
-            ops = body(region)
-            paired = next(filter(is_summed_by_twos, ops), None)
-            info = None if paired is None else tensor_info(paired.results[0].type)
-            if VARIANT not in region.attributes and info and all(_goes_by_rows(op, info.shape) for op in ops):
-                region.attributes[VARIANT] = ir.StringAttr.get("rows-by-twos", region.context)
+            return False
+        regions = [
+            each for each in Module(module).regions.values() if VARIANT not in each.attributes and _is_paired(each)
+        ]
+        for region in regions:
+            region.attributes[VARIANT] = ir.StringAttr.get("rows-by-twos", region.context)
+        return bool(regions)
+
+
+def _is_paired(region: func.FuncOp) -> bool:
+    ops = body(region)
+    paired = next(filter(is_summed_by_twos, ops), None)
+    info = None if paired is None else tensor_info(paired.results[0].type)
+    return info is not None and all(_goes_by_rows(op, info.shape) for op in ops)
 
 
 def _goes_by_rows(op: ir.Operation, shape: Sizes) -> bool:

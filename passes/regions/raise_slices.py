@@ -39,14 +39,15 @@ class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
     After:   `%3 = slice %x, 1, 0, 32; %4 = slice %row, 0, 0, 32; %2 = mul %3, %4`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cuda":
-            return
+            return False
         slices = [op for region in Module(module).regions.values() for op in body(region) if op.name == SLICE]
         decided = deciding_ops(module) if slices else set()
         for op in slices:
             if not any(is_open(each.type) for each in (*op.operands, *op.results)):
                 _raise(op, decided)
+        return bool(slices)
 
 
 def _raise(op: ir.Operation, decided: Decided) -> None:

@@ -26,11 +26,11 @@ class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
     After:   `%1 = view (where (arange 2) == 0, (unsqueeze %a, 1), (unsqueeze %b, 1)), [8, 64]`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cuda":
-            return
+            return False
         device = home(module)
-        apply_rules(module, {"torch.aten.cat": lambda op: _selected(op, device) if selects_parts(op) else None})
+        return apply_rules(module, {"torch.aten.cat": lambda op: _selected(op, device) if selects_parts(op) else None})
 
 
 def _selected(op: ir.Operation, device: str) -> ir.Value:

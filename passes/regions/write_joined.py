@@ -4,20 +4,18 @@ from functools import reduce
 
 from torch_mlir import ir
 
-from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.part import part
-from dovetail.dialects.reading import COMPUTING, Module, body, made_by
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import Size, known_sizes, open_numbers, state_sizes, symbols
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.transposition import SMALLEST
 from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.given_memory import can_write, give
+from dovetail.passes.regions.given_memory import can_write, give, library_calls
 from dovetail.passes.rewriting.constants import integer
 
 
@@ -31,14 +29,13 @@ class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
              aten.cat(%l, %dim, %m); %2 = torch.copy.to_vtensor %m`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cpu":
-            return
-        for function_op in Module(module).of(*COMPUTING).values():
-            known = set(symbols(function_op))
-            for op in list(body(function_op)):
-                if is_extern(op) and aten_name(op) == "aten.cat.default" and _is_even(op, known):
-                    _write(op)
+            return False
+        joins = [op for op, known in library_calls(module, "aten.cat.default") if _is_even(op, known)]
+        for op in joins:
+            _write(op)
+        return bool(joins)
 
 
 def _is_even(cat: ir.Operation, known: set[int]) -> bool:

@@ -8,7 +8,7 @@ from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import AllocOp
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.dovetail.ops.part import part
-from dovetail.dialects.reading import COMPUTING, Module, body, made_by, producer, users
+from dovetail.dialects.reading import made_by, producer, users
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import known_sizes, open_numbers, state_sizes, symbols
 from dovetail.dialects.target import device_type
@@ -16,7 +16,7 @@ from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.given_memory import can_write, give
+from dovetail.passes.regions.given_memory import can_write, give, library_calls
 from dovetail.passes.rewriting.constants import integer, is_none
 
 
@@ -39,14 +39,13 @@ class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
              %2 = torch.copy.to_vtensor %m`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
         if device_type(module) != "cpu":
-            return
-        for function_op in Module(module).of(*COMPUTING).values():
-            known = set(symbols(function_op))
-            for op in list(body(function_op)):
-                if is_extern(op) and aten_name(op) == "aten.slice_scatter.default":
-                    _write(op, known)
+            return False
+        scatters = list(library_calls(module, "aten.slice_scatter.default"))
+        for op, known in scatters:
+            _write(op, known)
+        return bool(scatters)
 
 
 def _write(scatter: ir.Operation, known: set[int]) -> None:

@@ -19,16 +19,16 @@ A rule erases nothing and changes no other op.
 """
 
 
-def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool = False) -> None:
+def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool = False) -> bool:
     """Replaces each op of the functions' bodies by what the rule for its name gives, and erases it.
 
     In order, so that a rule sees operands that are final; what it builds is not offered again. An op on tensors of open
     sizes stays, unless the rules take them: these ask `is_alike`, since equal types may have other sizes. So does one
     that the user's checkpointing wants saved: what stands for it may be there already, with a policy of its own; what
     else it wants of an op, and what is known of the op's sizes, holds for what is built in its place. And so does one
-    whose stand-in lies on another device.
+    whose stand-in lies on another device. Returns whether a rule gave anything.
     """
-    devices = Devices(module)
+    devices, is_changed = Devices(module), False
     for ops in Module(module).bodies.values():
         for op in ops:
             rule = rules.get(op.name)
@@ -38,6 +38,7 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
                 continue
             with ir.InsertionPoint(op), op.location:
                 value = rule(op)
+            is_changed |= value is not None
             if value is None or devices.of(value) != devices.of(op.results[0]):
                 continue
             if not is_used(value):
@@ -45,6 +46,7 @@ def apply_rules(module: ir.Module, rules: Mapping[str, Rule], takes_open: bool =
             op.results[0].replace_all_uses_with(value)
             devices.forget(op)
             op.erase()
+    return is_changed
 
 
 def _has_known_sizes(value: ir.Value) -> bool:

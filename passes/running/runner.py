@@ -104,8 +104,8 @@ class Runner:
         with module.context, ir.Location.unknown():
             if isinstance(each, Pass):
                 each.check_level(module)
-            each.run(module)
-            if self.verify_each and not (isinstance(each, Pass) and each.is_check):
+            is_changed = each.run(module) is not False
+            if self.verify_each and is_changed:
                 module.operation.verify()
 
     def _evidence(self, name: str, module: ir.Module, last: Evidence | None) -> Evidence | None:
