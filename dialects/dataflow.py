@@ -56,7 +56,7 @@ def follow(
         elif name == LOAD:
             known[op.results[0]] = operands[0]
         elif name not in _MEMORY:
-            memory = written(op)
+            memory = written(op) if name == "torch.operator" else None
             made, taken = (op.results, operands) if memory is None else ([memory], operands[:-1])
             known.update(zip(made, compute(op, taken), strict=False))
     return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

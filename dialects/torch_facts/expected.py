@@ -18,9 +18,10 @@ GUESS = 32
 
 def expected_info(value: ir.Value) -> TensorInfo | None:
     """Like `tensor_info` of the type, with each open size as it is expected to be; None for what is no tensor."""
-    shaped = shaped_info(value.type)
-    if shaped is None or shaped.is_static:
-        return tensor_info(value.type)
+    type_ = value.type
+    info, shaped = tensor_info(type_), shaped_info(type_)
+    if info is not None or shaped is None:
+        return info
     expected = _expected(value)
     sizes = shaped.shape if expected is None else expected
     return TensorInfo(tuple(GUESS if size is None else size for size in sizes), shaped.dtype, shaped.itemsize)

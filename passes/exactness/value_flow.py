@@ -93,7 +93,9 @@ class ValueFlow:
                 results = self.add(callee, dict(enumerate(known[value] for value in op.operands)), host)
             else:
                 results = self._compute(op, host, function, known)
-            known.update({value: step for value, step in zip(op.results, results, strict=True) if step is not None})
+            for value, step in zip(op.results, results, strict=True):
+                if step is not None:
+                    known[value] = step
 
     def alike(self, step: FlowStep) -> list[int]:
         """The operands of `step` that have to be equal where its results have to."""
@@ -108,8 +110,9 @@ class ValueFlow:
     def _compute(self, op: ir.Operation, host: str, function: str, known: Mapping[ir.Value, int]) -> list[int | None]:
         """The steps of the results of `op`."""
         operands = tuple([known.get(value) for value in op.operands])
-        decided_by = tuple(_each_once([operands[number] for number in deciding_operands(op)]))
-        first = next(iter(operands), None)
+        deciding = deciding_operands(op)
+        decided_by = tuple(_each_once([operands[number] for number in deciding])) if deciding else ()
+        first = operands[0] if operands else None
         counts = count_by(op, 0 if first is None else self.steps[first].counts)
         differs = not counts and not is_repeatable(op)
         varies = differs or any(self.steps[operand].varies for operand in operands if operand is not None)

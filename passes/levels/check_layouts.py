@@ -27,7 +27,7 @@ def check_layouts(module: Module) -> None:
     told = 0 if layouts is None else len(layouts.type.results)
     for name, ops in module.bodies.items():
         is_following = role(module.functions[name]) in _FOLLOWING
-        for op in ops:
+        for op in (op for op in ops if STRIDES in op.attributes):
             numbers = followed(op)
             if numbers and not is_following:
                 raise fail(op, f"in '@{name}' expects '{STRIDES}' without numbers, which are for the backward")

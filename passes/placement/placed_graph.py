@@ -12,7 +12,7 @@ from dovetail.dialects.reading import body
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import is_open_op
 from dovetail.dialects.target import device_type
-from dovetail.dialects.torch_facts.names import UNPACK
+from dovetail.dialects.torch_facts.names import LIST, UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
 from dovetail.passes.placement.open_sizes import may_move
@@ -30,6 +30,7 @@ class PlacedGraph:
         is_pinned: whether its result is computed once, for all to read.
         is_effect: whether it is a library call from the start, which keeps its order.
         enters: whether it is a view that can move into a region.
+        is_joined: whether it lists tensors for regions, which take those that lie in memory and compute the others.
         producers, users: the numbers of the ops that compute its operands, and of those that use its results.
         operands, results: its values.
         made_by: for a value, the number of the op that computes it.
@@ -41,6 +42,7 @@ class PlacedGraph:
     is_pinned: list[bool] = field(default_factory=list)
     is_effect: list[bool] = field(default_factory=list)
     enters: list[bool] = field(default_factory=list)
+    is_joined: list[bool] = field(default_factory=list)
     producers: list[list[int]] = field(default_factory=list)
     users: list[list[int]] = field(default_factory=list)
     operands: list[list[ir.Value]] = field(default_factory=list)
@@ -63,13 +65,19 @@ class PlacedGraph:
             graph.enters.append(graph.placement[-1] == "view" and not is_unpacked and _may_enter(op, device))
             graph.operands.append(operands)
             graph.results.append(results)
-            graph.producers.append(list(dict.fromkeys(made_by[operand] for operand in operands if operand in made_by)))
+            given = dict.fromkeys(operands)
+            producers = dict.fromkeys([made_by.get(value) for value in given])
+            graph.producers.append([each for each in producers if each is not None])
             graph.users.append([])
             for producer in graph.producers[-1]:
                 graph.users[producer].append(number)
-            for value in dict.fromkeys(operands):
+            for value in given:
                 graph.consumers.setdefault(value, []).append(number)
-            made_by.update(dict.fromkeys(results, number))
+            for value in results:
+                made_by[value] = number
+        for op, users in zip(graph.ops, graph.users, strict=True):
+            is_list = bool(users) and op.name == LIST
+            graph.is_joined.append(is_list and all(graph.placement[user] == "region" for user in users))
         return graph
 
     def is_constant(self, value: ir.Value) -> bool:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from dovetail.dialects.torch_facts.names import LIST
 from dovetail.passes.placement.crossed_reductions import crossed_reductions
 from dovetail.passes.placement.placed_graph import PlacedGraph
 
@@ -36,7 +35,7 @@ def _levels(graph: PlacedGraph, is_backward: bool) -> list[Level]:
     level = _latest(graph, earliest, on_host, is_backward)
     levels = [Level() for _ in range(max(level, default=0) + 1)]
     for number, placement in enumerate(graph.placement):
-        if placement == "view" and not _is_joined(graph, number):
+        if placement == "view" and not graph.is_joined[number]:
             level[number] = max((level[producer] for producer in graph.producers[number]), default=0)
         if placement == "region":
             levels[level[number]].region.append(number)
@@ -55,7 +54,7 @@ def _earliest(graph: PlacedGraph, on_host: list[bool]) -> list[int]:
             own = 0
         elif placement == "end":
             own = highest
-        elif placement == "region" or _is_joined(graph, number):
+        elif placement == "region" or graph.is_joined[number]:
             own = max((level[producer] + on_host[producer] for producer in producers), default=0)
         else:
             own = max((level[each] for each in producers), default=0)
@@ -71,15 +70,9 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
     found: list[bool] = []
     for number, placement in enumerate(graph.placement):
         is_late = not graph.enters[number] or any(found[producer] for producer in graph.producers[number])
-        waits = placement == "view" and is_late and not _is_joined(graph, number)
+        waits = placement == "view" and is_late and not graph.is_joined[number]
         found.append(placement == "host" or graph.is_pinned[number] or waits)
     return found
-
-
-def _is_joined(graph: PlacedGraph, number: int) -> bool:
-    """Whether an op lists tensors for regions, which take those that lie in memory and compute the others with them."""
-    users = graph.users[number]
-    return graph.ops[number].name == LIST and bool(users) and all(graph.placement[each] == "region" for each in users)
 
 
 def _latest(graph: PlacedGraph, earliest: list[int], on_host: list[bool], is_backward: bool) -> list[int]:
@@ -107,7 +100,7 @@ def _before(graph: PlacedGraph, user: int, op: int, level: list[int], earliest: 
             return level[user] - (graph.placement[user] == "region")
         further = (_before(graph, each, op, level, earliest, on_host) for each in graph.users[user])
         return min(further, default=earliest[op])
-    is_inside = graph.placement[user] == "region" or _is_joined(graph, user)
+    is_inside = graph.placement[user] == "region" or graph.is_joined[user]
     waits = graph.placement[op] == "view" and on_host[op] and is_inside
     return level[user] - waits
 

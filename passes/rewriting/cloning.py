@@ -20,12 +20,13 @@ def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
 
     Constants that the map does not know are cloned along.
     """
-    operands = [values[value] if value in values else _mapped(value, values) for value in op.operands]
+    operands = [values.get(value) or _mapped(value, values) for value in op.operands]
     new = op.clone()
     position = new.operands
     for index, operand in enumerate(operands):
         position[index] = operand
-    values.update(zip(op.results, new.results, strict=True))
+    for result, made in zip(op.results, new.results, strict=True):
+        values[result] = made
     return new
 
 
@@ -76,7 +77,7 @@ def attributes_key(op: ir.Operation, *others: str) -> tuple[tuple[str, object], 
         return (("value", str(op).partition("=")[2]),)  # the bindings can't read its elements
     if not len(attributes):
         return ()
-    return tuple([(name, attributes[name]) for name in attributes if not name.startswith(others)])
+    return tuple([(name, attribute) for name, attribute in attributes.items() if not name.startswith(others)])
 
 
 def erase_unused(value: ir.Value, kinds: Container[Kind]) -> None:
