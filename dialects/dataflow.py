@@ -5,6 +5,7 @@ through a program asks `follow`, and says only what an op that computes makes of
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from torch_mlir import ir
@@ -58,5 +59,5 @@ def follow(
         elif name not in _MEMORY:
             memory = written(op) if name == "torch.operator" else None
             made, taken = (op.results, operands) if memory is None else ([memory], operands[:-1])
-            known.update(zip(made, compute(op, taken), strict=False))
+            known.update(zip(made, islice(compute(op, taken), len(made)), strict=True))
     return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

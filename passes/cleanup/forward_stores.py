@@ -16,7 +16,8 @@ class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
     After:   `%0 = read %x; write %1, %x; %3 = torch.aten.mul.Tensor %1, %0`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
+        is_changed = False
         for function_op in Module(module).functions.values():
             held = HeldValues(function_op)
             for op in body(function_op):
@@ -24,5 +25,7 @@ class ForwardStoresPass(Pass, name="forward-stores", runs_at="joint"):
                 if value is None:
                     held.pass_by(op)
                 else:
+                    is_changed = True
                     op.results[0].replace_all_uses_with(value)
                     op.erase()
+        return is_changed

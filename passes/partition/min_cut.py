@@ -12,6 +12,7 @@ Problem"): OR-Tools'.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy
@@ -51,7 +52,11 @@ class Graph(Generic[N]):
 
     def operand_nodes(self, index: int) -> list[int]:
         """The nodes that compute the operands of node `index`."""
-        return self.nodes_of(self.nodes[index].operands)
+        return self._before[index]
+
+    @cached_property
+    def _before(self) -> list[list[int]]:
+        return [self.nodes_of(node.operands) for node in self.nodes]
 
 
 class RecomputeNetwork:

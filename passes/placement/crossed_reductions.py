@@ -65,8 +65,9 @@ def _meets(graph: PlacedGraph, reduction: int, inside: set[int]) -> bool:
 
 def _is_followed(op: ir.Operation, value: ir.Value) -> bool:
     """Whether IREE may compute `value` in the loop that computes `op`, where this is no reduction to it."""
-    keeps_sizes = _longer_than_one(value) == _longer_than_one(op.results[0])
-    return kind(op) in _FOLLOWED or (kind(op) in _FOLLOWED_IF_AS_LARGE and keeps_sizes)
+    if kind(op) in _FOLLOWED:
+        return True
+    return kind(op) in _FOLLOWED_IF_AS_LARGE and _longer_than_one(value) == _longer_than_one(op.results[0])
 
 
 def _reduces_repeated(reduction: ir.Operation, value: ir.Value, dims: Dims) -> bool:

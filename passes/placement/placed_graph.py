@@ -99,7 +99,7 @@ def _may_enter(view: ir.Operation, device: str) -> bool:
         return False
     if any(device in refused.devices for refused in row(view).refused):
         return False
-    return not is_scattered(view, device) and (not is_open_op(view) or may_move(view, device))
+    return not is_scattered(view, device) and (may_move(view, device) or not is_open_op(view))
 
 
 def _placement(op: ir.Operation) -> str:

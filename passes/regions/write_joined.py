@@ -33,9 +33,8 @@ class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
         if device_type(module) != "cpu":
             return False
         joins = [op for op, known in library_calls(module, "aten.cat.default") if _is_even(op, known)]
-        for op in joins:
-            _write(op)
-        return bool(joins)
+        written = [op for op in joins if _write(op)]
+        return bool(written)
 
 
 def _is_even(cat: ir.Operation, known: set[int]) -> bool:
@@ -61,12 +60,12 @@ def _across(value: ir.Value, dim: int, known: set[int]) -> list[Size] | None:
     return [size for index, size in enumerate(sizes) if index != dim % len(sizes)]
 
 
-def _write(cat: ir.Operation) -> None:
-    """Has what can write its part of `cat` do so; the memory is there before the first of them."""
+def _write(cat: ir.Operation) -> bool:
+    """Has what can write its part of `cat` do so, if anything can; the memory is there before the first of them."""
     values = list(cat.operands[0].owner.operands)
     writers = [value.owner.operation for value in values if can_write(value)]
     if not writers:
-        return
+        return False
     dim = (integer(cat.operands[1]) or 0) % len(require_shaped_info(cat.results[0].type).shape)
     first = reduce(lambda one, other: one if one.is_before_in_block(other) else other, writers)
     with cat.location, ir.InsertionPoint(first):
@@ -81,6 +80,7 @@ def _write(cat: ir.Operation) -> None:
             give(value.owner.operation, index)
         start = start + length
     give(cat, memory)
+    return True
 
 
 def _part(memory: ir.Value, dim: int, start: Size, length: Size, value: ir.Value) -> ir.Value:

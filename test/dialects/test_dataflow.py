@@ -1,5 +1,6 @@
 """What is computed from what, through calls of regions and the memory that they are given."""
 
+import pytest
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context
@@ -66,3 +67,11 @@ def test_what_is_known_of_all_values():
     first = body(found.functions["twice"])[1]
     assert known[first.operands[0]] == "x"
     assert known[first.results[0]] == "exp(x)"
+
+
+def test_an_op_of_which_too_little_is_told():
+    """Catches a computation that leaves results out: nothing would be known of them, as of new memory."""
+    module = ir.Module.parse(TEXT, make_context())
+    found = Module(module)
+    with pytest.raises(ValueError, match="shorter"):
+        follow(found.forward, ["x", "y"], found, lambda op, operands: [])
