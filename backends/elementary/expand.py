@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from dovetail.backends.elementary import roundings
+from dovetail.backends.elementary.bfloat16 import round_bfloat16
 from dovetail.backends.elementary.fence import fence, fence_around, is_open_across, is_open_extremum
 from dovetail.backends.elementary.functions import FUNCTIONS, OF_DOUBLES
 from dovetail.backends.elementary.loop import FLOATS, element_type, from_builtin, loop, to_builtin
+from dovetail.backends.elementary.roundings import keep_products_apart, round_terms
 from dovetail.backends.elementary.row_sums import row_sum
 from dovetail.backends.elementary.scalar import Scalar
 from dovetail.dialects.context import make_context
@@ -20,8 +21,8 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Terms of a sum and products
     that a reduction takes in are rounded before it. Kept apart from what reads them are large transpositions, unless
-    loops go `by_blocks`, and extrema of open sizes. Numbers of bfloat16 are rounded before another type is made of
-    them, whole ones before it is. Text that does not parse stays: IREE's compiler, which parses it again, says why.
+    loops go `by_blocks`, and extrema of open sizes. Numbers of bfloat16 are rounded where eager rounds them. Text that
+    does not parse stays: IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -34,10 +35,9 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
         for function in module.body.operations:
             ops = [view.operation for view in function.body.blocks[0].operations]
             for op in ops:
-                roundings.keep_products_apart(op)
-                roundings.round_terms(op)
-                roundings.round_bfloat16(op)
-                roundings.round_whole_numbers(op)
+                keep_products_apart(op)
+                round_terms(op)
+                round_bfloat16(op)
             for op in [op for op in ops if (is_transposition(op) and not by_blocks) or is_open_extremum(op)]:
                 fence(op.results[0])
             for op in [op for op in ops if is_open_across(op)]:

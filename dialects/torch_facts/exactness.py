@@ -11,7 +11,7 @@ from dovetail.dialects.torch_facts.ops import aten_name, row
 from dovetail.dialects.torch_facts.row import Kind, Rounding
 from dovetail.dialects.torch_facts.types import ShapedInfo, is_torch_type, shaped_info, tensor_info
 
-# In half precision, how often a number is rounded depends on what its computation is fused with.
+# What adds up counts, which half precision can't hold.
 _SINGLE = ("float32", "float64")
 # Up to which float32 holds every whole number.
 _COUNTED = 1 << 24
@@ -43,10 +43,7 @@ def is_repeatable(op: ir.Operation) -> bool:
     rounding = row(op).rounding
     if rounding is Rounding.NEVER or aten_name(op) is None:
         return True
-    infos = _results(op)
-    if not any(map(_is_inexact, infos)):
-        return True
-    return rounding is Rounding.ONCE and all(info.dtype in _SINGLE for info in infos)
+    return rounding is Rounding.ONCE or not any(map(_is_inexact, _results(op)))
 
 
 def count_by(op: ir.Operation, counted: int) -> int:

@@ -87,7 +87,7 @@ class Rounding(Enum):
     """How often an op rounds each element of its result."""
 
     NEVER = "never"  # it gives back what it was given, or whole numbers
-    ONCE = "once"  # correctly; in half precision, how often depends on what it is fused with
+    ONCE = "once"  # correctly
     OFTEN = "often"  # the last bit differs between two ways of compiling it
 
 

@@ -90,6 +90,24 @@ def test_what_a_kernel_stores_along_the_way_is_dealt_to_its_threads():
     assert len(re.findall(r"st\.global", ptx)) == 4  # and the sum
 
 
+LESS_ITS_LARGEST = """%true = torch.constant.bool true
+    %last = torch.prim.ListConstruct %one : (!torch.int) -> !torch.list<int>
+    %v = torch.aten.{op} : !X{more} -> !X
+    %m = torch.aten.amax %v, %last, %true : !X, !torch.list<int>, !torch.bool -> !torch.vtensor<[512,1],bf16>
+    %y = torch.aten.sub.Tensor %v, %m, %one : !X, !torch.vtensor<[512,1],bf16>, !torch.int -> !X"""
+
+
+def test_bfloat16_is_rounded_at_each_op():
+    """Would catch numbers that stay in float32 from one op to the next: less its row's largest, none would be 0."""
+    ptx, _ = kernel(region("512,1024", "bf16", LESS_ITS_LARGEST.format(op="mul.Tensor %x, %x", more=", !X")))
+    assert "mul.rn.bf16" in ptx
+    assert ".f32" not in ptx
+    ptx, _ = kernel(region("512,1024", "bf16", LESS_ITS_LARGEST.format(op="exp %x", more="")))
+    assert "cvt.rn.bf16x2.f32" in ptx
+    assert "sub.rn.bf16" in ptx
+    assert "sub.rn.f32" not in ptx
+
+
 REMAINDER = """hal.executable private @e {
   hal.executable.variant public @v target(<"cuda", "cuda-nvptx-fb">) {
     builtin.module {

@@ -1,4 +1,4 @@
-"""What becomes another type again after it was bfloat16 is rounded, as eager's memory would."""
+"""What was computed in bfloat16 is rounded before an op takes it, as eager's memory would."""
 
 from collections.abc import Callable
 
@@ -33,6 +33,51 @@ def test_conversions_round(function: Callable[[torch.Tensor], torch.Tensor]):
     """The remainder was 0, and the others were of numbers that no bfloat16 is."""
     x = torch.linspace(-3, 5, 7 * 9).bfloat16().float().reshape(7, 9)
     torch.testing.assert_close(torch.compile(function, backend="dovetail")(x), function(x), rtol=0, atol=1e-6)
+
+
+def less_its_largest(x: torch.Tensor) -> torch.Tensor:
+    squares = x * x
+    return squares - squares.amax(-1, keepdim=True)
+
+
+def less_its_mean(x: torch.Tensor) -> torch.Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+def steps(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(3):
+        x = x * 1.7 + 0.3
+    return x
+
+
+def picked(x: torch.Tensor) -> torch.Tensor:
+    scaled = (x * 1.7).clamp(max=3.1)
+    return torch.cat([-scaled, scaled]).relu() / 0.7
+
+
+def masked(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x * 1.7 + x > 2.7, x * 0.7, 0.0).floor() * 0.3
+
+
+def overflown(x: torch.Tensor) -> torch.Tensor:
+    return (x * 6.79e37).nan_to_num() - x
+
+
+def sum_of_products(x: torch.Tensor) -> torch.Tensor:
+    return (x * x[:1]).sum(0) - (x * 1.7).sum(0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, pytest.param(torch.float16, marks=pytest.mark.slow)], ids=str)
+def test_each_step_has_eagers_bits(dtype: torch.dtype):
+    """A region computed in float32 throughout: of a product less its row's largest, nothing was 0."""
+    functions = (less_its_largest, less_its_mean, steps, picked, masked, overflown, sum_of_products)
+
+    def all_of_them(x: torch.Tensor) -> list[torch.Tensor]:
+        return [function(x) for function in functions]
+
+    x = torch.linspace(-3, 5, 64 * 256).reshape(64, 256).to(dtype)
+    for found, expected in zip(torch.compile(all_of_them, backend="dovetail")(x), all_of_them(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
 
 
 def test_what_is_special_or_between_two():
