@@ -7,7 +7,7 @@ streams the server's fork takes over. Nothing else is shared: what a command cha
 
 import contextlib
 import gc
-import json
+import marshal
 import os
 import shutil
 import socket
@@ -95,7 +95,7 @@ def _started(listener: socket.socket, client: socket.socket) -> list[ForkProcess
     message, streams, _, _ = socket.recv_fds(client, _MAX_REQUEST, 3)
     if not message:
         return []
-    request = json.loads(message)
+    request = marshal.loads(message)
     [script] = entry_points(group="console_scripts", name=request["arguments"][0])
     command = script.load()
     for module in chain.from_iterable(_IMPORTS.get(word, ()) for word in request["arguments"]):
