@@ -21,6 +21,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import DovetailError, UnsupportedError
+from dovetail.frontend.alike_strands import alike_strands
 from dovetail.frontend.capture_checks import (
     check_histories,
     check_inputs,
@@ -84,6 +85,10 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
         arguments = flatten_arguments(input_names(gm), given)
     names, inputs = list(arguments.names), list(arguments.values)
     check_inputs(names, inputs)
+    if env is None and (alike := alike_strands(gm, example_inputs)) is not None:
+        captured = capture(alike.once(), [example_inputs[index] for index in alike.arguments])
+        if (whole := alike.whole(captured, names)) is not None:
+            return whole
     with _refusing("it can't be run on tensors without memory"):
         run, groups = _eager_run(gm, arguments, env)
     check_tracked(run, names, inputs)

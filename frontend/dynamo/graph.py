@@ -35,15 +35,16 @@ def lift_attributes(gm: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, lis
             placeholders[node.target].meta = {**node.meta, "dovetail_name": node.target}
         node.replace_all_uses_with(placeholders[node.target])
         graph.erase_node(node)
-    return _with_graph(gm, graph), [_attribute(gm, target) for target in placeholders]
+    return with_graph(gm, graph), [_attribute(gm, target) for target in placeholders]
 
 
 def copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same parameters, and graphs of its own: capture rewrites graphs that the eager path runs as they come."""
-    return _with_graph(gm, copy.deepcopy(gm.graph))
+    return with_graph(gm, copy.deepcopy(gm.graph))
 
 
-def _with_graph(gm: torch.fx.GraphModule, graph: torch.fx.Graph) -> torch.fx.GraphModule:
+def with_graph(gm: torch.fx.GraphModule, graph: torch.fx.Graph) -> torch.fx.GraphModule:
+    """`graph` with the parameters of `gm`, and copies of the graphs inside of it."""
     made = torch.fx.GraphModule(gm, graph)
     made.meta = {**gm.meta}
     for name, module in gm.named_children():

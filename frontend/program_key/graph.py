@@ -1,6 +1,8 @@
 """A Dynamo graph as text: nodes with what they call and take, and the source lines that messages name."""
 
 import itertools
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 import torch
 
@@ -23,10 +25,20 @@ def graph_text(gm: torch.fx.GraphModule) -> str:
     """
     if has_open_sizes(gm):
         raise Unkeyed("sizes that Dynamo leaves open")
-    lines = [f"inputs {input_names(gm)}, static {sorted(static_inputs(gm))}"]
-    for node in gm.graph.nodes:
-        values = f"{_value(node.args)} {_value(node.kwargs)}"
-        lines.append(f"{node.name} = {node.op} {_callee(node)} {values} {node.meta.get('stack_trace')!r}")
+    inputs = f"inputs {input_names(gm)}, static {sorted(static_inputs(gm))}"
+    return f"{inputs}\n{nodes_text(gm.graph.nodes, attrgetter('name'))}"
+
+
+def nodes_text(nodes: Iterable[torch.fx.Node], name: Callable[[torch.fx.Node], object]) -> str:
+    """What each of `nodes` calls and takes, and where it stands; nodes are told apart by `name`.
+
+    Raises:
+        Unkeyed: for what text can't tell.
+    """
+    lines = []
+    for node in nodes:
+        values = f"{_value(node.args, name)} {_value(node.kwargs, name)}"
+        lines.append(f"{name(node)} = {node.op} {_callee(node)} {values} {node.meta.get('stack_trace')!r}")
     return "\n".join(lines)
 
 
@@ -43,11 +55,11 @@ def _callee(node: torch.fx.Node) -> str:
     return target
 
 
-def _value(value: object) -> str:
+def _value(value: object, name: Callable[[torch.fx.Node], object]) -> str:
     """`value`, an argument of a node, as text that only its equals have."""
     kind = type(value)
     if isinstance(value, torch.fx.Node):
-        return f"%{value.name}"
+        return f"%{name(value)}"
     if kind in NUMBERS:
         return number_text(value)
     if kind in _PLAIN:
@@ -55,10 +67,14 @@ def _value(value: object) -> str:
     if kind in _OF_TORCH:
         return f"{kind.__name__} {value}"
     if kind is slice:
-        return f"slice{_value((value.start, value.stop, value.step))}"  # type: ignore[attr-defined]
+        return f"slice{_value((value.start, value.stop, value.step), name)}"  # type: ignore[attr-defined]
     if isinstance(value, list | tuple) and kind in _SEQUENCES:
-        return f"{kind.__name__}({', '.join(map(_value, value))})"
+        return f"{kind.__name__}({_values(value, name)})"
     if isinstance(value, dict) and kind in (dict, torch.fx.immutable_collections.immutable_dict):
         pairs = itertools.chain.from_iterable(value.items())
-        return f"{kind.__name__}({', '.join(map(_value, pairs))})"
+        return f"{kind.__name__}({_values(pairs, name)})"
     raise Unkeyed(f"a node takes a {kind.__qualname__}")
+
+
+def _values(values: Iterable[object], name: Callable[[torch.fx.Node], object]) -> str:
+    return ", ".join(_value(value, name) for value in values)
