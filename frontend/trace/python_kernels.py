@@ -32,12 +32,18 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     own = _interpolation() | {overload: {_PARTS: parts} for overload, parts in recurrent_layers().items()}
     own |= {overload: {DispatchKey.Autograd: kernel} for overload, kernel in extremum_gradients().items()}
     before = {overload: dict(overload.py_kernels) for overload in (*overloads, *own)}
+    # What this table has is not described by its parts, which lay images out otherwise than a GPU's kernels do.
+    described = {each: kernels[DispatchKey.Meta] for each, kernels in own.items() if DispatchKey.Meta in kernels}
+    described = {each: kernel for each, kernel in described.items() if each not in meta_table}
+    meta_table.update(described)
     for overload, kernels in before.items():
         left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}
         _set_kernels(overload, left | own.get(overload, {}))
     try:
         yield
     finally:
+        for overload in described:
+            del meta_table[overload]
         for overload, kernels in before.items():
             _set_kernels(overload, kernels)
 
@@ -62,7 +68,7 @@ def _set_kernels(overload: OpOverload, kernels: Mapping[DispatchKey, Callable]) 
 
 @cache
 def _interpolation() -> dict[OpOverload, dict[DispatchKey, Callable]]:
-    """Of the overloads by sizes or factors, the parts; of their gradients, what they make, where PyTorch lacks it."""
+    """Of the overloads by sizes or factors, the parts; of others and gradients, what they make, if PyTorch lacks it."""
     told = [each for each in decomposition_table if isinstance(each, OpOverload) and each._overloadname == "vec"]
     packets = [overload.overloadpacket for overload in (*told, _aten.upsample_linear1d.vec)]
     gradients = [getattr(_aten, f"{packet.__name__}_backward").default for packet in packets]
@@ -70,6 +76,9 @@ def _interpolation() -> dict[OpOverload, dict[DispatchKey, Callable]]:
     parts = {packet.vec: {_PARTS: partial(_by_sizes, packet.default)} for packet in packets}
     made: dict[OpOverload, dict[DispatchKey, Callable]]
     made = {each: {DispatchKey.Meta: partial(_gradient, each)} for each in gradients if each not in meta_table}
+    made |= {
+        packet.default: {DispatchKey.Meta: _interpolated} for packet in packets if packet.default not in meta_table
+    }
     return parts | made
 
 
@@ -77,6 +86,11 @@ def _by_sizes(interpolate: OpOverload, value: torch.Tensor, sizes: Sequence | No
     *options, factors = given
     computed = upsample_compute_output_size(value.size(), sizes, factors)
     return interpolate(value, computed, *options, *(factors or [None] * len(computed)))
+
+
+def _interpolated(value: torch.Tensor, sizes: Sequence, *_) -> torch.Tensor:
+    made, lying = (*value.size()[:2], *sizes), suggest_memory_format(value)
+    return torch.empty(made, dtype=value.dtype, device=value.device, memory_format=lying)
 
 
 def _gradient(op: OpOverload, value: torch.Tensor, _, sizes: Sequence, *__) -> torch.Tensor:

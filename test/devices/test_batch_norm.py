@@ -31,7 +31,15 @@ def _step(net: nn.Module, compute, images: torch.Tensor, is_second: bool) -> lis
     leaves = [images, *net.parameters()]
     for _ in range(2):
         result = compute(images)
-        gradients = torch.autograd.grad(result.square().sum(), leaves, create_graph=is_second)
+        loss = result.square().sum()
+        if is_second:
+            gradients = torch.autograd.grad(loss, leaves, create_graph=True)
+            continue
+        # What `torch.autograd.grad` returns may lie row by row where eager's does not: docs/limits.md.
+        for leaf in leaves:
+            leaf.grad = None
+        loss.backward()
+        gradients = [leaf.grad for leaf in leaves]
     second = torch.autograd.grad(sum(each.square().sum() for each in gradients), leaves) if is_second else ()
     return [each.detach().clone() for each in (result, *gradients, *second, *net.buffers()) if each.is_floating_point()]
 

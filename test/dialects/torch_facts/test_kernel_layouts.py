@@ -32,6 +32,10 @@ ONE = {
     "rrelu": functional.rrelu,
     "poisson": torch.poisson,
     "tanh": torch.tanh,
+    "bilinear": lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear"),
+    "nearest": lambda x: functional.interpolate(x, scale_factor=2),
+    "bicubic": lambda x: functional.interpolate(x, size=(3, 9), mode="bicubic"),
+    "trilinear": lambda x: functional.interpolate(x[None], scale_factor=2, mode="trilinear"),
 }
 TWO = {
     "copysign": torch.copysign,

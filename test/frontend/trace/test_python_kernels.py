@@ -4,6 +4,11 @@ from functools import partial
 
 import pytest
 import torch
+from torch._decomp import meta_table
+from torch._dispatch.python import enable_python_dispatcher
+from torch._dynamo.source import ConstantSource
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 from torch.nn import functional
 
 from dovetail.frontend.decompose.table import decided
@@ -78,10 +83,27 @@ def test_gradient_of_what_is_shrunk_away(op_by_op, shrink):
     torch.testing.assert_close(results(compiled, SHRUNK), results(scaled, SHRUNK), rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_few_channels_that_lie_next_to_each_other(mode: str, device: str):
+    """Of open sizes on a GPU, PyTorch's parts lay images of few channels out in rows, where the kernel does not."""
+    env = ShapeEnv()
+    symbol = env.create_symbol(6, ConstantSource("n"), dynamic_dim=DimDynamic.DYNAMIC)
+    size = env.create_symintnode(symbol, hint=6)
+    with FakeTensorMode(shape_env=env), without_python_kernels(decided()), enable_python_dispatcher():
+        images = torch.empty(2, 3, size, 7, device=device, memory_format=torch.channels_last)
+        strides = functional.interpolate(images, scale_factor=2, mode=mode).stride()
+    assert str(strides) == str((84 * size, 1, 42, 3))
+
+
 def test_kernels_are_back_afterwards():
     """Another backend in the same process would trace other ops than PyTorch says."""
-    before = {each: dict(each.py_kernels) for each in decided()}
+    before, described = {each: dict(each.py_kernels) for each in decided()}, {*meta_table}
     assert any(before.values())
     with without_python_kernels(decided()):
         assert torch._C.DispatchKey.Autograd not in aten.softshrink.default.py_kernels
+        with without_python_kernels(decided()):
+            pass
+        assert aten.upsample_bilinear2d.default in meta_table
     assert before == {each: dict(each.py_kernels) for each in decided()}
+    assert described == {*meta_table}
