@@ -128,7 +128,8 @@ def _serve(pipe: Connection, device: str) -> None:
     logging.disable(logging.ERROR)  # Dynamo's, about graph breaks
     torch._dynamo.guards.profile_guard_manager = lambda *_: 0.0  # empties the processor's caches to time guards
     torch._dynamo.utils._scrubbed_inductor_config_for_logging = lambda: None  # Inductor's options, for a log
-    torch._decomp.decompositions_for_rng.PhiloxState.reset = lambda _: None  # counts that no CPU's generator has
+    # Counts that no CPU's generator has.
+    torch._decomp.decompositions_for_rng.PhiloxState.reset = lambda _: None  # type: ignore[method-assign]
     while True:
         try:
             job: Job = pipe.recv()
