@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+STACKLESS = SimpleNamespace(extract_stack=list, format_list=list)
 REPOSITORY = Path(__file__).resolve().parent.parent
 LONGEST = ("benchmark", "docs", "fuzz", "integration", "packaging", "tools")
 
@@ -114,6 +116,8 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr("torch._dynamo.utils._scrubbed_inductor_config_for_logging", lambda: None, raising=False)
         # Six states of a generator that counts, as no CPU has: fake tensors, a twentieth of tracing.
         monkeypatch.setattr("torch._decomp.decompositions_for_rng.PhiloxState.reset", lambda _: None, raising=False)
+        # Where fake tensors were first asked for, each time: a stack as deep as pytest's, with the lines of its files.
+        monkeypatch.setattr("torch._subclasses.fake_tensor.traceback", STACKLESS)
     if "torch" in sys.modules:
         # pytest listens to every logger that doesn't propagate, and PyTorch writes its trace only where somebody does:
         # each graph, guard and timing as JSON. This logger is none that pytest finds.
