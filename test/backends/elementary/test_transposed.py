@@ -3,20 +3,17 @@
 import pytest
 import torch
 
+# Those that test_blocks.py does not have, and two that it has.
 SHAPES = {
     "a square": ((256, 256), (1, 0)),
     "primes": ((257, 331), (1, 0)),
-    "few columns": ((8209, 17), (1, 0)),
     "few rows": ((16, 4099), (1, 0)),
     "too few rows for a block": ((3, 30011), (1, 0)),
     "a batch": ((5, 130, 201), (0, 2, 1)),
-    "the outermost dimension last": ((130, 5, 201), (1, 2, 0)),
-    "heads": ((2, 40, 3, 300), (0, 2, 3, 1)),
     "all reversed": ((33, 40, 51), (2, 1, 0)),
-    "a dimension of size 1": ((1, 260, 1, 300), (3, 0, 2, 1)),
 }
 SOME = ("primes", "all reversed")
-TYPES = {torch.float32: tuple(SHAPES), **dict.fromkeys((torch.float64, torch.bfloat16, torch.uint8, torch.bool), SOME)}
+TYPES = {torch.float32: tuple(SHAPES), **dict.fromkeys((torch.bfloat16, torch.uint8, torch.bool), SOME)}
 
 
 def numbers(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
