@@ -167,7 +167,7 @@ def semantics_sections() -> dict[str, str]:
     """One section for each group of rows."""
     found = rows()
     return {
-        f"semantics:{name}": "\n".join(_shown(row) for row in found if row.number.startswith(letter))
+        f"semantics:{name}": "\n".join(shown(row, _text(row)) for row in found if row.number.startswith(letter))
         for letter, name in GROUPS.items()
     }
 
@@ -186,14 +186,20 @@ def trimmed(text: str, row: Row) -> str:
     return dedent("\n".join(lines))
 
 
-def _shown(row: Row) -> str:
+def _text(row: Row) -> str:
+    """The IR that the page shows of a row, in full."""
+    return "" if row.eager else shortened(lowered(captured(row, training=True), row.level))
+
+
+def shown(row: Row, text: str) -> str:
+    """What the page says of a row whose IR is `text`."""
     source = f"```python\n{dedent(inspect.getsource(row.program)).strip()}\n```\n"
     parts = [f"### {row.number}\n", f"{row.kept}\n", source]
     if row.eager:
         when = "In training it runs" if row.compiled_inference else "Runs"
         parts.append(f'{when} eagerly, and an `EagerWarning` says why: "{row.eager}".\n')
     else:
-        text = shortened(lowered(captured(row, training=True), row.level)).replace(f"{ROOT}/", "")
+        text = text.replace(f"{ROOT}/", "")
         parts += [f"At level `{row.level}`:\n", f"```mlir\n{trimmed(text, row)}\n```\n", _refused(row, text)]
     if row.fixed:
         parts.append(f'Of open sizes, it is compiled for those of each call: "{row.fixed}".\n')

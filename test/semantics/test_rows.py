@@ -24,7 +24,7 @@ from dovetail.passes.levels.verify_level import VerifyLevelPass
 from dovetail.passes.running.runner import Runner
 from dovetail.runtime.drawn_inputs import random_inputs
 from dovetail.runtime.reference import run_reference
-from dovetail.tools.documented_semantics import Row, captured, lowered, passes_to, rows
+from dovetail.tools.documented_semantics import Row, captured, lowered, passes_to, rows, shown
 from dovetail.tools.documented_walk import shortened
 from test.support.old_torch import IS_2_11
 
@@ -116,6 +116,15 @@ def test_ir(row: Row):
         status = Matcher(options, FInput(row.number, text), parser).run()
     assert "CHECK" in row.checks
     assert status == 0, f"{errors.getvalue()}\n{text}"
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("row", ROWS, **NUMBERS, scope="module")
+def test_page_shows_it(row: Row):
+    """The IR or a message changed, and docs/semantics.md still tells the old story."""
+    page = (TEST.parent / "docs" / "semantics.md").read_text(encoding="utf-8")
+    text = shown(row, "" if row.eager else shown_text(row))
+    assert f"{text}\n###" in page or f"{text}<!-- end" in page, f"{row.number} is stale, run 'make docs'"
 
 
 @OF_A_ROW
