@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import body, producer, symbol
-from dovetail.dialects.symbols import open_numbers, state_sizes
+from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
-from dovetail.dialects.torch_facts.types import memory_type
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
 from dovetail.passes.rewriting.cloning import ancestors
-from dovetail.passes.rewriting.region_builder import RegionBuilder
+from dovetail.passes.rewriting.region_builder import RegionBuilder, new_memory
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
     held = {value: known[memory] for value, memory in stores}
     new = [value for value in dict.fromkeys(source.wanted) if value not in known and value not in held]
     with call.location, ir.InsertionPoint(call):
-        into = [alloc(memory_type(value.type), open_numbers(value)).memory for value in new]
+        into = [new_memory(value) for value in new]
     held |= zip(new, into, strict=True)
     ops, inputs = _needed(region, stores, new)
     if held:

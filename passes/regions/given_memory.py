@@ -6,9 +6,11 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import STRIDES
 from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
+from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import COMPUTING, Module, body, producer
-from dovetail.dialects.symbols import state_sizes, symbols
+from dovetail.dialects.size_expressions import materialise, used_symbols_of
+from dovetail.dialects.symbols import Size, known_sizes, state_sizes, symbols
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 
@@ -29,6 +31,25 @@ def can_write(value: ir.Value) -> bool:
         return False
     name = aten_name(op)
     return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
+
+
+def sizes_by(value: ir.Value, known: set[int]) -> tuple[Size, ...] | None:
+    """The sizes of `value`, None where the symbols that are `known` do not say them."""
+    sizes = known_sizes(value)
+    is_said = sizes is not None and all(isinstance(size, int) or used_symbols_of(size) <= known for size in sizes)
+    return sizes if is_said else None
+
+
+def give_part(value: ir.Value, memory: ir.Value, dim: int, start: Size, step: int = 1) -> None:
+    """Has the library call that gives `value` write it to a part of `memory`, from `start` on along `dim`."""
+    op = value.owner.operation
+    length = (known_sizes(value) or ())[dim]
+    with op.location, ir.InsertionPoint(op):
+        known = symbols(op.parent.opview)
+        numbers = [materialise(each, known) for each in (start, length) if not isinstance(each, int)]
+        made = part(memory, dim, start if isinstance(start, int) else None, value.type, numbers, step).part
+        state_sizes(made, value)
+    give(op, made)
 
 
 def give(op: ir.Operation, memory: ir.Value) -> ir.Value:

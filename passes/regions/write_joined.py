@@ -4,19 +4,17 @@ from functools import reduce
 
 from torch_mlir import ir
 
-from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.size_expressions import materialise, used_symbols_of
-from dovetail.dialects.symbols import Size, known_sizes, open_numbers, state_sizes, symbols
+from dovetail.dialects.symbols import Size, known_sizes, state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.transposition import SMALLEST
-from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info, shaped_info
+from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.given_memory import can_write, give, library_calls
+from dovetail.passes.regions.given_memory import can_write, give, give_part, library_calls, sizes_by
 from dovetail.passes.rewriting.constants import integer
+from dovetail.passes.rewriting.region_builder import new_memory
 
 
 class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):
@@ -54,10 +52,8 @@ def _is_even(cat: ir.Operation, known: set[int]) -> bool:
 
 def _across(value: ir.Value, dim: int, known: set[int]) -> list[Size] | None:
     """The sizes of `value` but for that along `dim`; None where the symbols that are `known` do not say its sizes."""
-    sizes = known_sizes(value) or ()
-    if not sizes or any(not isinstance(size, int) and not used_symbols_of(size) <= known for size in sizes):
-        return None
-    return [size for index, size in enumerate(sizes) if index != dim % len(sizes)]
+    sizes = sizes_by(value, known)
+    return [size for index, size in enumerate(sizes) if index != dim % len(sizes)] if sizes else None
 
 
 def _write(cat: ir.Operation) -> bool:
@@ -69,23 +65,12 @@ def _write(cat: ir.Operation) -> bool:
     dim = (integer(cat.operands[1]) or 0) % len(require_shaped_info(cat.results[0].type).shape)
     first = reduce(lambda one, other: one if one.is_before_in_block(other) else other, writers)
     with cat.location, ir.InsertionPoint(first):
-        made = alloc(memory_type(cat.results[0].type), open_numbers(cat.results[0])).memory
-        memory = state_sizes(made, cat.results[0])
+        memory = state_sizes(new_memory(cat.results[0]), cat.results[0])
     start: Size = 0
     for value in values:
         length = (known_sizes(value) or ())[dim]
         if can_write(value):
-            with value.owner.location, ir.InsertionPoint(value.owner):
-                index = _part(memory, dim, start, length, value)
-            give(value.owner.operation, index)
+            give_part(value, memory, dim, start)
         start = start + length
     give(cat, memory)
     return True
-
-
-def _part(memory: ir.Value, dim: int, start: Size, length: Size, value: ir.Value) -> ir.Value:
-    """Builds the part of `memory` that `value` will be written to."""
-    known = symbols(memory.owner.parent.opview)
-    numbers = [materialise(each, known) for each in (start, length) if not isinstance(each, int)]
-    made = part(memory, dim, start if isinstance(start, int) else None, value.type, numbers).part
-    return state_sizes(made, value)

@@ -6,21 +6,19 @@ from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import AllocOp
-from dovetail.dialects.dovetail.ops.alloc import alloc
-from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.reading import made_by, producer, users
-from dovetail.dialects.size_expressions import materialise, used_symbols_of
-from dovetail.dialects.symbols import known_sizes, open_numbers, state_sizes, symbols
+from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.ops import aten_name
-from dovetail.dialects.torch_facts.types import memory_type, require_shaped_info
+from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
-from dovetail.passes.regions.given_memory import can_write, give, library_calls
+from dovetail.passes.regions.given_memory import can_write, give, give_part, library_calls, sizes_by
 from dovetail.passes.rewriting.constants import integer, is_none
+from dovetail.passes.rewriting.region_builder import new_memory
 
 
-class _Place(NamedTuple):
+class _Part(NamedTuple):
     """Where a slice lies."""
 
     dim: int
@@ -50,29 +48,25 @@ class WriteScatteredPass(Pass, name="write-scattered", runs_at="regions"):
 
 def _write(scatter: ir.Operation, known: set[int]) -> None:
     base, source = scatter.operands[0], scatter.operands[1]
-    place = _place(scatter)
+    part = _part(scatter)
     dtypes = {require_shaped_info(value.type).dtype for value in (base, source)}
-    writes = place is not None and can_write(source) and len(dtypes) == 1 and _is_known(source, known)
+    writes = part is not None and can_write(source) and len(dtypes) == 1 and sizes_by(source, known) is not None
     made = producer(base)
     if made is None:
         return
     writes = writes and made.is_before_in_block(source.owner)
-    if is_extern(made) and aten_name(made) == "aten.full.default" and _is_known(base, known):
+    if is_extern(made) and aten_name(made) == "aten.full.default" and sizes_by(base, known) is not None:
         memory = _fill(made, source.owner if writes else scatter, scatter)
     elif made.name == LOAD and _is_alone(made):
         memory = made.operands[0]
     else:
         return
-    if writes and place is not None:
-        with source.owner.location, ir.InsertionPoint(source.owner):
-            numbers = _open_length(source, place.dim)
-            made = part(memory, place.dim, place.start, source.type, numbers, place.step).part
-            there = state_sizes(made, source)
-        give(source.owner.operation, there)
+    if writes and part is not None:
+        give_part(source, memory, *part)
     give(scatter, memory)
 
 
-def _place(scatter: ir.Operation) -> _Place | None:
+def _part(scatter: ir.Operation) -> _Part | None:
     """None where a number is open, or counts from an end that is."""
     dim, start, step = (integer(scatter.operands[index]) for index in (2, 3, 5))
     start = 0 if is_none(scatter.operands[3]) else start
@@ -82,13 +76,7 @@ def _place(scatter: ir.Operation) -> _Place | None:
     size = shape[dim % len(shape)]
     if size is not None:
         start = slice(start, None).indices(size)[0]
-    return None if start < 0 else _Place(dim % len(shape), start, step)
-
-
-def _is_known(value: ir.Value, known: set[int]) -> bool:
-    """Whether the symbols that are `known` say its sizes."""
-    sizes = known_sizes(value)
-    return sizes is not None and all(isinstance(size, int) or used_symbols_of(size) <= known for size in sizes)
+    return None if start < 0 else _Part(dim % len(shape), start, step)
 
 
 def _is_alone(loaded: ir.Operation) -> bool:
@@ -102,16 +90,10 @@ def _fill(filled: ir.Operation, first: ir.Operation, scatter: ir.Operation) -> i
     """Builds memory before `first` that holds what is `filled`, and has `scatter` read it there."""
     value = filled.results[0]
     with filled.location, ir.InsertionPoint(first):
-        memory = state_sizes(alloc(memory_type(value.type), open_numbers(value)).memory, value)
+        memory = state_sizes(new_memory(value), value)
         own = filled.clone().operation
     scatter.operands[0] = own.results[0]
     give(own, memory)
     if not list(value.uses):
         filled.erase()
     return memory
-
-
-def _open_length(value: ir.Value, dim: int) -> list[ir.Value]:
-    """The size of `value` along `dim`, as a number, if it is open."""
-    size = (known_sizes(value) or ())[dim]
-    return [] if isinstance(size, int) else [materialise(size, symbols(value.owner.parent.opview))]

@@ -67,15 +67,22 @@ class RegionBuilder:
         state_facts(self.function, "res_attrs", {index: facts_of(value) for index, value in enumerate(results)})
 
 
+def new_memory(value: ir.Value) -> ir.Value:
+    """Builds memory that can hold `value`.
+
+    Raises:
+        KeyError: for open sizes that the symbols of the calling function do not say.
+    """
+    return alloc(memory_type(value.type), open_numbers(value)).memory
+
+
 def call_with_new_memory(name: str, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> list[ir.Value]:
     """Builds a call of the lowered region `name` that stores the values `results` in new memory; returns what it holds.
 
     Raises:
-        KeyError: for a result with open sizes that the symbols of the calling function do not say.
+        KeyError: as `new_memory`.
     """
-    held = call_with_memory(
-        name, operands, [alloc(memory_type(value.type), open_numbers(value)).memory for value in results]
-    )
+    held = call_with_memory(name, operands, [new_memory(value) for value in results])
     return [state_sizes(made, value) for made, value in zip(held, results, strict=True)]
 
 
