@@ -5,6 +5,7 @@ dispatcher decides: on the device of the first tensor that is no number on the C
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import chain, repeat
 
 from torch_mlir import ir
@@ -63,9 +64,13 @@ class Devices:
     def __init__(self, module: ir.Module | ir.Operation, known: Mapping[ir.Value, str] | None = None):
         self.home = home(module)
         self.is_single = self.home == CPU
-        self._module = Module(module)
+        self._operation = module
         self._known: dict[ir.Value, str] = dict(known or {})
         self._read: set[func.FuncOp] = set()
+
+    @cached_property
+    def _module(self) -> Module:
+        return Module(self._operation)
 
     def of(self, value: ir.Value) -> str:
         """Where the tensor, or the ref, `value` lies, in torch's words."""

@@ -18,7 +18,7 @@ _COUNTED = 1 << 24
 
 
 def deciding_operands(op: ir.Operation) -> tuple[int, ...]:
-    """The places of the operands whose last bit can change the result of `op` by more than that; () for an op of none.
+    """The positions of the operands whose last bit can change the result of `op` by more than that; () where none can.
 
     Comparisons, rounding, indices, orders, and whatever else makes whole numbers or truth values of numbers.
     """

@@ -85,7 +85,7 @@ def counted_with(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> list[i
 def sharing(
     counted: Sequence[torch.Tensor | None], saved: Mapping[int, Sequence[torch.Tensor]]
 ) -> list[tuple[int, ...]]:
-    """For each of the tensors `counted`, the places where one of those `saved` has the same version counter.
+    """For each of the tensors `counted`, the positions at which one of those `saved` has the same version counter.
 
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """

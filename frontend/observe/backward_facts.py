@@ -73,7 +73,7 @@ def check_saved(run: EagerRun) -> None:
 
 
 def _freed(nodes: dict[int, list[Node]]) -> dict[int, tuple[int, ...]]:
-    """By place, the groups of nodes that it frees; nodes on the way of the same places make one group."""
+    """By position, the groups of nodes that it frees; nodes on the way of the same ones make one group."""
     positions = by_key((node, position) for position, found in nodes.items() for node in found)
     groups = sorted({tuple(group) for node, group in positions.items() if frees(node)})
     return {position: tuple(number for number, group in enumerate(groups) if position in group) for position in nodes}
@@ -88,7 +88,7 @@ def _written_last(run: EagerRun, nodes: set[Node]) -> str | None:
 def _reread(
     run: EagerRun, nodes: dict[int, list[Node]], tensors: Sequence[torch.Tensor | None]
 ) -> list[tuple[int, ...]]:
-    """For each of `tensors`, the places that a checkpointed region is on the way of which reads its memory."""
+    """For each of `tensors`, the positions that a checkpointed region is on the way of which reads its memory."""
     read: dict[int, set[int]] = {}
     for position, found in nodes.items():
         numbers = {node._sequence_nr() for node in found}
@@ -105,7 +105,7 @@ def _reread(
 def _reached(
     run: EagerRun, tensors: dict[int, list[torch.Tensor]], nodes: dict[int, list[Node]], groups: Sequence[AliasGroup]
 ) -> list[tuple[int, ...] | None]:
-    """For each argument, from which places a gradient flows to it; arguments that share memory share gradients."""
+    """For each argument, from which positions a gradient flows to it; arguments that share memory share gradients."""
     if not run.convention.is_plain:
         return [None] * len(run.arguments)
     taken = {

@@ -25,7 +25,7 @@ def stated(argument: CapturedArgument) -> dict[str, ir.Attribute]:
 
 
 def watched(needed: Needed, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
-    """The owned results, by place in `numbers`, for which eager needs memory unchanged, or reads it again."""
+    """The owned results, by position in `numbers`, for which eager needs memory unchanged, or reads it again."""
     found = {
         name: sorted(numbers[index] for index in indices if index in numbers)
         for name, indices in ((WATCHED, needed.watched), (REREAD, needed.reread))

@@ -27,7 +27,7 @@ def layouts_function(
 ) -> None:
     """Builds `@layouts`; `numbers` are those of the owned results by their positions among the tensors that leave.
 
-    Of the same places, `given_as` are the types of the tangents: eager's trace may lay out other ones.
+    Of the same positions, `given_as` are the types of the tangents: eager's trace may lay out other ones.
 
     Its first arguments are the tangents, then symbols. What no tangent reaches, or no single op makes, is an argument
     that lies as it was traced.

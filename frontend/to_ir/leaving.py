@@ -80,7 +80,7 @@ class Leaving:
         return [results[index] for index in range(len(results))]
 
     def state(self, numbers: dict[int, int]) -> None:
-        """States what eager's backward from each owned result would do; `numbers` are theirs, by place."""
+        """States what eager's backward from each owned result would do; `numbers` are theirs, by position."""
         for position in self.tangents():
             if self._capture.frees[position] != (0,):
                 self.owns[position].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[position])

@@ -1,5 +1,7 @@
 """Pass `eliminate-dead-writes`: a write that changes nothing, or that nobody sees."""
 
+from collections.abc import Iterator
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -24,12 +26,14 @@ class EliminateDeadWritesPass(Pass, name="eliminate-dead-writes", runs_at="joint
     After:   `%0 = read %x; touch %x; write %2, %x; %3 = read %y; touch %y`
     """
 
-    def run(self, module: ir.Module) -> None:
-        for function_op in Module(module).functions.values():
-            _eliminate(function_op)
+    def run(self, module: ir.Module) -> bool:
+        dead = [op for function_op in Module(module).functions.values() for op in _dead_writes(function_op)]
+        for op in dead:
+            _drop(op)
+        return bool(dead)
 
 
-def _eliminate(function_op: func.FuncOp) -> None:
+def _dead_writes(function_op: func.FuncOp) -> Iterator[ir.Operation]:
     held = HeldValues(function_op)
     unseen: dict[ir.Value | int, ir.Operation] = {}  # the last write to each memory
     for op in body(function_op):
@@ -42,11 +46,11 @@ def _eliminate(function_op: func.FuncOp) -> None:
         value, ref = op.operands
         is_tracked, known = op.opview.mode_name == "tracked", held.of(ref)
         if known is not None and known == value and not is_tracked:
-            _drop(op)
+            yield op
             continue
         earlier = unseen.pop(held.memory(ref), None)
         if earlier is not None and earlier.operands[1] == ref and not is_tracked:
-            _drop(earlier)
+            yield earlier
         if not is_tracked:
             unseen[held.memory(ref)] = op
         held.pass_by(op)

@@ -24,12 +24,15 @@ class PinComparedValuesPass(Pass, name="pin-compared-values", runs_at="joint"):
     After:   `%1 = torch.aten.tanh %0 {dovetail.pinned}; ...`
     """
 
-    def run(self, module: ir.Module) -> None:
+    def run(self, module: ir.Module) -> bool:
+        is_changed = False
         for flow in flows(module):
             for index, step in enumerate(flow.steps):
                 found = ways(flow, index, is_once=lambda _: True) if step.decided_by else {}
                 for each in (each for each, by in found.items() if len(by) > 1):
                     _pin(flow, each)
+                    is_changed = True
+        return is_changed
 
 
 def _pin(flow: ValueFlow, index: int) -> None:

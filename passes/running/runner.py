@@ -48,7 +48,7 @@ def _written(operation: ir.Operation) -> Path:
 _OTHER = re.compile(r"[^\w.()-]")
 """What no file's name needs: a pipeline's text may hold a folder's."""
 
-Watch = Callable[[object, ir.Module], None]
+Hook = Callable[[object, ir.Module], None]
 
 
 @dataclass
@@ -62,8 +62,8 @@ class Runner:
     """
 
     dump: Path | None = None
-    before: Watch | None = None
-    after: Watch | None = None
+    before: Hook | None = None
+    after: Hook | None = None
     verify_each: bool = True
     leaves_evidence: bool = True
     seconds: dict[str, float] = field(default_factory=dict)
