@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import ReadOp
-from dovetail.dialects.reading import producer, users
+from dovetail.dialects.reading import is_used, producer, users
 from dovetail.dialects.symbols import elements
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
@@ -118,18 +118,19 @@ def _is_whole(view: ir.Operation) -> bool:
 def _is_joined(op: ir.Operation) -> bool:
     """Whether all that uses `op` joins it by rows."""
     lists = users(*op.results)
-    joins = [join for each in lists for join in users(*each.results)]
-    if any(each.name != LIST for each in lists) or not joins:
+    if any(each.name != LIST for each in lists):
         return False
-    return all(each.name in JOINING and joins_rows(each) for each in joins)
+    joins = [join for each in lists for join in users(*each.results)]
+    return bool(joins) and all(each.name in JOINING and joins_rows(each) for each in joins)
 
 
 def _is_scattered(op: ir.Operation, position: int) -> bool:
     """Whether all that uses `op` are library calls that scatter a slice, of which it is that operand."""
-    uses = [(each.owner.operation, each.operand_number) for each in op.results[0].uses]
-    return bool(uses) and all(
-        is_extern(user) and aten_name(user) == "aten.slice_scatter.default" and number == position
-        for user, number in uses
+    return is_used(op.results[0]) and all(
+        is_extern(user := use.owner.operation)
+        and aten_name(user) == "aten.slice_scatter.default"
+        and use.operand_number == position
+        for use in op.results[0].uses
     )
 
 

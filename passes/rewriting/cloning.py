@@ -49,6 +49,8 @@ def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mappin
     """
     changed = (argument_facts if where == "arg_attrs" else result_facts)(function_op)
     for number, each in facts.items():
+        if not each:
+            continue
         merged = {old.name: old.attr for old in changed[number]} | dict(each)
         changed[number] = ir.DictAttr.get({name: fact for name, fact in merged.items() if fact is not None})
     if where in function_op.attributes or any(map(len, changed)):
