@@ -15,7 +15,7 @@ from torch_mlir import ir
 from dovetail.dialects.torch_facts.names import LITERAL
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.cleanup.compose_views import RESHAPES
-from dovetail.passes.rewriting.constants import integer, integers, number, uniform
+from dovetail.passes.rewriting.constants import ARANGE, integer, integers, number, uniform
 from dovetail.passes.rewriting.rules import shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
@@ -38,20 +38,20 @@ _LOGIC: dict[str, Callable] = {
 _VIEWS = (*RESHAPES, "torch.aten.permute", "torch.aten.expand", "torch.aten.select.int", SLICE)
 _CASTS, _WHERE = ("torch.aten._to_copy", "torch.prims.convert_element_type"), "torch.aten.where.self"
 _REMAINDER, _TRUNC = "torch.aten.remainder.Scalar", "torch.aten.trunc"
-_ARANGE = "torch.aten.arange.start_step"
 
-CREATIONS = (LITERAL, _ARANGE, "torch.aten.full", "torch.aten.scalar_tensor", "torch.prim.NumToTensor.Scalar")
+
+CREATIONS = (LITERAL, ARANGE, "torch.aten.full", "torch.aten.scalar_tensor", "torch.prim.NumToTensor.Scalar")
 COMPUTATIONS = (*_ARITHMETIC, *_COMPARISONS, *_LOGIC, *_VIEWS, *_CASTS, _WHERE, _REMAINDER, _TRUNC)
 
 
 def created(op: ir.Operation, info: TensorInfo, elements: int) -> numpy.ndarray | None:
     """What one of `CREATIONS` makes; None if it is not known, or more than `elements`."""
-    if op.name not in (LITERAL, _ARANGE):
+    if op.name not in (LITERAL, ARANGE):
         value = _element(uniform(op.results[0]), info.dtype)
         return None if value is None else value.reshape((1,) * len(info.shape))
     if info.numel > elements:
         return None
-    if op.name == _ARANGE:
+    if op.name == ARANGE:
         start, stop, step = (integer(operand) for operand in list(op.operands)[:3])
         if start is None or stop is None or step is None:
             return None

@@ -13,11 +13,11 @@ from dovetail.dialects.torch_facts.types import is_tensor, require_tensor_info, 
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.cleanup.constant_arrays import created
-from dovetail.passes.rewriting.constants import integer, integer_list, uniform
+from dovetail.passes.rewriting.constants import ARANGE, integer, integer_list, uniform
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice
 
-_ARANGE, _RESHAPE = "torch.aten.arange.start_step", "torch.aten.reshape"
+_RESHAPE = "torch.aten.reshape"
 
 
 class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
@@ -103,7 +103,7 @@ def _is_range(value: ir.Value, size: int) -> bool:
         return False
     if size == 1 and uniform(value) == 0:
         return True
-    if op.name not in (_ARANGE, LITERAL):
+    if op.name not in (ARANGE, LITERAL):
         return False
     array = created(op, info, size)
     return array is not None and numpy.array_equal(array.reshape(-1), numpy.arange(size))

@@ -16,8 +16,7 @@ from dovetail.dialects.torch_facts.types import is_open, is_tensor, require_tens
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
 from dovetail.passes.placement.cost_model import CostModel, costs_of
-from dovetail.passes.rewriting.constants import constant, full, integer_list, integers
-from dovetail.passes.rewriting.counting import ARANGE, counting, named
+from dovetail.passes.rewriting.constants import ARANGE, constant, counting, full, integer_list, integers, named
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.slices import Slice, slice_of

@@ -9,8 +9,7 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.types import with_dtype, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.placement.joins import selects_parts
-from dovetail.passes.rewriting.constants import constant, integer, integer_list
-from dovetail.passes.rewriting.counting import counting
+from dovetail.passes.rewriting.constants import constant, counting, integer, integer_list
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import with_sizes
 

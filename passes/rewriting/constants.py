@@ -1,4 +1,4 @@
-"""The Python numbers behind operands, and ops that make such numbers."""
+"""The Python numbers behind operands, ops that make such numbers, and tensors of them."""
 
 from collections.abc import Sequence
 
@@ -13,6 +13,7 @@ from dovetail.dialects.torch_facts.types import require_shaped_info, require_ten
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
+ARANGE = "torch.aten.arange.start_step"
 _NUMBERS = {"torch.constant.int": ir.IntegerAttr, "torch.constant.float": ir.FloatAttr}
 
 
@@ -89,3 +90,16 @@ def full(
     none, sizes = constant_none(), require_tensor_info(type_).shape if sizes is None else sizes
     operands = [integer_list(sizes), value, dtype_number(require_shaped_info(type_).dtype), none, device or none]
     return create("torch.aten.full", [*operands, constant(False)], type_)
+
+
+def counting(size: int, dtype: str, device: str) -> ir.Value:
+    """Builds the tensor of the numbers 0 to `size` - 1, of element type `dtype`, int32 or int64, on `device`."""
+    type_ = torch_type(f"vtensor<[{size}],s{dtype.replace('int', 'i')}>")
+    operands = [constant(0), constant(size), constant(1), dtype_number(dtype), constant_none(), named(device)]
+    return create(ARANGE, [*operands, constant(False)], type_)
+
+
+def named(device: str) -> ir.Value:
+    """Builds the name of a device, in torch's words."""
+    attributes = {"value": ir.StringAttr.get(device)}
+    return ir.Operation.create("torch.constant.device", results=[torch_type("Device")], attributes=attributes).result
