@@ -17,7 +17,7 @@ _ROWS, _WIDE = 32, 64
 """Rows that a thread is given at once, and numbers of a row: four vectors of the widest CPU's."""
 
 
-_LENGTHS = range(2 * _WIDE, 32 * _WIDE + 1)
+LENGTHS = range(2 * _WIDE, 32 * _WIDE + 1)
 """Rows of known length that a region may have beside others, of which IREE tiles the others better."""
 
 
@@ -50,7 +50,7 @@ def _are_rows(found: Sequence[Loops | None], fills: Sequence[ir.Operation]) -> b
         len(nests) == len(found)
         and count > 1
         and all(loops.reduces_rows and len(loops.extents) == count for loops in sums)
-        and (sums[-1].extents[-1] == OPEN or sums[-1].extents[-1] in _LENGTHS)
+        and (sums[-1].extents[-1] == OPEN or sums[-1].extents[-1] in LENGTHS)
         and all(len(loops.extents) in (count - 1, count) for loops in nests)
         and all(loops.extents == sums[-1].extents[: len(loops.extents)] for loops in nests)
         and all(rank == count - 1 for rank in ranks)

@@ -19,7 +19,7 @@ from dovetail.passes.rewriting.sums import MEANS, SUM, reduced_dims
 _LONG = 64
 """Columns from which blocks of them pay."""
 
-_ROWS = range(128, 2049)
+LENGTHS = range(128, 2049)
 """Numbers of a row of which IREE takes too many at once: their places in the first cache are the same few. Of shorter
 rows the sum of a vector's lanes is too much of the work, and of longer ones IREE takes fewer."""
 
@@ -95,7 +95,7 @@ def _has_single_rows(value: ir.Value) -> bool:
     shape, known = require_shaped_info(value.type).shape, tensor_info(value.type)
     if len(shape) < 2 or shape[-1] is None:
         return len(shape) > 1
-    return shape[-1] in _ROWS and (known is None or known.numel >= _LARGE)
+    return shape[-1] in LENGTHS and (known is None or known.numel >= _LARGE)
 
 
 def _adds_open_rows(op: ir.Operation) -> bool:

@@ -13,9 +13,11 @@ from dovetail.backends import iree_worker, target
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.backends.target import CpuTarget
+from dovetail.backends.worker import open_rows
 from dovetail.backends.worker.blocks import blocks, columns, whole_rows
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tiles import Blocks
+from dovetail.passes.regions import cut_into_blocks
 
 ORDERS = {
     (257, 331): (1, 0),
@@ -38,6 +40,11 @@ def test_forms():
     assert form({1, 2}, operations=40) == Blocks((1, 64, 256), (1, 8, 16))
     assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks((1, 64, 256), (1, 4, 4))
     assert not any((form({2}), form({1}), form({0, 1}), form({0, 1, 2}), form({1, 2}, reduces=True)))
+
+
+def test_lengths_of_rows_that_go_one_by_one():
+    """Catches rows for which a region asks for such tiles and does not get them: a worker process knows no pass."""
+    assert open_rows.LENGTHS == cut_into_blocks.LENGTHS
 
 
 def test_forms_of_columns():
