@@ -37,6 +37,8 @@ COMPUTING = (Role.FORWARD, Role.BACKWARD, Role.SUBGRAPH)
 
 _ROLES = {each.value: each for each in Role}
 
+_ADVANCE, _SKIP = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
+
 Facts: TypeAlias = ir.DictAttr
 """The attributes of an argument or a result, by name."""
 
@@ -193,7 +195,15 @@ def referred(op: ir.OpView | ir.Operation, attribute: str) -> str:
 
 def body(function_op: func.FuncOp) -> list[ir.Operation]:
     """The operations of a one-block function, in order, as a list that survives rewriting; a declaration has none."""
-    return [op.operation for block in list(function_op.body.blocks)[:1] for op in block.operations]
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return _SKIP if len(found) > 1 else _ADVANCE  # of the function's ops, regions are not gone into
+
+    # A loop over the block's operations would make a view of each.
+    function_op.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found[1:]
 
 
 def terminator(function_op: func.FuncOp) -> ir.Operation:
