@@ -6,12 +6,14 @@ from typing import Any
 from dovetail.frontend.dynamo.left_out import (
     ask_inductor_of_gpus_only,
     leave_out_profile_ranges,
+    measure_guards_for_logs_only,
     name_functions_for_logs_only,
 )
 from dovetail.frontend.unseen import tell_threads_apart
 
 # `torch.compile` imports this file before Dynamo traces anything.
 ask_inductor_of_gpus_only()
+measure_guards_for_logs_only()
 name_functions_for_logs_only()
 tell_threads_apart()
 

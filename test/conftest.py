@@ -109,9 +109,6 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch is looked up and not imported: most tests of tools and layering live without it.
     """
     if "torch._dynamo.guards" in sys.modules:
-        # For its log, Dynamo times a graph's guards, after it has flushed the processor's caches: a tenth of a small
-        # graph's compilation.
-        monkeypatch.setattr("torch._dynamo.guards.profile_guard_manager", lambda *_: 0.0, raising=False)
         # Its log holds Inductor's options, too.
         monkeypatch.setattr("torch._dynamo.utils._scrubbed_inductor_config_for_logging", lambda: None, raising=False)
         # Six states of a generator that counts, as no CPU has: fake tensors, a twentieth of tracing.

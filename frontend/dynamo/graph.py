@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 OPEN_KINDS: dict[type, Callable] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -45,7 +46,7 @@ def copied(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 def with_graph(gm: torch.fx.GraphModule, graph: torch.fx.Graph) -> torch.fx.GraphModule:
     """`graph` with the parameters of `gm`, and copies of the graphs inside of it."""
-    made = torch.fx.GraphModule(gm, graph)
+    made = _LazyGraphModule(gm, graph)  # it is interpreted: of most, nobody runs the code that would be made
     made.meta = {**gm.meta}
     for name, module in gm.named_children():
         if isinstance(module, torch.fx.GraphModule) and hasattr(made, name):
