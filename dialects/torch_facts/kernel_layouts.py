@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import torch
+from torch._prims_common import make_contiguous_strides_for
+from torch.fx.experimental.symbolic_shapes import guard_or_true, statically_known_true
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -89,15 +91,49 @@ def _laid_out(func: torch._ops.OpOverload, args: tuple, kwargs: dict, result: to
     """An empty `result` with the strides that the kernel gives it: it has nothing to compute."""
     if any(each.alias_info is not None for each in func._schema.returns):
         return result
-    if any(isinstance(size, torch.SymInt) for size in (*result.size(), *result.stride())):
-        raise UnsupportedError(f"{func}: how a result without elements lies can't be said of open sizes")
+    operands = tree_leaves((args, kwargs))
+    tensors = [result, *(operand for operand in operands if isinstance(operand, torch.Tensor))]
+    if any(_is_open(number) for tensor in tensors for number in (*tensor.size(), *tensor.stride())):
+        if not _is_laid_out_in_rows(result, operands):
+            raise UnsupportedError(f"{func}: how a result without elements lies can't be said of open sizes")
+        return torch.empty_like(result, memory_format=torch.contiguous_format)
     with _disable_current_modes():
         real = func(*tree_map_only(torch.Tensor, _real, args), **tree_map_only(torch.Tensor, _real, kwargs))
     return _with_strides(result, real.stride())
 
 
+def _is_open(number: int | torch.SymInt) -> bool:
+    return isinstance(number, torch.SymInt) and number.node.maybe_as_int() is None
+
+
+def _is_laid_out_in_rows(result: torch.Tensor, operands: list) -> bool:
+    """Whether the kernel surely lays out an empty `result` row by row.
+
+    It does so where all operands are tensors of one shape. Else it sorts dimensions by their strides, those of one
+    element behind those of none; that no size is 1 becomes a guard.
+    """
+    tensors = [operand for operand in operands if isinstance(operand, torch.Tensor)]
+    if len(tensors) == len(operands) and all(_are_equal(each.size(), result.size()) for each in tensors):
+        return True
+    return all(map(_is_in_rows, tensors)) and all(guard_or_true(size != 1) for size in result.size())
+
+
+def _is_in_rows(tensor: torch.Tensor) -> bool:
+    """Whether `tensor` surely lies row by row, dimensions of one element, which are broadcast, left aside."""
+    pairs = zip(tensor.size(), tensor.stride(), make_contiguous_strides_for(tensor.size()), strict=True)
+    return all(
+        statically_known_true(size == 1) or statically_known_true(stride == rows) for size, stride, rows in pairs
+    )
+
+
+def _are_equal(numbers: Sequence, others: Sequence) -> bool:
+    pairs = zip(numbers, others, strict=False)
+    return len(numbers) == len(others) and all(statically_known_true(one == other) for one, other in pairs)
+
+
 def _real(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
+    sizes, strides = map(int, tensor.size()), map(int, tensor.stride())  # known by now, if not from the start
+    return torch.empty_strided(tuple(sizes), tuple(strides), dtype=tensor.dtype)
 
 
 def _suggested(tensor: torch.Tensor) -> torch.memory_format:

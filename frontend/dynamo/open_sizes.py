@@ -57,8 +57,10 @@ def _open_arguments(gm: torch.fx.GraphModule) -> list:
 
 
 def makes_numbers(gm: torch.fx.GraphModule) -> bool:
-    """Whether sizes or numbers in a graph are such as only data tells."""
-    return any(node.meta.get("unbacked_bindings") for node in gm.graph.nodes)
+    """Whether sizes or numbers in a graph are such as only data tells, or Dynamo knows from an argument's data."""
+    read = (_open_item(node.meta.get("example_value")) for node in gm.graph.find_nodes(op="placeholder"))
+    bound = any(node.meta.get("unbacked_bindings") for node in gm.graph.nodes)
+    return bound or any(isinstance(number, torch.SymInt) for number in read)
 
 
 def open_symbols(env: ShapeEnv | None) -> frozenset[sympy.Symbol]:

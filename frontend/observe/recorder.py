@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
+from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.observe.alias_groups import memory, root
 from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
@@ -49,7 +50,8 @@ class Recorder(torch.fx.Interpreter):
         args, kwargs = self.fetch_args_kwargs_from_env(node)
         given, grad_mode = given_tensors(args, kwargs), torch.is_grad_enabled()
         begin(node, args, self.log, self.facts.operands)
-        with packing(self.inside) if self.inside else nullcontext(), with_open_sizes(node, tree_leaves((args, kwargs))):
+        packed = packing(self.inside) if self.inside else nullcontext()
+        with packed, deciding_at(node), with_open_sizes(node, tree_leaves((args, kwargs))):
             result = super().run_node(node)
         rebind(self.shape_env, node, result)
         self.facts.kept.append(result)

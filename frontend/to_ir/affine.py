@@ -1,18 +1,19 @@
 """Numbers that Dynamo leaves open as affine expressions of the IR's symbols."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
 from torch.utils._pytree import tree_leaves
 from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.records import Capture
 
 # Of each, an affine expression has one.
@@ -26,7 +27,7 @@ LARGEST_OF = (by_torch.Max, sympy.Max)
 _SMALLEST_OF = (by_torch.Min, sympy.Min)
 
 
-def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environment: Any) -> ir.AffineExpr:
+def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environment: ShapeEnv) -> ir.AffineExpr:
     """`expression` by `symbols`, by number; `environment` is Dynamo's, which guards what is decided on the way."""
 
     def of(part: sympy.Expr) -> ir.AffineExpr:
@@ -57,7 +58,7 @@ def affine(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, int], environm
     raise UnsupportedError(f"the number {expression} can't be open: it is no sum, product, quotient or remainder")
 
 
-def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
+def _chosen(expression: sympy.Expr, environment: ShapeEnv) -> sympy.Expr:
     """The largest or smallest of several numbers as it is now: that it is becomes a guard of Dynamo's."""
     is_largest = isinstance(expression, LARGEST_OF)
     chosen, *others = sorted(expression.args, key=lambda each: each.is_Integer)
@@ -67,7 +68,7 @@ def _chosen(expression: sympy.Expr, environment: Any) -> sympy.Expr:
     return chosen
 
 
-def _ordered(one: sympy.Expr, other: sympy.Expr, environment: Any) -> tuple[sympy.Expr, sympy.Expr]:
+def _ordered(one: sympy.Expr, other: sympy.Expr, environment: ShapeEnv) -> tuple[sympy.Expr, sympy.Expr]:
     """The larger and the smaller of two numbers as they are now.
 
     Of equals, `other` is the larger one where guards allow `one` no more than that: "at least" would fix the size.
@@ -83,26 +84,32 @@ def settle(capture: Capture) -> None:
     A size that is fixed by that is known before anything has a type. Equals come last: they can be ordered in two ways,
     and what else is decided may leave one that fixes nothing.
     """
-    opened = [number for number in _numbers(capture) if isinstance(number, torch.SymInt)]
-    found = {part for number in opened for part in number.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF)}
+    places: dict[sympy.Expr, tuple[torch.fx.Node, ShapeEnv]] = {}
+    for number, node in _numbers(capture):
+        for part in number.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF) if isinstance(number, torch.SymInt) else ():
+            places.setdefault(part, (node, number.node.shape_env))
     symbols = [argument.symbol.node for argument in capture.inputs if argument.symbol is not None]
     now = {symbol.expr: sympy.sympify(symbol.hint) for symbol in symbols if symbol.hint is not None}
 
     def order(part: sympy.Expr) -> tuple:
         return len({each.xreplace(now) for each in part.args}) < len(part.args), sympy.count_ops(part), str(part)
 
-    for part in sorted(found, key=order):
+    for part in sorted(places, key=order):
+        node, environment = places[part]
         if not free_unbacked_symbols(part):
-            _chosen(part, opened[0].node.shape_env)
+            with deciding_at(node):
+                _chosen(part, environment)
 
 
-def _numbers(capture: Capture) -> list:
-    """The numbers of a graph, the sizes of its tensors, and those of what is returned and written."""
-    values = tree_leaves([node.meta.get("val") for node in capture.graph.nodes])
-    sizes = [tuple(value.size()) if isinstance(value, torch.Tensor) else value for value in values]
+def _numbers(capture: Capture) -> Iterator[tuple[Any, torch.fx.Node]]:
+    """The numbers of a graph and the sizes of its tensors, each with its node; of what leaves, with the last one."""
+    for node in capture.graph.nodes:
+        for value in tree_leaves([node.meta.get("val")]):
+            yield from ((number, node) for number in (value.size() if isinstance(value, torch.Tensor) else (value,)))
     steps = [step.args for result in capture.results for step in result.chain]
     layouts = [argument.layout for argument in capture.inputs] + [own.layout for own in capture.owned]
-    return tree_leaves((sizes, steps, [layout.size for layout in layouts if layout is not None]))
+    leaving = tree_leaves((steps, [layout.size for layout in layouts if layout is not None]))
+    yield from ((number, node) for number in leaving)
 
 
 def _stride_of(expression: sympy.Expr) -> sympy.Expr:
@@ -128,7 +135,7 @@ def _quotient(rounded: sympy.Expr) -> tuple[sympy.Expr, int]:
     raise UnsupportedError(f"the number {rounded} can't be open: what is rounded may differ from what its text says")
 
 
-def _added(rounded: sympy.Expr, dividend: ir.AffineExpr, divisor: int, environment: Any) -> ir.AffineExpr | int:
+def _added(rounded: sympy.Expr, dividend: ir.AffineExpr, divisor: int, environment: ShapeEnv) -> ir.AffineExpr | int:
     """What is added to the dividend of a quotient so that it is rounded down to what `rounded` is."""
     match rounded:
         case by_torch.CeilToInt():
@@ -139,6 +146,6 @@ def _added(rounded: sympy.Expr, dividend: ir.AffineExpr, divisor: int, environme
             return divisor // 2
         case by_torch.RoundToInt():  # half of the way, to what is even
             return ir.AffineExpr.get_floor_div(dividend, divisor) % 2 + (divisor // 2 - 1)
-    if environment is None or environment.bound_sympy(rounded).lower < 0:
+    if environment.bound_sympy(rounded).lower < 0:
         raise UnsupportedError(f"the number {rounded} can't be open: it may be below 0, and is rounded up there")
     return 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]  # it has no stubs
 import torch
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
 from torch.utils._sympy import functions as by_torch
 from torch_mlir import ir
 from torch_mlir.extras.fx_importer import ContextCache
@@ -49,7 +49,6 @@ class OpenNumbers:
         self._floats: dict[sympy.Expr, ir.Value] = {}
         self._positions: dict[int, int] = {}
         self._hints: list[int] = []
-        self._environment: Any = opened[0][1].node.shape_env if opened else None
         for index, each in opened:
             expression = each.node.expr
             if isinstance(expression, sympy.Symbol) and expression not in self._symbols:
@@ -97,19 +96,21 @@ class OpenNumbers:
     def value(self, number) -> Any:
         """The value of the IR that is an open number, built at the insertion point; another number as it is."""
         if isinstance(number, torch.SymFloat):
-            return self._float(number.node.expr)
+            return self._float(number)
         if not is_open(number):
             return known(number)
         for part in sorted(number.node.expr.atoms(*LARGEST_OF), key=str):
-            self._define_largest(part)
+            self._define_largest(part, number.node.shape_env)
         return materialise(self._affine(number), self._values)
 
-    def _float(self, expression: sympy.Expr) -> ir.Value:
+    def _float(self, number: torch.SymFloat) -> ir.Value:
         """The value that is a number of floating point; raises UnsupportedError for one that is computed of others."""
+        expression = number.node.expr
         if expression in self._floats:
             return self._floats[expression]
         if isinstance(expression, by_torch.ToFloat):
-            return float_of(materialise(self._affine_of(expression.args[0]), self._values))
+            whole = affine(expression.args[0], self._symbols, number.node.shape_env)
+            return float_of(materialise(whole, self._values))
         raise UnsupportedError(f"the number {expression} can't be open: it is computed where the graph does not say so")
 
     def check_given(self, what: str, numbers: Iterable) -> None:
@@ -190,16 +191,14 @@ class OpenNumbers:
     def _affine(self, number) -> ir.AffineExpr:
         if not is_open(number):
             return ir.AffineExpr.get_constant(known(number))
-        return self._affine_of(number.node.expr)
+        return affine(number.node.expr, self._symbols, number.node.shape_env)
 
-    def _affine_of(self, expression: sympy.Expr) -> ir.AffineExpr:
-        return affine(expression, self._symbols, self._environment)
-
-    def _define_largest(self, expression: sympy.Expr) -> None:
+    def _define_largest(self, expression: sympy.Expr, environment: ShapeEnv) -> None:
         """Makes the largest of several numbers a symbol of its own, where only data tells which it is."""
         if expression in self._symbols or not free_unbacked_symbols(expression):
             return
-        first, *others = (materialise(self._affine_of(operand), self._values) for operand in expression.args)
+        sizes = [affine(operand, self._symbols, environment) for operand in expression.args]
+        first, *others = (materialise(size, self._values) for size in sizes)
         for other in others:
             first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, other]).result
         self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))

@@ -18,7 +18,8 @@ _ROUNDINGS = (math.trunc, math.floor, math.ceil)
 def says_more(node: torch.fx.Node) -> bool:
     """Whether `node` computes such a number, and PyTorch's expression for it says what Python computes.
 
-    That is so of one operator on whole numbers and constants, with one rounding after it: sympy takes two for one.
+    That is so of a number that is given, and of one operator on whole numbers and constants, rounded once: sympy takes
+    two roundings for one.
     """
     if node.target is operator.abs:
         return True
@@ -26,6 +27,8 @@ def says_more(node: torch.fx.Node) -> bool:
     made = rounded.meta.get("val") if isinstance(rounded, torch.fx.Node) else None
     if not isinstance(rounded, torch.fx.Node) or not isinstance(made, torch.SymFloat):
         return False
+    if made.node.expr.is_Symbol:
+        return True
     given = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in rounded.args]
     exact = [node for node in rounded.all_input_nodes if node.target is not torch.sym_float]
     if any(isinstance(node.meta["val"], torch.SymFloat) for node in exact):

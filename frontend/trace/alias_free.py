@@ -13,6 +13,7 @@ from torch.fx.traceback import preserve_node_meta
 
 from dovetail.frontend.dynamo.checkpoint_regions import CheckpointedRegion, region_of
 from dovetail.frontend.dynamo.open_sizes import is_open, rebind
+from dovetail.frontend.dynamo.source_lines import deciding_at
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, checked_gradients, rebuilt
@@ -111,7 +112,8 @@ class _Tagging(torch.fx.Interpreter):
             self.stack.close()
             self.region, self.tagging = region, nullcontext() if region is None else region.tagging()
             self.stack.enter_context(self.tagging)
-        value = super().run_node(node)
+        with deciding_at(node):
+            value = super().run_node(node)
         rebind(self.shape_env, node, value)
         if node.name in self.copies.at:
             self.stack.close()

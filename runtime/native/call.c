@@ -9,13 +9,15 @@ int fits(const Argument *expected, const Tensor *given, int64_t *bytes, int64_t 
       given->ndim != expected->ndim)
     return 0;
   *bytes = expected->bytes < 0 ? expected->type_bits / 8 : expected->bytes;
+  int is_empty = 0, overflows = 0;
   for (int i = 0; i < expected->ndim; i++) {
     const int64_t size = given->shape[i];
     if (size != expected->shape[i] && (expected->shape[i] >= 0 || size < 0)) return 0;
-    if (expected->bytes < 0 && __builtin_mul_overflow(*bytes, size, bytes)) return 0;
+    if (expected->bytes < 0) is_empty |= !size, overflows |= __builtin_mul_overflow(*bytes, size, bytes);
     if (expected->registers[i] >= 0) registers[expected->registers[i]] = size;
   }
-  return 1;
+  if (is_empty) *bytes = 0;  // of what has no elements, the other sizes may be any
+  return is_empty || !overflows;
 }
 
 // The memory and the numbers of a call.
@@ -61,8 +63,16 @@ static PyObject *refused(const Plan *plan) {
   return NULL;
 }
 
+// Whether no argument has elements, so that nothing is read or written.
+static int is_idle(const Plan *plan, const Call *call) {
+  int64_t bytes = 0;
+  for (int i = 0; i < plan->argument_count; i++) bytes |= call->bytes[i];
+  return !bytes;
+}
+
 // Runs an open plan: its numbers are computed and checked first.
 static PyObject *launch_open(const Plan *plan, const Call *call) {
+  if (is_idle(plan, call)) Py_RETURN_NONE;
   int64_t near[MOST_ON_STACK / sizeof(int64_t)];
   const size_t size = schedule_size(plan);
   void *memory = size <= sizeof near ? near : PyMem_Malloc(size);

@@ -200,6 +200,12 @@ def test_numbers_that_are_no_sizes_are_refused(loaded: dict, number: object):
     assert not out.any()
 
 
+def test_sizes_of_what_has_no_elements_may_be_any(loaded: dict):
+    """Would catch a tensor of no bytes that is refused, since its sizes but for the 0 come to too many."""
+    for shape in ((1 << 62, 0), (0, 1 << 62)):
+        loaded["transposed"](torch.empty(shape), torch.empty(shape[::-1]))
+
+
 def test_an_input_that_lies_otherwise_is_copied(loaded: dict):
     """Would catch a transposed tensor that is read row by row, or refused since its sizes are open."""
     x, out = torch.randn(48, 9).t(), torch.empty(9, 48)

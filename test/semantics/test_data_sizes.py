@@ -209,6 +209,28 @@ def test_unbacked_sizes_are_not_those_of_now(op_by_op):
     assert reason.endswith("by a number that only data tells is not supported yet")
 
 
+def test_a_cut_of_nothing(op_by_op):
+    """The number 0, of which another graph is compiled, had the layout of nothing asked for open sizes: an error."""
+    compiled = torch.compile(cut, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for number in (3, 0, 2):
+        x, count = torch.randn(5, 4), torch.tensor(number)
+        torch.testing.assert_close(compiled(x, count), cut(x, count))
+    assert not dovetail.stats().eager
+
+
+def test_a_number_that_is_read_stays_open(op_by_op):
+    """What can't be had for all numbers was tried for the one of now without telling Dynamo: its error, Unsupported."""
+    function = lambda x, n: x * int(n.item() * 0.7 * 3.1)  # noqa: E731
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for number in (3, 4):
+        x, count = torch.randn(5, 4), torch.tensor(number)
+        torch.testing.assert_close(compiled(x, count), function(x, count))
+    (reason,) = dovetail.stats().eager
+    assert reason.endswith("can't be open: what is rounded may differ from what its text says")
+
+
 def test_a_check_that_negates(op_by_op):
     """A check as PyTorch 2.11 writes `number != 3` runs the graph eagerly."""
 

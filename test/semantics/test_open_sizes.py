@@ -330,6 +330,23 @@ def test_a_number_that_no_op_makes_is_fixed(op_by_op):
     assert reason.startswith("the number OpaqueUnaryFn_tan(")
 
 
+@pytest.mark.parametrize("rounded", [math.floor, math.ceil, int])
+def test_a_float_that_is_rounded(op_by_op, rounded):
+    """A size that is a float's, rounded, was a defect, in a graph without other sizes too; each number had a graph."""
+
+    def function(x, number):
+        return x[: rounded(number)] * rounded(number), x.new_zeros(3, rounded(number)), x - rounded(number) // 2
+
+    compiled = torch.compile(function, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for number in (2.5, 3.25, 4.0, 7.75):
+        x = tensor(9, 3)
+        torch.testing.assert_close(compiled(x, number), function(x, number))
+    stats = dovetail.stats()
+    assert not stats.specialised
+    assert stats.graphs == 2
+
+
 FUNCTIONS = {
     "root": lambda x, s: x * math.sqrt(s),
     "root of a quotient": lambda x, s: x * math.sqrt(2.0 / s),
@@ -411,6 +428,24 @@ def test_strides_of_what_is_empty(op_by_op):
         assert [result.stride() for result in results] == [each.stride() for each in expected]
     (reason, *_) = dovetail.stats().specialised
     assert reason.endswith("how a result without elements lies can't be said of open sizes")
+
+
+def empty_rows(x, y):
+    return x * 2, x + y, -x[:, 1:], x[:, None] * y[:, :, None], torch.where(x > 0, x, y[:1]), x.exp().t()
+
+
+@pytest.mark.parametrize("sizes", [((0, 5), (0, 7)), ((5, 0), (7, 0))])
+def test_empty_rows_of_open_sizes(op_by_op, sizes):
+    """An empty batch fixes a marked length beside it, which was PyTorch's error; or has other strides than eager's."""
+    compiled = torch.compile(empty_rows, backend="dovetail", fullgraph=True)
+    dovetail.stats(reset=True)
+    for size in sizes:
+        arguments = torch.randn(size), torch.randn(size)
+        for argument in arguments:
+            torch._dynamo.mark_dynamic(argument, size.index(max(size)))
+        results, expected = compiled(*arguments), empty_rows(*arguments)
+        assert [(result.shape, result.stride()) for result in results] == [(e.shape, e.stride()) for e in expected]
+    assert dovetail.stats().graphs == 1
 
 
 def test_operands_that_lie_as_gradients_do(op_by_op):

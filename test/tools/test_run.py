@@ -222,3 +222,19 @@ def test_open_sizes_are_given_and_checked(tmp_path: Path, capsys: pytest.Capture
     }
     for given, message in refused.items():
         assert message in _refusal(capsys, path, *given)
+
+
+def test_sizes_beyond_64_bits_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture):
+    """Would catch a size that wraps around, a bound that the number keeps, and PyTorch's own frames in the message."""
+    largest = 2**63 - 1
+    (tmp_path / "open.mlir").write_text(OPEN.replace("2, 9>", f"2, {largest}>"))
+    path, x = str(tmp_path / "open.mlir"), "--input=4x3xf32=1"
+    assert f"input 0 (n): expected 2 to {largest}, got {largest + 1}" in _refusal(
+        capsys, path, f"--input={largest + 1}", x
+    )
+    expected = f"expected dimension 0 to be {2**63}, which is (input 0 (n) * 2); it is 4"
+    assert f"input 1 (x): {expected}" in _refusal(capsys, path, f"--input={2**62}", x)
+    (tmp_path / "open.mlir").write_text(OPEN.replace("constant.int 2", f"constant.int {2**62}"))
+    refusal = _refusal(capsys, path, "--input=2", x)
+    assert "can't run the module: TypeError: empty_strided(): argument 'stride' failed to unpack" in refusal
+    assert refusal.count("\n") <= 2

@@ -49,7 +49,8 @@ def _running() -> Iterator[None]:
     except (DovetailError, ir.MLIRError, OSError):
         raise
     except Exception as error:
-        raise ModuleError(f"can't run the module: {type(error).__name__}: {error}") from error
+        said = str(error).partition("\nException raised from")[0]  # PyTorch's own frames follow
+        raise ModuleError(f"can't run the module: {type(error).__name__}: {said}") from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -28,7 +28,7 @@ def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> d
             called[ir.IntegerAttr(facts[SYMBOL]).value] = name
             least, most = numbers(facts, RANGE) or (0, _LARGEST)
             if not least <= value <= most:
-                bound = f"at least {least}" if most == _LARGEST else f"{least} to {most}"
+                bound = f"at least {least}" if value < least and most == _LARGEST else f"{least} to {most}"
                 raise InputError(f"{name}: expected {bound}, got {value}")
     symbols = given_symbols(entry, values)
     for name, value, argument in zip(names, values, entry.arguments, strict=True):
