@@ -33,7 +33,7 @@ def _moments(value: torch.Tensor, dims: list[int], correction: float) -> tuple[t
         rest = (wide - mean).sum(dims, True) / divisor(count)
         mean = torch.where(mean.isfinite(), mean + rest, mean)
     centred = (wide - mean.to(wide.dtype)).to(summed)
-    return (centred * centred).sum(dims, True) / divisor(max(count - whole, 0)), mean
+    return (centred * centred).sum(dims, True) / divisor(torch.sym_max(count - whole, 0)), mean
 
 
 def _lie_apart(dims: list[int]) -> bool:

@@ -140,6 +140,22 @@ def test_sizes_are_open_where_that_is_asked(monkeypatch: pytest.MonkeyPatch):
     assert "| float32, dynamic=True | 1 |" in page
 
 
+def test_the_page_has_what_runs_before_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`make op-db` runs samples of open sizes first, and its page shows those of known sizes alone."""
+
+    def settle(cases, jobs, end, record, device):
+        for case in cases:
+            record.add(case, Outcome(RIGHT))
+
+    monkeypatch.setattr(op_db, "_run", settle)
+    record, page = f"--record={tmp_path / 'record.jsonl'}", tmp_path / "page.md"
+    assert op_db.main(["mul", "--dynamic", "--samples=2", record]) == 0
+    assert op_db.main(["mul", "--dtypes", "float32", "--samples=2", record, f"--output={page}"]) == 0
+    rows = page.read_text().splitlines()
+    assert any(row.startswith("| float32 | 2 |") for row in rows)
+    assert any(row.startswith("| float32, dynamic=True | 2 |") for row in rows)
+
+
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path):
     """A run that was stopped begins anew, or takes what was wrong once for settled."""
     path, right, wrong = tmp_path / "record.jsonl", Case("add", "float32", 0), Case("add", "float32", 1)

@@ -17,7 +17,12 @@ _ROUNDED = (
     "round({0}.shape[DIM] / 2)",
     "-(-{0}.shape[DIM] // 3)",
     "int({0}.shape[DIM] * 0.75)",
+    "int({0}.shape[DIM] * 0.7)",
+    "int({0}.shape[DIM] ** 0.5)",
+    "{0}.shape[DIM] % 3",
+    "abs({0}.shape[DIM] - 6)",
     "max({0}.shape[DIM] - 3, 1)",
+    "min({0}.shape[DIM], 4)",
 )
 
 
@@ -92,6 +97,8 @@ WITH_NUMBER = tuple(
     for template in (
         "{0} * n0",
         "{0}[:n0]",
+        "{0}[: int(n0)]",
+        "{0} * int(n0)",
         "{0}.narrow(DIM, 0, n0)",
         "{0}.roll(n0, DIM)",
         "{0}.view(n0, -1)",
