@@ -48,6 +48,18 @@ def _full(size: list[int], fill_value: float, *, dtype: torch.dtype | None = Non
     return torch.full(size, bool(fill_value), dtype=dtype, **options)
 
 
+def _full_like(value: torch.Tensor, fill_value: float, *, dtype: torch.dtype | None = None, **options) -> torch.Tensor:
+    if (dtype or value.dtype) is not torch.bool or isinstance(fill_value, bool):
+        return NotImplemented
+    return torch.full_like(value, bool(fill_value), dtype=dtype, **options)
+
+
+def _fill(value: torch.Tensor, number: float) -> torch.Tensor:
+    if value.dtype is not torch.bool or isinstance(number, bool):
+        return NotImplemented
+    return torch.fill(value, bool(number))
+
+
 def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
     """PyTorch counts in the narrowest type that does, of uint8 and uint16 too, which IREE and we don't compile."""
     row, column = (torch.arange(n, device=device) for n in (rows, rows if columns is None else columns))
@@ -117,6 +129,8 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten._batch_norm_with_update_functional.default: _batch_norm_with_update_functional,
     aten.constant_pad_nd.default: _pad,
     aten.full.default: _full,
+    aten.full_like.default: _full_like,
+    aten.fill.Scalar: _fill,
     aten.eye.default: _eye,
     aten.eye.m: _eye,
 }

@@ -179,3 +179,14 @@ def test_ranges_of_narrow_integers(dtype: torch.dtype, caplog):
     compiled = torch.compile(count, backend="dovetail")(x)
     assert "runs through ATen" not in caplog.text
     torch.testing.assert_close(compiled, count(x), rtol=0, atol=0)
+
+
+def test_truth_values_of_whole_numbers(caplog):
+    """Catches a bool tensor filled with 2 that was False, in place and as new: regions kept the number's last bit."""
+
+    def fill(x):
+        return x.fill_(2), torch.full_like(x, 2), torch.full_like(x.float(), 4, dtype=torch.bool)
+
+    compiled = torch.compile(fill, backend="dovetail")(torch.zeros(5, dtype=torch.bool))
+    assert "runs through ATen" not in caplog.text
+    torch.testing.assert_close(compiled, fill(torch.zeros(5, dtype=torch.bool)))
