@@ -29,6 +29,14 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
     func.CallOp([], "guard", refs)
 
 
+def fix_offsets(capture: Capture) -> None:
+    """Makes numbers of the offsets that `@guard` states: before types are made, since an offset may be a size."""
+    if capture.fixes_offsets:
+        for argument in capture.inputs:
+            if argument.is_tensor:
+                int(argument.node.meta["val"].storage_offset())
+
+
 def _facts(argument: CapturedArgument, capture: Capture) -> dict[str, ir.Attribute]:
     """What `@guard` states of one argument."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}

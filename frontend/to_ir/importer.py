@@ -23,7 +23,7 @@ from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.affine import settle
 from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
-from dovetail.frontend.to_ir.guard_function import call_guard
+from dovetail.frontend.to_ir.guard_function import call_guard, fix_offsets
 from dovetail.frontend.to_ir.layouts_function import layouts_function
 from dovetail.frontend.to_ir.leaving import Leaving
 from dovetail.frontend.to_ir.node_importer import NodeImporter
@@ -60,6 +60,7 @@ class _Joint:
         self.capture, self.module, self.home = capture, module, home
         importer = FxImporter(module=module, config_check=False, graph_node_importer_cls=NodeImporter)
         self.types = importer._cc = OpenTypes(module.context)
+        fix_offsets(capture)
         arguments = [self._argument_type(argument) for argument in capture.inputs]
         with ir.InsertionPoint(module.body):
             self.func = new_function("joint", Role.JOINT, arguments, private=False)

@@ -91,3 +91,14 @@ def test_another_distance_is_another_program(op_by_op):
     stats = dovetail.stats()
     assert not stats.eager
     assert (stats.graphs, stats.variants) == (3, 2)
+
+
+def test_offset_that_is_a_size(op_by_op: None):
+    """Catches an offset that becomes a number while the IR is built, after types that leave the same size open."""
+    base = torch.randn(101, 39)
+    x, y = base[1:-1].detach().requires_grad_(), torch.randn(13)
+    fn = torch.compile(
+        lambda x, y: (x * y.as_strided(y.shape, y.stride()).sum()).sum(), backend="dovetail", dynamic=True
+    )
+    fn(x, y).backward()
+    torch.testing.assert_close(x.grad, y.sum().expand_as(x))
