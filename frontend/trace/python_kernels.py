@@ -13,7 +13,7 @@ from torch._C import DispatchKey
 from torch._decomp import decomposition_table, meta_table
 from torch._decomp.decompositions import upsample_compute_output_size
 from torch._dispatch.python import enable_python_dispatcher
-from torch._ops import OpOverload
+from torch._ops import OperatorBase, OpOverload
 from torch._prims_common import suggest_memory_format
 
 from dovetail.frontend.decompose.table import decided
@@ -33,8 +33,11 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     own |= {overload: {DispatchKey.Autograd: kernel} for overload, kernel in extremum_gradients().items()}
     before = {overload: dict(overload.py_kernels) for overload in (*overloads, *own)}
     # What this table has is not described by its parts, which lay images out otherwise than a GPU's kernels do.
-    described = {each: kernels[DispatchKey.Meta] for each, kernels in own.items() if DispatchKey.Meta in kernels}
-    described = {each: kernel for each, kernel in described.items() if each not in meta_table}
+    described: dict[OperatorBase, Callable] = {
+        each: kernels[DispatchKey.Meta]
+        for each, kernels in own.items()
+        if DispatchKey.Meta in kernels and each not in meta_table
+    }
     meta_table.update(described)
     for overload, kernels in before.items():
         left = {key: kernel for key, kernel in kernels.items() if key not in (DispatchKey.Autograd, _PARTS)}
@@ -42,8 +45,8 @@ def without_python_kernels(overloads: Iterable[OpOverload]) -> Iterator[None]:
     try:
         yield
     finally:
-        for overload in described:
-            del meta_table[overload]
+        for each in described:
+            del meta_table[each]
         for overload, kernels in before.items():
             _set_kernels(overload, kernels)
 
