@@ -14,7 +14,7 @@ from dovetail.backends.worker.read_loops import read_loops, width_of
 from dovetail.backends.worker.tiles import Blocks
 from dovetail.backends.worker.walk import walk
 
-_THREADS = (64, 256)
+_THREADS = (32, 512)
 """Rows and columns that a thread is given at once: few pages of memory are in use at a time."""
 
 _LONG, _FEW_ROWS = 16, 8

@@ -35,10 +35,10 @@ def test_forms():
     def form(inner: set[int], *, bits: int = 32, operations: int = 1, vector: int = 512, reduces: bool = False):
         return blocks(Loops((8, 300, 400), (False, False, reduces), frozenset(inner), bits, bits), operations, vector)
 
-    assert form({1, 2}) == Blocks((1, 64, 256), (1, 16, 16))
-    assert form({0, 2}, bits=64) == Blocks((64, 1, 256), (8, 1, 8))
-    assert form({1, 2}, operations=40) == Blocks((1, 64, 256), (1, 8, 16))
-    assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks((1, 64, 256), (1, 4, 4))
+    assert form({1, 2}) == Blocks((1, 32, 512), (1, 16, 16))
+    assert form({0, 2}, bits=64) == Blocks((32, 1, 512), (8, 1, 8))
+    assert form({1, 2}, operations=40) == Blocks((1, 32, 512), (1, 8, 16))
+    assert form({1, 2}, operations=40, bits=64, vector=256) == Blocks((1, 32, 512), (1, 4, 4))
     assert not any((form({2}), form({1}), form({0, 1}), form({0, 1, 2}), form({1, 2}, reduces=True)))
 
 
