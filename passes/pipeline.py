@@ -131,8 +131,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         WriteJoinedPass(),
         WriteScatteredPass(),
         # After whatever makes a region.
-        PairRowsPass(),
         CutIntoBlocksPass(),
+        PairRowsPass(),
         ChooseDriversPass(),
         # After whatever makes a region or a library call: it decides who uses memory, and until when.
         PlanMemoryPass(),

@@ -20,9 +20,9 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
     """`text`, in the torch dialect, with our own code for what it has of `FUNCTIONS` and `OF_DOUBLES`.
 
     What is half as precise, and of whole numbers, is computed in float32, as eager does. Terms of a sum and products
-    that a reduction takes in are rounded before it. Kept apart from what reads them are large transpositions, unless
-    loops go `by_blocks`, and extrema of open sizes. Numbers of bfloat16 are rounded where eager rounds them. Text that
-    does not parse stays: IREE's compiler, which parses it again, says why.
+    that a reduction takes in are rounded before it. Kept apart from what reads them are large transpositions, and
+    extrema of open sizes, unless loops go `by_blocks`. Numbers of bfloat16 are rounded where eager rounds them. Text
+    that does not parse stays: IREE's compiler, which parses it again, says why.
     """
     context = make_context()
     # IREE's input converts between torch's tensors and MLIR's own by a dialect that the bindings don't know.
@@ -38,12 +38,12 @@ def with_own_functions(text: str, rows_by_twos: bool = False, by_blocks: bool = 
                 keep_products_apart(op)
                 round_terms(op)
                 round_bfloat16(op)
-            for op in [op for op in ops if (is_transposition(op) and not by_blocks) or is_open_extremum(op)]:
+            for op in [op for op in ops if (is_transposition(op) and not by_blocks) or is_open_extremum(op, by_blocks)]:
                 fence(op.results[0])
             for op in [op for op in ops if is_open_across(op)]:
                 fence_around(op)
             for op, own in [(op, own) for op in ops if (own := _own_function(op))]:
-                _replace(op, own, rows_by_twos)
+                _replace(op, own, rows_by_twos, by_blocks)
         return str(module)
 
 
@@ -62,10 +62,10 @@ def _own_function(op: ir.Operation) -> Callable[[Scalar], Scalar] | None:
     return functions.get(op.name)
 
 
-def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar], rows_by_twos: bool) -> None:
+def _replace(op: ir.Operation, function: Callable[[Scalar], Scalar], rows_by_twos: bool, by_blocks: bool) -> None:
     operand, result = op.operands[0], op.results[0]
     source, target = require_shaped_info(operand.type), require_shaped_info(result.type)
-    total = row_sum(result, rows_by_twos)
+    total = row_sum(result, rows_by_twos, by_blocks)
     with op.location, ir.InsertionPoint(op):
         computed, *sums = loop(to_builtin(operand), source, element_type(target), function, total)
         value = from_builtin(computed, result.type)

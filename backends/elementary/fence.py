@@ -4,9 +4,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.backends.elementary.loop import from_builtin, sizes_of, to_builtin
-from dovetail.backends.elementary.row_sums import keeps_rows_near
-from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.names import LIST
+from dovetail.backends.elementary.row_sums import goes_one_by_one, keeps_rows_near, listed_dims
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.row import Rounding
 from dovetail.dialects.torch_facts.types import require_shaped_info
@@ -32,16 +30,17 @@ def fence_around(op: ir.Operation) -> None:
         fence(op.results[0])
 
 
-def is_open_extremum(op: ir.Operation) -> bool:
+def is_open_extremum(op: ir.Operation, by_blocks: bool) -> bool:
     """Whether `op` finds the largest or smallest numbers of a tensor of open sizes, and an op of the region takes them.
 
     IREE computes both in one loop, each vector of which finds them anew: a softmax of rows of 1,000 took three times as
-    long. It does not where rows are near (`keeps_rows_near`). Sums it computes once.
+    long. It does not where rows are near (`keeps_rows_near`), or go one by one. Sums it computes once.
     """
     if kind(op) is not Kind.REDUCTION or row(op).rounding is not Rounding.NEVER:
         return False
     info = require_shaped_info(op.operands[0].type)
-    if info.is_static or keeps_rows_near(info):
+    is_single = by_blocks and goes_one_by_one(info) and listed_dims(op) == [len(info.shape) - 1]
+    if info.is_static or keeps_rows_near(info) or is_single:
         return False
     return any(use.owner.name != func.ReturnOp.OPERATION_NAME for use in op.results[0].uses)
 
@@ -53,8 +52,4 @@ def is_open_across(op: ir.Operation) -> bool:
     """
     if kind(op) is not Kind.REDUCTION:
         return False
-    info, dims_at = require_shaped_info(op.operands[0].type), row(op).reduces_at
-    if info.shape.count(None) < 2 or dims_at is None or dims_at >= len(op.operands):
-        return False
-    listed = made_by(op.operands[dims_at], LIST)
-    return listed is not None and len(listed.operands) > 1
+    return require_shaped_info(op.operands[0].type).shape.count(None) > 1 and len(listed_dims(op)) > 1

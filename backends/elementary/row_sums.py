@@ -4,8 +4,10 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.backends.target import SINGLE_ROWS
 from dovetail.dialects.reading import made_by
-from dovetail.dialects.torch_facts.names import LIST
+from dovetail.dialects.torch_facts.names import LIST, STORE
+from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info
 
 _LONGEST_ROW = 12288
@@ -21,17 +23,21 @@ _MOST_ROWS = 32
 """Rows of one tile; of others, their largest divisor below it."""
 
 
-def row_sum(value: ir.Value, rows_by_twos: bool = False) -> ir.Value | None:
+def row_sum(value: ir.Value, rows_by_twos: bool = False, by_blocks: bool = False) -> ir.Value | None:
     """The sum of each row of `value`, of float32, where something else uses `value` too and the code is good.
 
     The loop over `value` then computes both: IREE would compute each of its elements once for either. Where its pieces
-    are `rows_by_twos`, an even number of rows is good, too.
+    are `rows_by_twos`, an even number of rows is good, too, and where they are `by_blocks`, rows that go one by one.
     """
     info, users = require_shaped_info(value.type), [use.owner.operation for use in value.uses]
     if info.dtype != "float32" or len(info.shape) < 2:
         return None
     sums = [user.results[0] for user in users if user.name == "torch.aten.sum.dim_IntList" and _adds_rows(user, info)]
-    is_near = keeps_rows_near(info) or (rows_by_twos and _gains_by_twos(info))
+    is_near = (
+        keeps_rows_near(info)
+        or (rows_by_twos and _gains_by_twos(info))
+        or (by_blocks and goes_one_by_one(info) and _has_memory(value))
+    )
     return sums[0] if is_near and len(sums) == 1 < len(users) else None
 
 
@@ -59,12 +65,39 @@ def _gains_by_twos(info: ShapedInfo) -> bool:
     return is_even and length is not None and _SHORTEST_PAIRED <= length <= _LONGEST_PAIRED
 
 
+def goes_one_by_one(info: ShapedInfo) -> bool:
+    """Whether rows of `info` go one by one, `by_blocks`: of open length, or of known sizes and some hundred numbers.
+
+    IREE does not always distribute an open number of such rows of known length, where several results take them.
+    """
+    length = info.shape[-1] if len(info.shape) > 1 else 0
+    return length is None or (info.is_static and length in SINGLE_ROWS)
+
+
+def _has_memory(value: ir.Value) -> bool:
+    """Whether there is memory for a row of `value` until something else than its sum takes it.
+
+    One of known length lies on the stack, one of open length where that something is stored (worker/kept_rows.py).
+    """
+    if require_shaped_info(value.type).shape[-1] is not None:
+        return True
+    takers = [use.owner.operation for use in value.uses if kind(use.owner.operation) is not Kind.REDUCTION]
+    if len(takers) != 1 or kind(takers[0]) is not Kind.POINTWISE or takers[0].results[0].type != value.type:
+        return False
+    return [use.owner.name for use in takers[0].results[0].uses] == [STORE]
+
+
 def _adds_rows(op: ir.Operation, info: ShapedInfo) -> bool:
     """Whether `op` adds up the last dimension of `info`'s alone, which it may keep as one of size 1."""
     rows, result = info.shape[:-1], require_shaped_info(op.results[0].type)
     if not rows or info.shape[-1] == 1 or result.dtype not in ("float32", "float64"):
         return False
-    named = made_by(op.operands[1], LIST)
+    return listed_dims(op) == [len(rows)] and result.shape in (rows, (*rows, 1))
+
+
+def listed_dims(op: ir.Operation) -> list[int]:
+    """The dimensions that `op`, which reduces, lists by number; none where it lists none."""
+    at, rank = row(op).reduces_at, len(require_shaped_info(op.operands[0].type).shape)
+    named = made_by(op.operands[at], LIST) if at is not None and at < len(op.operands) else None
     numbers = [] if named is None else [made_by(operand, "torch.constant.int") for operand in named.operands]
-    dims = [ir.IntegerAttr(number.attributes["value"]).value for number in numbers if number is not None]
-    return dims in ([-1], [len(rows)]) and result.shape in (rows, (*rows, 1))
+    return [ir.IntegerAttr(number.attributes["value"]).value % rank for number in numbers if number is not None]

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from dovetail.backends.worker.kept_rows import keep_in_result
+from dovetail.backends.worker.lanes import goes_in_lanes, in_lanes, with_own_terms
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.read_loops import read_loops
 from dovetail.backends.worker.tiles import Blocks, config
@@ -23,45 +25,74 @@ LENGTHS = range(2 * _WIDE, 32 * _WIDE + 1)
 
 def tile_open_rows(ops: Sequence[ir.Operation]) -> None:
     """Asks for such tiles of `ops`, those of a kernel, if all of them go along rows or have a number for each."""
-    nests = [(op, read_loops(op, takes_open=True)) for op in ops if "iterator_types" in op.attributes]
+    found = [(op, read_loops(op, takes_open=True)) for op in ops if "iterator_types" in op.attributes]
+    nests = [(op, loops) for op, loops in found if loops is not None]
+    reductions = [(op, loops) for op, loops in nests if loops.reduces]
     fills = [op for op in ops if op.name == "linalg.fill"]
-    sums = [(op, loops) for op, loops in nests if loops is not None and loops.reduces]
-    if not sums or not _are_rows([loops for _, loops in nests], fills):
+    if not reductions or len(nests) < len(found) or not _are_rows([loops for _, loops in nests], fills):
         return
-    root, outer = sums[-1][0], len(sums[-1][1].extents) - 1
-    for op, loops in nests:
-        if op != root and loops is not None:
-            op.attributes["lowering_config"] = _config(loops, outer)
-    for op in fills:
-        op.attributes["lowering_config"] = config(vector_common_parallel=[1] * outer)
-    ones = [1] * outer
-    root.attributes["compilation_info"] = ir.Attribute.parse(
-        Blocks((*ones[1:], _ROWS, 0), (*ones, 0), (*[0] * outer, _WIDE)).attribute()
-    )
+    root, last = reductions[-1]
+    outer, length = len(last.extents) - 1, last.extents[-1]
+    # An open number of rows of known length IREE does not always distribute then, where several results take them.
+    has_rest = length == OPEN or (not last.is_open and length % _WIDE > 0)
+    # Alone, they are faster by fours where they don't go in lanes: so the lanes of four are taken together at once.
+    is_alone = not any(len(loops.extents) > outer and not loops.reduces for _, loops in nests)
+    if is_alone and not (has_rest and all(goes_in_lanes(op) for op, _ in reductions)):
+        return
+    block = root.block
+    for op, _ in reductions if has_rest else ():
+        root = _shortened(op, length == OPEN)
+    _tile([view.operation for view in block.operations], root, outer)
 
 
-def _are_rows(found: Sequence[Loops | None], fills: Sequence[ir.Operation]) -> bool:
+def _shortened(op: ir.Operation, is_open: bool) -> ir.Operation:
+    """Has `op` take rows together in fewer steps; gives what takes the last, of which the kernel's tiles are asked."""
+    if len(op.results) > 1:
+        if is_open:
+            keep_in_result(op)
+        return op
+    op = with_own_terms(op)
+    return in_lanes(op).across if goes_in_lanes(op) else op
+
+
+def _are_rows(nests: Sequence[Loops], fills: Sequence[ir.Operation]) -> bool:
     """Whether loops are of rows that all reductions take, or of as many numbers as rows."""
-    nests = [loops for loops in found if loops is not None]
     sums = [loops for loops in nests if loops.reduces]
     count = len(sums[-1].extents)
     ranks = [ir.RankedTensorType(op.results[0].type).rank for op in fills]
     return (
-        len(nests) == len(found)
-        and count > 1
+        count > 1
         and all(loops.reduces_rows and len(loops.extents) == count for loops in sums)
         and (sums[-1].extents[-1] == OPEN or sums[-1].extents[-1] in LENGTHS)
         and all(len(loops.extents) in (count - 1, count) for loops in nests)
         and all(loops.extents == sums[-1].extents[: len(loops.extents)] for loops in nests)
         and all(rank == count - 1 for rank in ranks)
-        # Sums alone are faster by fours: so the lanes of four are added up at once.
-        and any(len(loops.extents) == count and not loops.reduces for loops in nests)
     )
+
+
+def _tile(ops: Sequence[ir.Operation], root: ir.Operation, outer: int) -> None:
+    """Asks for a row at a time of `ops`, of which `root` reduces rows, or their lanes, last."""
+    ones, zeros = [1] * outer, [0] * outer
+    for op in ops:
+        loops = read_loops(op, takes_open=True)
+        if op.name == "linalg.fill":
+            rank = ir.RankedTensorType(op.results[0].type).rank
+            op.attributes["lowering_config"] = config(vector_common_parallel=[*ones, *[0] * (rank - outer)])
+        elif loops is None:
+            continue
+        elif op == root:
+            steps = (*zeros, min(loops.extents[-1] or _WIDE, _WIDE))
+            form = Blocks((*ones[1:], _ROWS, 0), (*ones, 0), steps)
+            op.attributes["compilation_info"] = ir.Attribute.parse(form.attribute())
+        else:
+            op.attributes["lowering_config"] = _config(loops, outer)
 
 
 def _config(loops: Loops, outer: int) -> ir.Attribute:
     ones, zeros = [1] * outer, [0] * outer
     if len(loops.extents) == outer:
         return config(vector_common_parallel=ones)
+    if len(loops.extents) > outer + 1:  # blocks, and their lanes
+        return config(vector_common_parallel=[*ones, 0, 0], vector_reduction=[*zeros, 1, 0])
     along = "vector_reduction" if loops.reduces else "vector_inner_parallel"
-    return config(vector_common_parallel=[*ones, 0], **{along: [*zeros, _WIDE]})
+    return config(vector_common_parallel=[*ones, 0], **{along: [*zeros, min(loops.extents[-1] or _WIDE, _WIDE)]})

@@ -22,11 +22,11 @@ class TensorGraph:
         needs: by number, the ops whose results each takes.
     """
 
-    def __init__(self, block: ir.Block):
+    def __init__(self, block: ir.Block, takes_open: bool = False):
         self.ops = [view.operation for view in block.operations]
         self._numbers = {result: number for number, op in enumerate(self.ops) for result in op.results}
         self._computing = {number for number, op in enumerate(self.ops) if op.name in COMPUTING}
-        self.loops: list[Loops | None] = [read_loops(op) if op.name == LOOPS else None for op in self.ops]
+        self.loops: list[Loops | None] = [read_loops(op, takes_open) if op.name == LOOPS else None for op in self.ops]
         self.needs = [[self._numbers[value] for value in op.operands if value in self._numbers] for op in self.ops]
 
     def number(self, value: ir.Value) -> int:

@@ -5,6 +5,7 @@ from math import prod
 
 from torch_mlir import ir
 
+from dovetail.backends.target import SINGLE_ROWS
 from dovetail.dialects.attributes import VARIANT
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, body, operand_ops, users
@@ -18,10 +19,6 @@ from dovetail.passes.rewriting.sums import MEANS, SUM, reduced_dims
 
 _LONG = 64
 """Columns from which blocks of them pay."""
-
-LENGTHS = range(128, 2049)
-"""Numbers of a row of which IREE takes too many at once: their places in the first cache are the same few. Of shorter
-rows the sum of a vector's lanes is too much of the work, and of longer ones IREE takes fewer."""
 
 _LARGE = 1 << 19
 """Elements of known sizes from which this pays the compiler's processes that a variant has to itself."""
@@ -95,7 +92,7 @@ def _has_single_rows(value: ir.Value) -> bool:
     shape, known = require_shaped_info(value.type).shape, tensor_info(value.type)
     if len(shape) < 2 or shape[-1] is None:
         return len(shape) > 1
-    return shape[-1] in LENGTHS and (known is None or known.numel >= _LARGE)
+    return shape[-1] in SINGLE_ROWS and (known is None or known.numel >= _LARGE)
 
 
 def _adds_open_rows(op: ir.Operation) -> bool:

@@ -17,7 +17,6 @@ from dovetail.backends.worker import open_rows
 from dovetail.backends.worker.blocks import blocks, columns, whole_rows
 from dovetail.backends.worker.loops import OPEN, Loops
 from dovetail.backends.worker.tiles import Blocks
-from dovetail.passes.regions import cut_into_blocks
 
 ORDERS = {
     (257, 331): (1, 0),
@@ -44,7 +43,7 @@ def test_forms():
 
 def test_lengths_of_rows_that_go_one_by_one():
     """Catches rows for which a region asks for such tiles and does not get them: a worker process knows no pass."""
-    assert open_rows.LENGTHS == cut_into_blocks.LENGTHS
+    assert open_rows.LENGTHS == target.SINGLE_ROWS
 
 
 def test_forms_of_columns():

@@ -1,4 +1,4 @@
-"""Sums of open length: kernels that add up eight terms before they widen one, and that every term is added up once."""
+"""Sums of columns of open length: kernels that add up eight terms before they widen one; each term is added up once."""
 
 import torch
 
@@ -39,17 +39,14 @@ def edited(map_: str, start: str = "0.0") -> str:
 
 def test_terms_are_added_up_before_they_are_widened():
     """Catches a term widened by itself, one of half precision that is not, other tiles, and a start counted twice."""
-    rows, columns = edited("i, j"), edited("j, i")
-    for text in (rows, columns):
-        assert text.count("arith.extf") == 2
-        assert text.count("tensor.extract_slice") == 9
-        assert text.count("compilation_info = #compilation") == 1
-    assert "vector_common_parallel = [1, 0], vector_reduction = [0, 64]>" in rows
-    assert "distribution = [32], vector_common_parallel = [1], vector_reduction = [0]>" in rows
+    columns = edited("j, i")
+    assert columns.count("arith.extf") == 2
+    assert columns.count("tensor.extract_slice") == 9
+    assert columns.count("compilation_info = #compilation") == 1
     assert "vector_common_parallel = [32, 0], vector_reduction = [0, 1]>" in columns
     assert "distribution = [32], vector_common_parallel = [32], vector_reduction = [0]>" in columns
-    assert "tensor.extract_slice" not in edited("i, j", start="1.0")
-    halves = source("i, j", "0.0").replace("f32", "f16")
+    assert "tensor.extract_slice" not in edited("j, i", start="1.0")
+    halves = source("j, i", "0.0").replace("f32", "f16")
     assert "tensor.extract_slice" not in cut_into_blocks(halves.encode()).decode()
 
 

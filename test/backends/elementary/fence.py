@@ -85,3 +85,17 @@ print(with_own_functions(ROWS.format(name="near_rows", length=256)))
 # CHECK-NOT:     compute_barrier
 # CHECK:         return
 print(with_own_functions(ROWS.format(name="known_rows", length=1000).replace("?", "1024")))
+
+# CHECK-LABEL: func.func @known_length(
+# CHECK:         compute_barrier
+print(with_own_functions(ROWS.format(name="known_length", length=1000), by_blocks=True))
+
+# CHECK-LABEL: func.func @open_length(
+# CHECK-NOT:     compute_barrier
+# CHECK:         return
+print(with_own_functions(ROWS.format(name="open_length", length="?"), by_blocks=True))
+
+# CHECK-LABEL: func.func @open_columns(
+# CHECK:         compute_barrier
+columns = ROWS.format(name="open_columns", length="?").replace("constant.int 1", "constant.int 0")
+print(with_own_functions(columns.replace("[?,1]", "[1,?]"), by_blocks=True))

@@ -113,3 +113,50 @@ paired = "".join(
     ROWS.format(name=name, shape=f"[{sizes[0]},{sizes[1]}]", rows=f"[{sizes[0]}]") for name, sizes in PAIRS.items()
 )
 print(with_own_functions(paired, rows_by_twos=True))
+
+# By blocks, rows of some hundred numbers are kept, and those of open length whose quotients are stored: that is their
+# memory until then. They are not where something else takes them, too, or stores them in another type.
+ALIASES = """
+!v = !torch.vtensor<[?,?],f32>
+!r = !torch.vtensor<[?,1],f32>
+"""
+STORED = """
+func.func @{name}(%x: !v, %into: !torch.tensor<[?,?],{type}>, %other: !torch.tensor<[?,?],f32>) {{
+  %last = torch.constant.int -1
+  %dims = torch.prim.ListConstruct %last : (!torch.int) -> !torch.list<int>
+  %true = torch.constant.bool true
+  %none = torch.constant.none
+  %0 = torch.aten.exp %x : !v -> !v
+  %1 = torch.aten.sum.dim_IntList %0, %dims, %true, %none : !v, !torch.list<int>, !torch.bool, !torch.none -> !r
+  %2 = torch.aten.{reader} %0, %1 : !v, !r -> !torch.vtensor<[?,?],{type}>
+  torch.overwrite.tensor.contents %2 overwrites %into : !torch.vtensor<[?,?],{type}>, !torch.tensor<[?,?],{type}>
+  {store}
+  return
+}}
+"""
+STORE = "torch.overwrite.tensor.contents %{value} overwrites %other : !v, !torch.tensor<[?,?],f32>"
+# CHECK-LABEL: func.func @hundreds(
+# CHECK-NOT:     torch.aten.sum.dim_IntList
+# CHECK:         return
+# CHECK-LABEL: func.func @thousands(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @quotients(
+# CHECK-NOT:     torch.aten.sum.dim_IntList
+# CHECK:         return
+# CHECK-LABEL: func.func @stored_itself(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @stored_twice(
+# CHECK:         torch.aten.sum.dim_IntList
+# CHECK-LABEL: func.func @truths(
+# CHECK:         torch.aten.sum.dim_IntList
+single = [
+    ROWS.format(name=name, shape=f"[50,{length}]", rows="[50]")
+    for name, length in {"hundreds": 300, "thousands": 3001}.items()
+]
+single += [
+    STORED.format(name="quotients", reader="div.Tensor", type="f32", store=""),
+    STORED.format(name="stored_itself", reader="div.Tensor", type="f32", store=STORE.format(value=0)),
+    STORED.format(name="stored_twice", reader="div.Tensor", type="f32", store=STORE.format(value=2)),
+    STORED.format(name="truths", reader="gt.Tensor", type="i1", store=""),
+]
+print(with_own_functions(ALIASES + "".join(single), by_blocks=True))
