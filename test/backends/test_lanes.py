@@ -1,5 +1,6 @@
 """Rows of open length whose reductions go by blocks, in lanes: the kernels, and that each number is taken once."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -78,6 +79,15 @@ def rows(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> list[torch.T
     ]
 
 
+def check(compiled: Callable[..., list[torch.Tensor]], tensors: Sequence[torch.Tensor], which: str) -> None:
+    """Results are at most three times as far from double precision as eager's."""
+    exact = rows(*(each.double() for each in tensors))
+    for index, (result, eager, right) in enumerate(zip(compiled(*tensors), rows(*tensors), exact, strict=True)):
+        assert result.dtype == eager.dtype
+        error, allowed = (abs(each.double() - right).max() for each in (result, eager))
+        assert error <= 3 * allowed + torch.finfo(eager.dtype).eps * abs(right).max(), f"result {index} of {which}"
+
+
 @pytest.mark.parametrize("cpu", ["host", "haswell"])
 def test_every_number_is_taken_once(cpu: str, monkeypatch: pytest.MonkeyPatch):
     """Catches lanes, a block, the rest or a row that is left out, taken twice, or read once it is overwritten."""
@@ -89,11 +99,7 @@ def test_every_number_is_taken_once(cpu: str, monkeypatch: pytest.MonkeyPatch):
     dovetail.stats(reset=True)
     for length in LENGTHS:
         tensors = [torch.randn(2 + length * 7 % 40, length) for _ in range(2)] + [torch.randn(length)]
-        exact = rows(*(each.double() for each in tensors))
-        for index, (result, eager, right) in enumerate(zip(compiled(*tensors), rows(*tensors), exact, strict=True)):
-            error, allowed = (abs(each.double() - right).max() for each in (result, eager))
-            bound = 3 * allowed + torch.finfo(torch.float32).eps * abs(right).max()
-            assert error <= bound, f"result {index} of rows of {length}"
+        check(compiled, tensors, f"rows of {length}")
     assert dovetail.stats().graphs == 1
     for special in (torch.inf, -torch.inf, torch.nan):
         tensors = [torch.randn(9, 300) for _ in range(2)] + [torch.randn(300)]
@@ -114,8 +120,49 @@ def test_rows_that_vectors_do_not_fill(length: int, monkeypatch: pytest.MonkeyPa
     dovetail.stats(reset=True)
     for count in ((1 << 19) // length + 1, 5, 64):
         tensors = [torch.randn(count, length) for _ in range(2)] + [torch.randn(length)]
-        exact = rows(*(each.double() for each in tensors))
-        for result, eager, right in zip(compiled(*tensors), rows(*tensors), exact, strict=True):
-            error, allowed = (abs(each.double() - right).max() for each in (result, eager))
-            assert error <= 3 * allowed + torch.finfo(torch.float32).eps * abs(right).max()
+        check(compiled, tensors, f"{count} rows")
     assert dovetail.stats().graphs == 2
+
+
+def laid_out(count: int, length: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Tensors of one shape whose rows do not lie one behind the other."""
+    return {
+        "transposed": torch.randn(length, count, dtype=dtype).t(),
+        "sliced": torch.randn(count, length + 3, dtype=dtype)[:, 2:-1],
+        "stepped": torch.randn(count, 2 * length, dtype=dtype)[:, ::2],
+        "expanded": torch.randn(count, 1, dtype=dtype).expand(count, length),
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_lie_in_other_ways(threads: int):
+    """Catches rows that are read as if they were whole, shared wrongly, or added up as bfloat16."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for dtype in (torch.float32, torch.bfloat16):
+            torch._dynamo.reset()
+            torch.manual_seed(0)
+            compiled = torch.compile(rows, backend="dovetail", dynamic=True)
+            for count, length in ((33, 131), (300, 400)):
+                tensors = laid_out(count, length, dtype)
+                for (name, x), y in zip(tensors.items(), reversed(tensors.values()), strict=True):
+                    check(compiled, (x, y, torch.randn(2 * length, dtype=dtype)[::2]), f"{name} rows")
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_rows_without_numbers():
+    """Catches a row of a slice that is empty, or one number long, taken for one that has a block."""
+
+    def short(x: torch.Tensor) -> list[torch.Tensor]:
+        y = x[:, 2:]
+        return [torch.softmax(y, -1), torch.log_softmax(y, -1), y.sum(-1), torch.exp(y).sum(-1)]
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    compiled = torch.compile(short, backend="dovetail", dynamic=True)
+    for length in (300, 5, 3, 2, 131):
+        x = torch.randn(7, length)
+        for result, eager in zip(compiled(x), short(x), strict=True):
+            torch.testing.assert_close(result, eager)
