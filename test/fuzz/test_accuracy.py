@@ -260,6 +260,18 @@ def test_gradients_may_meet_at_the_call() -> None:
     assert not Judge(source, [("", "once")], ["x"]).differences(0, *seen)
 
 
+def test_gradients_of_a_tensor_that_is_given_twice_meet_at_the_call() -> None:
+    """Catches two arguments of one tensor taken for two tensors, whose gradients eager would add one by one."""
+    inputs = "b = numbers({kind!r}, 1, {shape}).requires_grad_(); x = b * 1; y = x"
+    source = SOURCE.replace("x = numbers({kind!r}, 1, {shape}).requires_grad_()", inputs).replace("fn(x)", "fn(x, y)")
+    source = source.format(body="return x * 1e30 - y * 1e30", kind="few", shape=(64,))
+    world = World(source)
+    at_once = [world.fn, lambda x, _: world.fn(*[x.view_as(x)] * 2)]
+    seen = [observe(world, fn, 0, ["x", "y"], "", "once") for fn in at_once]
+    assert not torch.equal(*(each.values["gradient", "b"] for each in seen))
+    assert not Judge(source, [("", "once")], ["x", "y"]).differences(0, *seen)
+
+
 def test_gradients_of_extrema_are_those_without_modes() -> None:
     """Catches a reference that is NaN where eager is not: in modes PyTorch takes another formula for this gradient."""
     for name in ("max", "min", "median"):

@@ -153,11 +153,15 @@ class Judge:
 
 
 def _as_node(fn: Callable) -> Callable:
-    """`fn` as one node, of its own views of the arguments. Results that are views of these are made outside of it."""
+    """`fn` as one node, of its own view of each argument: one of a tensor that is given twice.
+
+    Results that are views of these are made outside of it.
+    """
 
     def with_views(*args):
         given = [(each, each._version) for each in args if isinstance(each, torch.Tensor) and each.requires_grad]
-        results = fn(*(each.view_as(each) if isinstance(each, torch.Tensor) else each for each in args))
+        views = {id(each): each.view_as(each) for each in args if isinstance(each, torch.Tensor)}
+        results = fn(*(views.get(id(each), each) for each in args))
         unwritten = [each for each, version in given if each._version == version]
         return tree_map_only(torch.Tensor, partial(_outside, unwritten), results)
 
