@@ -60,6 +60,17 @@ def _fill(value: torch.Tensor, number: float) -> torch.Tensor:
     return torch.fill(value, bool(number))
 
 
+def _select_scatter(value: torch.Tensor, written: torch.Tensor, dim: int, index: int) -> torch.Tensor:
+    """PyTorch promotes elements and those of another type that are written over them; ATen converts the latter."""
+    if written.dtype is value.dtype:
+        return NotImplemented
+    size = value.size(dim)
+    positions = torch.arange(size, device=value.device).view(
+        [size if each == dim % value.dim() else 1 for each in range(value.dim())]
+    )
+    return torch.where(positions == index % size, written.to(value.dtype).unsqueeze(dim), value)
+
+
 def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
     """PyTorch counts in the narrowest type that does, of uint8 and uint16 too, which IREE and we don't compile."""
     row, column = (torch.arange(n, device=device) for n in (rows, rows if columns is None else columns))
@@ -131,6 +142,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.full.default: _full,
     aten.full_like.default: _full_like,
     aten.fill.Scalar: _fill,
+    aten.select_scatter.default: _select_scatter,
     aten.eye.default: _eye,
     aten.eye.m: _eye,
 }

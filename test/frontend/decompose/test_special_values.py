@@ -26,6 +26,7 @@ _OTHER_NUMBERS = (
     aten.full.default,
     aten.full_like.default,
     aten.neg.default,
+    aten.select_scatter.default,
     aten._batch_norm_with_update_functional.default,
     aten.eye.default,
     aten.eye.m,
