@@ -62,13 +62,11 @@ def _fill(value: torch.Tensor, number: float) -> torch.Tensor:
 
 def _select_scatter(value: torch.Tensor, written: torch.Tensor, dim: int, index: int) -> torch.Tensor:
     """PyTorch promotes elements and those of another type that are written over them; ATen converts the latter."""
-    if written.dtype is value.dtype:
-        return NotImplemented
-    size = value.size(dim)
-    positions = torch.arange(size, device=value.device).view(
-        [size if each == dim % value.dim() else 1 for each in range(value.dim())]
-    )
-    return torch.where(positions == index % size, written.to(value.dtype).unsqueeze(dim), value)
+    size, sizes = value.size(dim), [1] * value.dim()
+    sizes[dim] = size
+    positions = torch.arange(size, device=value.device).view(sizes)
+    row = written.to(value.dtype).unsqueeze(dim)
+    return torch.where(positions == (index if index >= 0 else size + index), row, value)
 
 
 def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
