@@ -61,7 +61,7 @@ def _fill(value: torch.Tensor, number: float) -> torch.Tensor:
 
 
 def _select_scatter(value: torch.Tensor, written: torch.Tensor, dim: int, index: int) -> torch.Tensor:
-    """PyTorch promotes elements and those of another type that are written over them; ATen converts the latter."""
+    """IREE writes over `value`. PyTorch promotes it and `written` of another type, where ATen converts the latter."""
     size, sizes = value.size(dim), [1] * value.dim()
     sizes[dim] = size
     positions = torch.arange(size, device=value.device).view(sizes)

@@ -194,7 +194,7 @@ def test_truth_values_of_whole_numbers(caplog):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
 def test_elements_of_another_type_are_written(dtype: torch.dtype):
-    """Catches a tensor that takes the type of what `select_scatter` writes to it: the two were promoted to a third."""
+    """Catches a tensor that takes the type of what `select_scatter` writes to it, and an op that IREE gets."""
     value, written = NEAR[:32].view(8, 4).nan_to_num(0, 1, 2).to(dtype), torch.tensor([0.5, -2.25, 3.0, 0.0])
     for dim, index in ((0, 1), (0, -1), (1, -4), (-1, 2)):
         row = written if dim == 0 else written.repeat(2)
