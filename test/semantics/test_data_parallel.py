@@ -3,15 +3,12 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import torch
-import training_rank
-from training_rank import CASES, RANKS
-
-SECONDS = 240
+import training_ranks
+from training_ranks import CASES, RANKS
 
 
 @pytest.fixture(scope="module")
@@ -23,25 +20,14 @@ def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if device == "cuda" and torch.cuda.device_count() < RANKS:
         pytest.skip("needs two GPUs: run `python -m dovetail.tools.gpu` on a host with them")
     folder: Path = tmp_path_factory.mktemp("ranks")
-    command = [sys.executable, training_rank.__file__]
-    running = []
-    for rank in range(RANKS):
-        with (folder / f"{rank}.txt").open("w") as printed:
-            run = subprocess.Popen([*command, str(rank), device, str(folder)], stdout=printed, stderr=printed)
-        running.append(run)
-    end = time.monotonic() + SECONDS
-    for run in running:
-        try:
-            run.wait(max(0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            run.kill()
-            run.wait()
-    return [_said(folder / f"{rank}.json", folder / f"{rank}.txt") for rank in range(RANKS)]
+    command = [sys.executable, training_ranks.__file__, device, str(folder)]
+    printed = subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    return [_said(folder / f"{rank}.json", printed) for rank in range(RANKS)]
 
 
-def _said(written: Path, printed: Path) -> dict[str, str]:
+def _said(written: Path, printed: str) -> dict[str, str]:
     said = json.loads(written.read_text()) if written.exists() else {}
-    return {name: said.get(name, f"not reached: {printed.read_text()[-2000:]}") for name in CASES}
+    return {name: said.get(name, f"not reached: {printed[-2000:]}") for name in CASES}
 
 
 @pytest.mark.slow

@@ -1,10 +1,13 @@
-"""One of two ranks: trains small models in each way of data parallelism, eagerly and compiled, and says what differs.
+"""Two ranks: train small models in each way of data parallelism, eagerly and compiled, and say what differs.
 
-`python training_rank.py RANK DEVICE FOLDER`; test/semantics/test_data_parallel.py starts both.
+`python training_ranks.py DEVICE FOLDER` forks both, so that PyTorch is imported once. What each says of all cases is
+in `FOLDER/RANK.json`.
 """
 
 import json
+import multiprocessing
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,6 +28,7 @@ import dovetail
 from dovetail import compiler
 
 RANKS, STEPS = 2, 3
+SECONDS = 240
 CLOSE = {"rtol": 1e-4, "atol": 2e-5}
 """As in differential.py: room for sums in another order."""
 HALF = {"rtol": 5e-2, "atol": 2e-3}
@@ -76,7 +80,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.is_checkpointed = is_checkpointed
         self.words = nn.Embedding(64, 32)
-        self.blocks = nn.ModuleList(Block() for _ in range(2))
+        self.blocks = nn.ModuleList([Block()])
         self.last = nn.Linear(32, 64, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -260,7 +264,8 @@ def difference(case: Case, rank: int, device: torch.device) -> str:
     return "\n".join(said)
 
 
-def main(rank: int, device_type: str, folder: Path) -> None:
+def train(rank: int, device_type: str, folder: Path) -> None:
+    """Says of each case what differs on this rank."""
     device = torch.device(device_type, rank) if device_type == "cuda" else torch.device("cpu")
     if device_type == "cuda":
         torch.cuda.set_device(device)
@@ -283,5 +288,15 @@ def main(rank: int, device_type: str, folder: Path) -> None:
     dist.destroy_process_group()
 
 
+def main(device_type: str, folder: Path) -> None:
+    start = multiprocessing.get_context("fork").Process
+    ranks = [start(target=train, args=(rank, device_type, folder), daemon=True) for rank in range(RANKS)]
+    end = time.monotonic() + SECONDS
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join(max(0, end - time.monotonic()))
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]))
