@@ -18,7 +18,20 @@ from dovetail.explanation.program import read_program
 from dovetail.explanation.records import CallCheck, Eager, MetadataChange, Program, Sharing
 from dovetail.options import Options
 
-pytestmark = pytest.mark.usefixtures("op_by_op")
+pytestmark = pytest.mark.usefixtures("op_by_op", "arguments_alone")
+SEARCH = argument_copies._all_tensors
+
+
+@pytest.fixture
+def arguments_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No search for the tensors of the process, which takes longer than the rest: what changes is in the arguments."""
+    monkeypatch.setattr(argument_copies, "_all_tensors", lambda: iter(()))
+
+
+@pytest.fixture
+def all_tensors(arguments_alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search all the same, for tensors that are in no argument."""
+    monkeypatch.setattr(argument_copies, "_all_tensors", SEARCH)
 
 
 def vector() -> torch.Tensor:
@@ -297,10 +310,8 @@ FACTS: dict[str, tuple] = {
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_fact(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_fact(name: str):
     """Would catch a fact that is read off the wrong op, argument or result, or not at all."""
-    # Looking for the tensors of the process, which the facts do not need, takes longer than the rest.
-    monkeypatch.setattr(argument_copies, "_all_tensors", lambda: iter(()))
     fn, arguments, read, expected = FACTS[name]
     (program,) = dovetail.explain(fn, *arguments).graphs
     assert isinstance(program, Program)
@@ -453,23 +464,23 @@ def test_arguments_stay(fn: Callable, make: Callable):
     leaves_no_trace(fn, make())
 
 
-def test_state_stays():
-    """Would catch a module, a method's object, a global or a closure that was written, for want of a copy."""
+def test_module_stays():
+    """Would catch a module, or a method's object, that was written, for want of a copy."""
     module = Scaled()
     leaves_no_trace(module, (vector(),), (module.weight, module.mean))
     leaves_no_trace(module.forward, (vector(),), (module.weight, module.mean))
-    leaves_no_trace(write_global, (torch.ones(4),), (STATE,))
+
+
+def test_state_stays(all_tensors):
+    """Would catch a global or a closure that was written, for want of a copy, or since the garbage collector was told
+    to pass over it."""
     closure = write_closure()
     leaves_no_trace(closure, (torch.ones(4),), (closure.held,))
-
-
-def test_frozen_state_stays():
-    """Would catch a global that was written, since the garbage collector was told to pass over it."""
     gc.freeze()
     leaves_no_trace(write_global, (torch.ones(4),), (STATE,))
 
 
-def test_tensor_of_a_transform_that_is_over():
+def test_tensor_of_a_transform_that_is_over(all_tensors):
     """Would catch an explanation that ends at a tensor, somewhere in the process, that nobody can read any more."""
     kept = []
     torch.func.grad(lambda x: kept.append(x) or x.sum())(vector())
@@ -483,7 +494,7 @@ def test_wrapper_subclass_stays():
     leaves_no_trace(add_one, (TwoTensor(*inside),), inside)
 
 
-def test_optimizer_stays():
+def test_optimizer_stays(all_tensors):
     """Would catch parameters that Dynamo stores in the graph being stepped; they are no inputs of it."""
     weight = torch.nn.Parameter(vector())
     weight.grad = torch.ones(4)
