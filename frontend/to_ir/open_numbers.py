@@ -14,9 +14,8 @@ from torch_mlir.extras.fx_importer import ContextCache
 from dovetail.dialects.attributes import HINTS, RANGE, SIZES, STRIDES, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.size_expressions import materialise, used_symbols_of
+from dovetail.dialects.size_expressions import evaluated, materialise, used_symbols_of
 from dovetail.dialects.symbols import sizes_map
-from dovetail.dialects.torch_facts.expected import GUESS
 from dovetail.dialects.torch_facts.sizes import print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
@@ -99,9 +98,12 @@ class OpenNumbers:
             return self._float(number)
         if not is_open(number):
             return known(number)
-        for part in sorted(number.node.expr.atoms(*LARGEST_OF), key=str):
-            self._define_largest(part, number.node.shape_env)
-        return materialise(self._affine(number), self._values)
+        for part in sorted(number.node.expr.atoms(sympy.Abs, *LARGEST_OF), key=sympy.count_ops):
+            self._define_larger(part, number.node.shape_env)
+        said = self._affine(number)
+        if not used_symbols_of(said) <= self._values.keys():
+            raise UnsupportedError(f"the number {number} can't be open: it is computed in another function alone")
+        return materialise(said, self._values)
 
     def _float(self, number: torch.SymFloat) -> ir.Value:
         """The value that is a number of floating point; raises UnsupportedError for one that is computed of others."""
@@ -120,12 +122,11 @@ class OpenNumbers:
             raise UnsupportedError(f"{what} by a number that only data tells is not supported yet")
 
     def is_affine(self, number) -> bool:
-        """Whether an expression of the symbols says a number."""
+        """Whether an expression of the symbols that have values here says a number."""
         try:
-            self._affine(number)
+            return used_symbols_of(self._affine(number)) <= self._values.keys()
         except UnsupportedError:
             return False
-        return True
 
     def define(self, number: torch.SymInt | torch.SymFloat, value: ir.Value) -> None:
         """Says which value an open number is that is no argument: what a library call made."""
@@ -135,8 +136,10 @@ class OpenNumbers:
         self._state(number.node.expr, value, expected(number), _range(number))
 
     def _state(self, expression: sympy.Expr, value: ir.Value, expected: int, allowed: ir.Attribute) -> None:
-        position = self._symbols[expression] = len(self._symbols)
-        self._hints.append(expected)
+        if expression not in self._symbols:  # else another function has defined it for itself
+            self._symbols[expression] = len(self._symbols)
+            self._hints.append(expected)
+        position = self._symbols[expression]
         self._values[position] = value
         value.owner.attributes[SYMBOL] = i64(position)
         value.owner.attributes[RANGE] = allowed
@@ -193,20 +196,28 @@ class OpenNumbers:
             return ir.AffineExpr.get_constant(known(number))
         return affine(number.node.expr, self._symbols, number.node.shape_env)
 
-    def _define_largest(self, expression: sympy.Expr, environment: ShapeEnv) -> None:
-        """Makes the largest of several numbers a symbol of its own, where only data tells which it is."""
-        if expression in self._symbols or not free_unbacked_symbols(expression):
+    def _define_larger(self, expression: sympy.Expr, environment: ShapeEnv) -> None:
+        """Makes an absolute value a symbol of its own, and the largest of numbers that only data tells."""
+        is_absolute = isinstance(expression, sympy.Abs)
+        is_defined = self._symbols.get(expression) in self._values
+        if is_defined or not (is_absolute or free_unbacked_symbols(expression)):
             return
-        sizes = [affine(operand, self._symbols, environment) for operand in expression.args]
+        compared = (expression.args[0], -expression.args[0]) if is_absolute else expression.args
+        sizes = [affine(operand, self._symbols, environment) for operand in compared]
         first, *others = (materialise(size, self._values) for size in sizes)
         for other in others:
             first = ir.Operation.create("torch.prim.max.int", results=[first.type], operands=[first, other]).result
-        self._state(expression, first, GUESS, ir.DenseI64ArrayAttr.get([-_LARGEST - 1, _LARGEST]))
+        hint = max(evaluated(size, dict(enumerate(self._hints))) for size in sizes)
+        self._state(expression, first, hint, _range_of(expression, environment))
 
 
 def _range(number: torch.SymInt) -> ir.Attribute:
+    return _range_of(number.node.expr, number.node.shape_env)
+
+
+def _range_of(expression: sympy.Expr, environment: ShapeEnv) -> ir.Attribute:
     """The least and the largest number that guards and checks of the graph's allow."""
-    allowed = number.node.shape_env.bound_sympy(number.node.expr)
+    allowed = environment.bound_sympy(expression)
     return ir.DenseI64ArrayAttr.get([_within(allowed.lower), _within(allowed.upper)])
 
 

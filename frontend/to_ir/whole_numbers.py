@@ -1,7 +1,6 @@
-"""Whole numbers that no affine expression says: what is rounded once, and absolute values."""
+"""Whole numbers that no affine expression says: what is rounded once."""
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,8 +20,6 @@ def says_more(node: torch.fx.Node) -> bool:
     That is so of a number that is given, and of one operator on whole numbers and constants, rounded once: sympy takes
     two roundings for one.
     """
-    if node.target is operator.abs:
-        return True
     rounded = node.args[0] if node.target in _ROUNDINGS else None
     made = rounded.meta.get("val") if isinstance(rounded, torch.fx.Node) else None
     if not isinstance(rounded, torch.fx.Node) or not isinstance(made, torch.SymFloat):
@@ -42,8 +39,6 @@ def _expression(number: Any) -> sympy.Expr:
 
 def computed_whole(target: Any, operands: Sequence[ir.Value]) -> ir.Value:
     """The value that Python's `target` makes of a number."""
-    if target is operator.abs:
-        return torch_op("torch.prim.max.int", "int", operands[0], _negative(operands[0]))
     if target is math.trunc:
         return torch_op("torch.aten.Int.float", "int", *operands)
     if target is math.ceil:

@@ -92,6 +92,17 @@ def branch_by_size(x):
     return torch.cond(x.shape[0] > 5, lambda x: x[1:].sin(), lambda x: x[:-1] * 2, (x,))
 
 
+def absolute_parts(x):
+    """Each function computes the absolute value for itself, and one computes it of a result's size."""
+    first = _absolute_part(x)
+    part = torch.cond(x.sum() > 0, lambda x: _absolute_part(x) * 2, lambda x: _absolute_part(x).sin(), (x,))
+    return part, part.new_zeros(part.shape[0]), part.shape[0], first
+
+
+def _absolute_part(x):
+    return x.narrow(0, 0, abs(x.shape[0] - 4))
+
+
 def loop(x):
     last = torch.ones((), dtype=torch.int64) * 2
     return while_loop(lambda i, x: i > 0, lambda i, x: (i - 1, x.cos() + x.shape[0]), (last, x.detach()))[1]
@@ -165,6 +176,7 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "row of a part": (lambda x: torch.stack([each * 2 for each in x.t()[:1]]), lambda n: [tensor(n, 4)]),
     "branches": (branches, lambda n: [tensor(n, 4), tensor(4, 4)]),
     "branch by a size": (branch_by_size, lambda n: [tensor(n, 4)]),
+    "absolute parts in branches": (absolute_parts, lambda n: [tensor(n + 5, 4)]),
     "loop": (loop, lambda n: [tensor(n, 4)]),
     "dropout": (lambda x: F.dropout(x, 0.5), lambda n: [tensor(n, 4)]),
 }
