@@ -33,6 +33,12 @@ def test_seed_means_the_same_programs(drawn: dict[int, Program]) -> None:
     assert programs("dynamic", 7)[0] == drawn[7]
 
 
+def test_program_is_drawn_on_the_cpu(drawn: dict[int, Program]) -> None:
+    """Catches a draw on the device of the runs: a GPU that is asked by a bad index runs nothing any more."""
+    with torch.device("meta"):
+        assert [programs("dynamic", seed)[0] for seed in SEEDS[:8]] == [drawn[seed] for seed in SEEDS[:8]]
+
+
 def test_sizes_change(drawn: dict[int, Program]) -> None:
     """Catches calls that all have the first one's sizes, so that one compiled for these passes."""
     changed = [each for each in drawn.values() if len(set(map(str, _shapes(each)))) > 1]

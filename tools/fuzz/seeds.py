@@ -2,6 +2,8 @@
 
 from random import Random
 
+import torch
+
 from dovetail.tools.fuzz import computations, derivatives, errors, generate
 from dovetail.tools.fuzz.computations import sizes
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
@@ -31,11 +33,15 @@ _IN_ONE_FORM = {
 
 
 def programs(kind: str, seed: int) -> tuple[Program, ...]:
-    """The program of this seed, in each of its forms, or in one."""
-    if kind in _IN_ONE_FORM:
-        return (_IN_ONE_FORM[kind](seed),)
-    draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
-    return forms(Generator(draw, large=seed % LARGE_EVERY == 0).program(), draw)
+    """The program of this seed, in each of its forms, or in one.
+
+    It is drawn on the CPU, which says at once what eager refuses: after a bad index a process can use no GPU any more.
+    """
+    with torch.device("cpu"):
+        if kind in _IN_ONE_FORM:
+            return (_IN_ONE_FORM[kind](seed),)
+        draw = Random(f"{kind}:{computations.GENERATOR}:{seed}")
+        return forms(Generator(draw, large=seed % LARGE_EVERY == 0).program(), draw)
 
 
 def program(kind: str, seed: int, form: str) -> Program:
