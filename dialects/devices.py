@@ -173,5 +173,5 @@ def _tensors(op: ir.Operation) -> Iterator[ir.Value]:
 
 
 def _is_number(value: ir.Value) -> bool:
-    info = value.type.info if isinstance(value.type, RefType) else tensor_info(value.type)
+    info = tensor_info(value.type.tensor_type if isinstance(value.type, RefType) else value.type)
     return info is not None and info.shape == ()

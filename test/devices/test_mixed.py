@@ -65,6 +65,16 @@ def test_host_tensors_written_beside():
     assert_same(fn, on_gpu(4, 8), on_host(), on_host(8), train=False)
 
 
+def test_open_sizes_on_the_host():
+    """Where an op runs is asked of sizes that are not known, and the whole program runs eagerly."""
+
+    def fn(x, rows):
+        y = rows * 2
+        return x + 1, y - y.amax(0)
+
+    assert_same(fn, on_gpu(4, 8, grad=True), on_host(6, 8, grad=True), dynamic=True)
+
+
 def test_made_inside_on_each_device():
     """What an op makes from nothing is made on another device than the graph says."""
 

@@ -20,7 +20,7 @@ def scale_by_layout(tensor: torch.Tensor) -> torch.Tensor:
 
 @scale_by_layout.register_fake
 def _(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty(tensor.shape, dtype=tensor.dtype)
+    return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
 
 
 scale_by_layout.register_autograd(lambda _, gradient: scale_by_layout(gradient))
