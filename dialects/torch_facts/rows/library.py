@@ -71,10 +71,12 @@ LIBRARY = (
     ),
     *alike(_nearest, " ".join(_NEAREST)),
     *alike(_blending, " ".join(f"{name}_backward" for name in _NEAREST)),
-    *(
-        row
-        for name in ("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d")
-        for row in (_blending(name), _blending(f"{name}_backward"))
+    _blending("upsample_bilinear2d", layout=Layout.FORMAT),
+    *alike(_blending, "upsample_bicubic2d upsample_linear1d upsample_trilinear3d"),
+    *alike(
+        _blending,
+        "upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward "
+        "upsample_trilinear3d_backward",
     ),
     *alike(
         _margin_loss,

@@ -150,6 +150,14 @@ def test_strides_of_gpu_kernels(name: str, monkeypatch: pytest.MonkeyPatch):
             assert ONE[name](x).stride() == x.stride()
 
 
+def test_interpolated_image_keeps_its_format_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
+    """Would catch rows, as PyTorch describes few channels, where a GPU's kernel lays them out channels last."""
+    monkeypatch.setitem(KERNELS, "cuda", "cuda")
+    with FakeTensorMode(), KernelLayouts():
+        x = torch.empty(2, 4, 4, 6, device="cuda").permute(0, 3, 1, 2)
+        assert ONE["bilinear"](x).is_contiguous(memory_format=torch.channels_last)
+
+
 def test_results_that_leave_a_call():
     """Would catch strides that are corrected where nobody asks for them."""
     x = torch.rand(SIZE).transpose(1, 3)
