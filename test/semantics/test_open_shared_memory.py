@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import dovetail
 
@@ -102,3 +103,17 @@ def test_offset_that_is_a_size(op_by_op: None):
     )
     fn(x, y).backward()
     torch.testing.assert_close(x.grad, y.sum().expand_as(x))
+
+
+def test_view_of_what_the_graph_does_not_take(op_by_op: None):
+    """Catches a question to the sizes of the tensor that an argument is a view of: Dynamo can't guard on these, and
+    raises."""
+
+    def fn(x, part):
+        return checkpoint(lambda x, part: part.as_strided(part.shape, part.stride()) * 2, x, part, use_reentrant=False)
+
+    compiled = torch.compile(fn, backend="dovetail", dynamic=True)
+    for sizes in ((16, 7), (3, 39)):
+        x = torch.randn(sizes).t()
+        part = x[:, : x.shape[1] // 2]
+        torch.testing.assert_close(compiled(x, part), part * 2, rtol=0, atol=0)
