@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dovetail.dialects.operand_strides import Strides
+from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides
 from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.dialects.torch_facts.ops import op_name, row_of_name
 from dovetail.dialects.torch_facts.row import Layout
@@ -34,9 +35,14 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
     layout = _layout(func, args, KERNELS[tensors[0].device.type])
+    has_elements = isinstance(result, torch.Tensor) and not is_empty(result)
+    if has_elements and layout in (Layout.TOLD, Layout.TOGETHER):
+        strides = broadcast_strides(func, args, result)
+        if strides is not None:
+            return _with_strides(result, strides)
     if layout is not Layout.TOLD:
         return _relaid(result, layout, tensors)
-    if not isinstance(result, torch.Tensor) or not is_empty(result):
+    if has_elements or not isinstance(result, torch.Tensor):
         return result
     if func is _aten.view.default:
         return tensors[0].as_strided(result.size(), result.stride(), tensors[0].storage_offset())

@@ -123,6 +123,36 @@ def test_strides_of_gradients_are_the_kernels(name):
         assert strides[0] == strides[1], (given, wanted)
 
 
+def _of_one_batch() -> dict[str, torch.Tensor]:
+    """Operands that are broadcast to one image, as a picture that is read pixel by pixel lies, or to a row."""
+    picture = torch.rand(7, 5, 3).permute(2, 0, 1)
+    return {"image": picture[None], "picture": picture, "row": picture[None, :, :1], "rows": picture.contiguous()[None]}
+
+
+BROADCAST = {
+    "number": lambda x, y: x / 2,
+    "comparison": lambda x, y: torch.gt(x, 0),
+    "mul": torch.mul,
+    "copysign": torch.copysign,
+    "where": lambda x, y: torch.where(x > 0, y, x),
+    "addcmul": lambda x, y: torch.addcmul(x, x, y),
+    "lerp": lambda x, y: torch.lerp(x, y, 0.5),
+    "masked_fill": lambda x, y: x.masked_fill(y > 0, 1.0),
+    "power": lambda x, y: x**2,
+}
+
+
+@pytest.mark.parametrize("name", BROADCAST)
+def test_strides_of_what_is_broadcast(name: str):
+    """Would catch an image of one batch that is told to lie channels last, as PyTorch's description has it, where the
+    kernel keeps a stride in that dimension by which it does not: convolutions of it lie otherwise, too."""
+    for one, other in product(_of_one_batch().values(), repeat=2):
+        mode = FakeTensorMode()
+        with mode, KernelLayouts():
+            told = BROADCAST[name](mode.from_tensor(one), mode.from_tensor(other))
+        assert told.stride() == BROADCAST[name](one, other).stride(), (one.stride(), other.stride())
+
+
 def is_emulated() -> bool:
     return KERNELS["cuda"] == "cpu"
 
@@ -167,3 +197,19 @@ def test_results_that_leave_a_call():
 
     compiled = torch.compile(function, backend="dovetail")(x)
     assert [each.stride() for each in compiled] == [each.stride() for each in function(x)]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_convolution_of_a_picture(op_by_op, dynamic: bool, device: str):
+    """Would catch a picture that is scaled and convolved channels last, where eager does not take it for such."""
+    weight = torch.rand(4, 3, 3, 3, device=device)
+
+    def convolved(picture):
+        scaled = picture.permute(2, 0, 1)[None] / 255
+        return scaled, functional.conv2d(scaled, weight)
+
+    compiled = torch.compile(convolved, backend="dovetail", dynamic=dynamic)
+    for height in (7, 9):
+        picture = torch.rand(height, 5, 3, device=device)
+        found, expected = compiled(picture), convolved(picture)
+        assert [each.stride() for each in found] == [each.stride() for each in expected]
