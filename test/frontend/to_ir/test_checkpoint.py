@@ -170,3 +170,40 @@ def test_graph_that_runs_eagerly():
 
     compiled = torch.compile(fn, backend=lambda gm, inputs: with_checkpoints(gm).forward, fullgraph=True)
     torch.testing.assert_close(gradients(compiled), gradients(fn))
+
+
+class _Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.count = 2
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * ctx.count + 0 * x
+
+
+def test_custom_function_in_a_graph_that_runs_eagerly():
+    """Catches what a custom function saves and `checkpoint` does not see: it recomputes up to the last such tensor, here
+    past a write, after which nothing is equal to its maximum."""
+
+    def fn(x, y):
+        def body(x, y):
+            doubled = y * 2
+            largest = doubled.amax(0)
+            doubled.copy_(x)
+            return largest, doubled, _Twice.apply(x)
+
+        return sum(each.sum() for each in checkpoint(body, x, y, use_reentrant=False))
+
+    def gradients(call) -> list[torch.Tensor]:
+        x, y = (torch.linspace(start, 1, 6).reshape(3, 2).requires_grad_() for start in (-1, -2))
+        call(x, y).backward()
+        return [x.grad, y.grad]
+
+    compiled = torch.compile(fn, backend=lambda gm, inputs: with_checkpoints(gm).forward, fullgraph=True)
+    expected = gradients(fn)
+    assert expected[1].isnan().all()
+    torch.testing.assert_close(gradients(compiled), expected, equal_nan=True)
