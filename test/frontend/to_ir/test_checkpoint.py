@@ -186,8 +186,8 @@ class _Twice(torch.autograd.Function):
 
 
 def test_custom_function_in_a_graph_that_runs_eagerly():
-    """Catches what a custom function saves and `checkpoint` does not see: it recomputes up to the last such tensor, here
-    past a write, after which nothing is equal to its maximum."""
+    """Catches what a custom function saves and `checkpoint` does not see. It recomputes up to the last such tensor:
+    here past a write, after which nothing equals its maximum."""
 
     def fn(x, y):
         def body(x, y):
