@@ -123,6 +123,16 @@ def test_deviation_of_equal_numbers_may_be_zero() -> None:
     assert not kinds(body.format("std()"), body.format("mean().mul(0)"))
 
 
+def test_whether_there_is_a_number_may_be_rounding() -> None:
+    """Catches NaN, the root of a difference that rounding decides the sign of, taken for what is right, as double
+    precision has it, too: or any number taken for right there, or where rounding does not decide it."""
+    body = "y = x.detach().to(torch.float16).tanh(); return (y - {}).sqrt(){}"
+    right = body.format("y * 1.0003", "")
+    assert not kinds(right, body.format("y", ""))
+    assert kinds(right, body.format("y", " + 1")) == {"value"}
+    assert kinds(body.format("y * 1.01", ""), body.format("y", "")) == {"value"}
+
+
 def test_sign_of_nan_is_undecided() -> None:
     """Catches the sign that this machine gave NaN taken for what every kernel must give, or all signs for that."""
     assert not kinds("return (x / 0 * 0).signbit()", "return (x / 0 * 0).neg().signbit()")

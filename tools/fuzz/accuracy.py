@@ -110,6 +110,9 @@ class Judge:
                 raise ran.raised
             for key, where in left.items():
                 if key in ran.values:
+                    # Where rounding decides whether there is a number at all, one that it gives is measured from.
+                    if key in right.values and right.values[key].shape == where.shape:
+                        right.values[key] = reference(ran.values[key], right.values[key])
                     spread[key] = spread[key].fmax(error(ran.values[key], right.values.get(key)))
                     # What is not finite has no distance; that eager can give it, this run shows.
                     where &= ~(equal(compiled.values[key], ran.values[key]) & ~ran.values[key].isfinite())
