@@ -101,6 +101,16 @@ def test_returned_view_is_another_use_of_an_argument() -> None:
     assert kinds(body.format("x", "z * 1"), body.format("x.view_as(x)", "x * 1"), shape=(2, 16)) == {"gradient"}
 
 
+def test_view_of_what_is_written_is_another_use_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a gradient that counts as wrong as compiled code adds that of a view of an argument, which it makes once
+    the argument is written, before all that is inside."""
+    source = SOURCE.replace("x = numbers", "base = numbers").replace("return locals", "x = base * 1\n    return locals")
+    monkeypatch.setattr(f"{__name__}.SOURCE", source)
+    body = "x.mul_(1); {}y = x * 1; z = (x - y) * 4096; return {}, y, z"
+    assert not kinds(body.format("v = x[:63]; ", "v"), body.format("", "x[:63]"))
+    assert kinds(body.format("v = x[:63] * 1; ", "v"), body.format("", "x[:63] * 1")) == {"gradient"}
+
+
 def test_sum_that_overflows_on_the_way_passes() -> None:
     """Catches a sum that counts as wrong since addends of one sign, too many for its type, were added first."""
     body = "y = 1.5 * torch.tensor([[{}2.0], [-2.0], [{}2.0]]) * 2.0**126; return (x - {}).abs()"

@@ -105,7 +105,8 @@ class Judge:
             if seed >= _FIRST_RUNS and _count(left) > max(_MANY, first / 4):
                 break
             has_doubles = any(eager.values[key].dtype == torch.float64 for key in left)
-            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, is_node=seed % 3 == 2)
+            as_node = (_of_views, _of_what_it_writes)[seed // 6 % 2] if seed % 3 == 2 else None
+            ran = self._run(call, RandomRounding(seed, has_doubles), left, wide=False, as_node=as_node)
             if ran.raised is not None:
                 raise ran.raised
             for key, where in left.items():
@@ -125,13 +126,17 @@ class Judge:
         ]
 
     def _run(
-        self, call: int, mode: AbstractContextManager, wanted: Iterable[Key], wide: bool, is_node: bool = False
+        self,
+        call: int,
+        mode: AbstractContextManager,
+        wanted: Iterable[Key],
+        wide: bool,
+        as_node: Callable[[Callable], Callable] | None = None,
     ) -> Observed:
         """What eager shows of a call, as far as it is `wanted`; nothing if it raises.
 
-        Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). If it `is_node`,
-        what the call adds to the gradient of an argument is summed before other uses add to it, as if the call were one
-        node of autograd's. Views of arguments that it returns are other uses.
+        Without `checkpoint` and `cond`, which don't change numbers, and what modes change (`plainly`). With `as_node`,
+        gradients are summed in an order of one node of autograd's. Views of arguments that it returns are other uses.
         """
         source = self.source
         for text, other in (_PLAINLY | _WIDER if wide else _PLAINLY).items():
@@ -148,27 +153,47 @@ class Judge:
                 for each in range(call) if "register_buffer" in source else ():
                     observe(world, world.fn, each, self.parameters, self.modes[each][0], "none")
                 backward = uses.one_by_one(self.modes[call][1]) if has_gradients else "none"
-                fn = _as_node(world.fn) if is_node else world.fn
+                fn = world.fn if as_node is None else as_node(world.fn)
                 return observe(world, fn, call, self.parameters, self.modes[call][0], backward)
         finally:
             torch.set_default_dtype(default)
             world.close()
 
 
-def _as_node(fn: Callable) -> Callable:
+def _of_views(fn: Callable) -> Callable:
     """`fn` as one node, of its own view of each argument: one of a tensor that is given twice.
 
-    Results that are views of these are made outside of it.
+    What it adds to the gradient of an argument is summed before other uses add to it. Results that are views of what it
+    does not write are made outside of it.
     """
 
     def with_views(*args):
-        given = [(each, each._version) for each in args if isinstance(each, torch.Tensor) and each.requires_grad]
+        given = _versions(args)
         views = {id(each): each.view_as(each) for each in args if isinstance(each, torch.Tensor)}
         results = fn(*(views.get(id(each), each) for each in args))
         unwritten = [each for each, version in given if each._version == version]
         return tree_map_only(torch.Tensor, partial(_outside, unwritten), results)
 
     return with_views
+
+
+def _of_what_it_writes(fn: Callable) -> Callable:
+    """`fn` as one node, of which an argument that it writes is a result.
+
+    Views of that are made outside of it: what they add to the gradient comes before what `fn` adds.
+    """
+
+    def with_results(*args):
+        given = _versions(args)
+        results = fn(*args)
+        written = [each for each, version in given if each._version != version]
+        return tree_map_only(torch.Tensor, partial(_outside, written), results)
+
+    return with_results
+
+
+def _versions(args: Iterable) -> list[tuple[torch.Tensor, int]]:
+    return [(each, each._version) for each in args if isinstance(each, torch.Tensor) and each.requires_grad]
 
 
 def _outside(args: list[torch.Tensor], result: torch.Tensor) -> torch.Tensor:
