@@ -101,6 +101,13 @@ def test_returned_view_is_another_use_of_an_argument() -> None:
     assert kinds(body.format("x", "z * 1"), body.format("x.view_as(x)", "x * 1"), shape=(2, 16)) == {"gradient"}
 
 
+def test_what_is_computed_twice_is_the_same() -> None:
+    """Catches two sums of the same numbers that no run rounds alike, and the logarithm of what is left of the two: its
+    gradient is NaN in each run, and says nothing of eager's."""
+    body = "{}y = x.sum() * x - x.sum() * x; return (y + 1).log(), {}"
+    assert not kinds(body.format("z = x * 3; ", "z"), body.format("", "x * 3"), "wide", (4096,))
+
+
 def test_view_of_what_is_written_is_another_use_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a gradient that counts as wrong as compiled code adds that of a view of an argument, which it makes once
     the argument is written, before all that is inside."""

@@ -1,5 +1,6 @@
 """What runs that are rounded at random add to numbers."""
 
+import zlib
 from functools import cache
 
 import torch
@@ -21,7 +22,14 @@ class Noise:
         self.is_extreme = seed % 2 == 1
         self._random = torch.Generator("cpu").manual_seed(seed)
         self._is_by_value = seed // 4 % 2 == 1
+        self._is_by_op = seed // 4 % 4 == 1
+        self._seed = seed
         self._salt = (seed + 1) * 0x1E3779B97F4A7C15 % (1 << 62)
+
+    def begin(self, op: str) -> None:
+        """Has what follows be about one call of `op`: kernels are functions, and in some runs draws are, too."""
+        if self._is_by_op:
+            self._random.manual_seed(zlib.crc32(f"{self._seed} {op}".encode()))
 
     def added_to(self, wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Numbers in double precision, up to half a unit in the last place of `dtype` off, or just that much."""

@@ -19,8 +19,10 @@ Sums whose positive or negative addends alone are too large for their type overf
 
 Rounding is a function of the number. Four of eight runs therefore move equal numbers of an operand alike: in a mean of
 many numbers that have few values the errors add up, where those drawn one by one would cancel; so they do where equal
-numbers are added to a sum. Sums and products of two numbers are one operation of IEEE 754: all runs round them alike
-wherever they are equal, and rounding does not explain what is left of `a * a - b * b` where `a` is `b`.
+numbers are added to a sum. In half of these, an op that is called again on equal numbers gives the same, as kernels do:
+`x.sum() * x - x.sum() * x` is zero then, and what follows from that is eager's. Sums and products of two
+numbers are one operation of IEEE 754: all runs round them alike wherever they are equal, and rounding does not explain
+what is left of `a * a - b * b` where `a` is `b`.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,6 +80,7 @@ class RandomRounding(TorchDispatchMode):
         result = func(*args, **kwargs)
         if not _computes(func):
             return result
+        self.noise.begin(str(func))
         self.noise.is_correct = func in _CORRECTLY_ROUNDED or (func is aten.pow.Tensor_Scalar and args[1] == 2)
         if func in _READ_SIGNS:
             return self._with_any_sign(result, args[_READ_SIGNS[func]])
