@@ -161,6 +161,7 @@ class Row:
         flops: its floating-point operations.
         refused: what IREE must not be given of it; of a view: why it stays outside of regions.
         knows_uint8: IREE takes its bytes for unsigned, as it does for few ops that compute.
+        converts: IREE takes bytes for unsigned, too, where its result has another type.
     """
 
     name: str
@@ -190,6 +191,7 @@ class Row:
     flops: Flops = flops.of_results
     refused: tuple[Refused, ...] = ()
     knows_uint8: bool = False
+    converts: bool = False
 
     @property
     def is_fill(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 
 from dovetail.dialects.torch_facts.empty import is_empty
+from dovetail.frontend.decompose.mixed_types import is_mistaken, promoted
 from dovetail.frontend.dynamo.open_sizes import is_open
 
 aten = torch.ops.aten
@@ -21,7 +22,9 @@ def _extremum(wins: Callable, unless_nan: Callable | None = None) -> Callable:
     """
 
     def extremum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        if not torch.result_type(left, right).is_floating_point:
+        if is_mistaken(left, right):
+            left, right = promoted(left, right)
+        elif not torch.result_type(left, right).is_floating_point:
             return NotImplemented if unless_nan is None else unless_nan(left, right)
         return torch.where(wins(left, right) | (left if unless_nan is None else right).isnan(), left, right)
 
@@ -56,7 +59,8 @@ def _clamp_tensor(
     value: torch.Tensor, low: torch.Tensor | None = None, high: torch.Tensor | None = None
 ) -> torch.Tensor:
     bounds = [bound for bound in (low, high) if bound is not None]
-    if not any(tensor.dtype.is_floating_point for tensor in (value, *bounds)):
+    dtypes = {tensor.dtype for tensor in (value, *bounds)}
+    if len(dtypes) == 1 and not value.is_floating_point():  # of two types it does not compile
         return NotImplemented
     if low is not None:
         value = torch.maximum(value, low)

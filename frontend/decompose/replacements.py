@@ -16,6 +16,7 @@ from dovetail.frontend.decompose.convolutions import CONVOLUTIONS
 from dovetail.frontend.decompose.extrema import EXTREMA
 from dovetail.frontend.decompose.gradients import GRADIENTS
 from dovetail.frontend.decompose.loss_gradients import LOSS_GRADIENTS
+from dovetail.frontend.decompose.mixed_types import MIXED_TYPES
 from dovetail.frontend.decompose.precision import HALVES
 from dovetail.frontend.decompose.sums import SUMS
 from dovetail.frontend.decompose.variance import VARIANCES
@@ -67,6 +68,13 @@ def _select_scatter(value: torch.Tensor, written: torch.Tensor, dim: int, index:
     positions = torch.arange(size, device=value.device).view(sizes)
     row = written.to(value.dtype).unsqueeze(dim)
     return torch.where(positions == (index if index >= 0 else size + index), row, value)
+
+
+def _slice_scatter(value: torch.Tensor, written: torch.Tensor, *slice_: int | None) -> torch.Tensor:
+    """PyTorch promotes `value` and `written` of another type, where ATen converts the latter."""
+    if written.dtype is value.dtype:
+        return NotImplemented
+    return aten.slice_scatter(value, written.to(value.dtype), *slice_)
 
 
 def _eye(rows: int, columns: int | None = None, *, dtype: torch.dtype | None = None, device=None, **_) -> torch.Tensor:
@@ -130,6 +138,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     **EXTREMA,
     **GRADIENTS,
     **LOSS_GRADIENTS,
+    **MIXED_TYPES,
     **SUMS,
     **VARIANCES,
     **{comparison: _compared(comparison) for comparison in _COMPARISONS},
@@ -141,6 +150,7 @@ REPLACEMENTS: dict[torch._ops.OpOverload, Callable] = {
     aten.full_like.default: _full_like,
     aten.fill.Scalar: _fill,
     aten.select_scatter.default: _select_scatter,
+    aten.slice_scatter.default: _slice_scatter,
     aten.eye.default: _eye,
     aten.eye.m: _eye,
 }

@@ -5,13 +5,15 @@ Measured with IREE 3.13.0 by `make sweep`; its findings are in docs/op-sweep.md.
 (frontend/decompose/table.py) is refused only where that leaves ops of the same name behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torch_mlir import ir
 
 from dovetail.dialects.calls import is_extern
-from dovetail.dialects.reading import producer
+from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
 from dovetail.dialects.torch_facts.expected import expected_info
+from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row, row_of_name
 from dovetail.dialects.torch_facts.row import FLOATS, INTEGERS, DecidedBy, Refused, Row
 from dovetail.dialects.torch_facts.types import TensorInfo
@@ -36,7 +38,7 @@ def refusal_of(op: ir.Operation, device: str) -> str:
     open_reason = open_refusal(op, device)
     if open_reason:
         return open_reason
-    tensors = [expected_info(value) for value in (*op.operands, *op.results)]
+    tensors = [expected_info(value) for value in (*_each(op.operands), *op.results)]
     reason = _refusal(facts, name, tensors, device) or (slow_reduction(op) if device == "cuda" else "")
     if reason:
         return reason
@@ -55,6 +57,10 @@ def _refusal(op: Row, name: str, tensors: Tensors, device: str) -> str:
         if not refused.of_constants and _holds(refused, name, tensors, device):
             return refused.reason
     value = tensors[0] if tensors else None
+    if "uint8" in _dtypes(tensors[:-1]) and not op.converts and _promotes(tensors):
+        return "uint8 is taken for a signed number where it becomes another type"
+    if op.name in COMPARISONS and len(_dtypes(tensors[:-1])) > 1:
+        return "operands of two types do not compile, or truth values compare as -1"
     if op.kind is Kind.REDUCTION and value is not None and value.shape == ():
         return "reductions of 0-dim tensors do not compile"
     if op.kind not in (Kind.POINTWISE, Kind.REDUCTION):
@@ -70,6 +76,19 @@ def _holds(refused: Refused, name: str, tensors: Tensors, device: str) -> bool:
         return False
     deciding = {DecidedBy.ANY: tensors, DecidedBy.FIRST: tensors[:1], DecidedBy.RESULT: tensors[-1:]}
     return not _dtypes(deciding[refused.decided_by]).isdisjoint(refused.dtypes)
+
+
+def _promotes(tensors: Tensors) -> bool:
+    """Whether bytes become the type of the result."""
+    result = tensors[-1]
+    return result is not None and result.dtype not in ("uint8", "bool")
+
+
+def _each(operands: Iterable[ir.Value]) -> Iterator[ir.Value]:
+    """The operands, those in lists one by one."""
+    for operand in operands:
+        listed = made_by(operand, LIST)
+        yield from [operand] if listed is None else listed.operands
 
 
 def _dtypes(tensors: Tensors) -> set[str]:

@@ -7,6 +7,7 @@ import torch
 from special_calls import CALLS
 from special_values import CONSTANT, KINDS, Decomposed, Operands, wrong
 
+from dovetail.frontend.decompose.mixed_types import MIXED_TYPES
 from dovetail.frontend.decompose.replacements import REPLACEMENTS
 
 aten = torch.ops.aten
@@ -27,6 +28,8 @@ _OTHER_NUMBERS = (
     aten.full_like.default,
     aten.neg.default,
     aten.select_scatter.default,
+    aten.slice_scatter.default,
+    *MIXED_TYPES,
     aten._batch_norm_with_update_functional.default,
     aten.eye.default,
     aten.eye.m,

@@ -89,6 +89,9 @@ def test_older_cpu():
         ("aten.threshold_backward.default", [info("int8", 4)] * 3, "crashes"),
         ("aten._to_copy.default", [info("float32", 4), info("uint8", 4)], "saturates"),
         ("aten.sum.dim_IntList", [info("float32", 4, 4), info("int8", 4)], "saturates"),
+        ("aten.cat.default", [info("float32", 4), info("uint8", 4), None, info("float32", 8)], "becomes another type"),
+        ("aten.where.self", [info("bool", 4), info("uint8", 4), info("int16", 4), info("int16", 4)], "another type"),
+        ("aten.lt.Tensor", [info("bool", 4), info("int64", 4), info("bool", 4)], "two types"),
     ],
 )
 def test_refused(name, tensors, reason):
@@ -106,6 +109,8 @@ def test_refused(name, tensors, reason):
         ("aten.exp.default", [info("float64", 4)] * 2),
         ("aten.add.Tensor", [info("bool", 4), info("float32", 4), None, info("float32", 4)]),
         ("prims.convert_element_type.default", [info("uint8", 4), info("bool", 4)]),
+        ("aten.where.self", [info("bool", 4)] + [info("uint8", 4)] * 3),
+        ("aten.cat.default", [info("uint8", 4), info("uint8", 4), None, info("uint8", 8)]),
     ],
 )
 def test_not_refused(name, tensors):
