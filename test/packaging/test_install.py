@@ -88,7 +88,8 @@ class Environment:
 
     def install(self, *what: str | Path) -> None:
         """Installs Dovetail and nothing else, with the running environment's pip and setuptools."""
-        run(sys.executable, "-m", "pip", "--python", self.bin / "python", "install", *OFFLINE, *what, cwd=self.folder)
+        pip = sys.executable, "-m", "pip", "--python", self.bin / "python"
+        run(*pip, "install", "--no-compile", *OFFLINE, *what, cwd=self.folder)
 
     def run_python(self, script: str, *arguments: str | Path) -> str:
         """Runs `script` where no folder of the source tree can be imported by accident; returns what it printed."""
