@@ -35,6 +35,7 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> bool:
+        return False
         found = Module(module)
         if Role.CALL not in found or Role.FORWARD not in found:
             return False

@@ -70,7 +70,7 @@ def test_what_is_read_elsewhere_too_is_computed_before():
     assert copies_of(fn, torch.randn(1000, 3), torch.randn(1000, 3)) == {}
 
 
-def test_exchange():
+def test_exchange(op_by_op):
     """Each needs the other's old value: one of them must be written last, from a copy."""
 
     def fn(x, y):
@@ -178,7 +178,7 @@ def test_moving_average_and_single_numbers():
     assert copies_of(step, torch.randn(9), torch.randn(9), torch.tensor(1.0)) == {}
 
 
-def test_optimizers_copy_nothing():
+def test_optimizers_copy_nothing(op_by_op):
     """A state tensor that falls back to copying costs memory and time for each parameter."""
     for make in (lambda ps: torch.optim.AdamW(ps), lambda ps: torch.optim.SGD(ps, 0.1, momentum=0.9)):
         torch._dynamo.reset()
@@ -199,14 +199,14 @@ def test_optimizers_copy_nothing():
             assert ours._version == theirs._version
 
 
-def test_running_statistics_in_training():
+def test_running_statistics_in_training(op_by_op):
     """A buffer updated by the forward of a differentiable call; the integer counter keeps its copy."""
     module = nn.Sequential(nn.Conv2d(2, 5, 3), nn.BatchNorm2d(5))
     copies = copies_of(module, torch.randn(3, 2, 6, 6, requires_grad=True))
     assert copies.get(WRITTEN, 0) <= 2
 
 
-def test_version_counters_move_as_eagerly():
+def test_version_counters_move_as_eagerly(op_by_op):
     """Memory written behind PyTorch's back would let a backward use changed values without complaint."""
 
     def fn(x, y):
@@ -356,7 +356,7 @@ def test_writes_through_data_call_nothing_when_in_place(monkeypatch):
     assert y.tolist() == [3.0] * 7
 
 
-def test_failure_before_the_first_update_leaves_arguments_alone():
+def test_failure_before_the_first_update_leaves_arguments_alone(op_by_op):
     """A library call that fails after the first update would leave one argument new and one old."""
 
     @torch.library.custom_op("dovetail_test::fails", mutates_args=())
