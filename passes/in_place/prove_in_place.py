@@ -35,7 +35,6 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
     """
 
     def run(self, module: ir.Module) -> bool:
-        return False
         found = Module(module)
         if Role.CALL not in found or Role.FORWARD not in found:
             return False
