@@ -108,6 +108,15 @@ def test_what_is_computed_twice_is_the_same() -> None:
     assert not kinds(body.format("z = x * 3; ", "z"), body.format("", "x * 3"), "wide", (4096,))
 
 
+def test_any_of_many_ties_may_win() -> None:
+    """Catches a largest number among ties that counts as wrong since it wins in one run of sixty: what its gradient is
+    added to is lost there. Of one that no rounding lets win, it is wrong."""
+    body = "y = x.cumsum(0)[-1] - x.sum(0){}; return y.{} * 1e12, x * 1"
+    assert not kinds(body.format("", "amax()"), body.format("", "select(0, 3)"), shape=(4, 64))
+    low = " - (torch.arange(64) == 3) * 1e-3"
+    assert kinds(body.format(low, "amax()"), body.format("", "select(0, 3)"), shape=(4, 64)) == {"gradient"}
+
+
 def test_view_of_what_is_written_is_another_use_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a gradient that counts as wrong as compiled code adds that of a view of an argument, which it makes once
     the argument is written, before all that is inside."""

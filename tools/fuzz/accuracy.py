@@ -27,10 +27,11 @@ from dovetail.tools.fuzz.two_passes import TwoPassVariances
 from dovetail.tools.fuzz.world import World
 
 _RUNS = 32  # at most, with random rounding
-_MOST_RUNS = (
-    256  # for one element of thousands: some are further off than 32 runs of each show, and any near-tie may win
-)
+# For one element of a thousand, or a handful of hundreds: some are further off than 32 runs of each show, and any of
+# many near-ties may win.
+_MOST_RUNS = 256
 _FEW = 1 / 1000
+_HANDFUL, _OF = 16, 1 / 32
 _FIRST_RUNS = 8  # after which many elements are not waited for
 _MANY = 1000
 _PLAINLY = {
@@ -227,4 +228,5 @@ def _count(left: dict[Key, torch.Tensor]) -> int:
 
 def _is_few(left: dict[Key, torch.Tensor]) -> bool:
     """Whether what is left are single elements of many."""
-    return all(where.sum() <= _FEW * where.numel() for where in left.values())
+    counts = ((int(where.sum()), where.numel()) for where in left.values())
+    return all(count <= max(_FEW * of, min(_HANDFUL, _OF * of)) for count, of in counts)
