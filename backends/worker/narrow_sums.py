@@ -1,7 +1,8 @@
 """Sums of columns of open length that add up eight terms of float32 before they widen one to float64.
 
 To widen a term takes as long as to add several. The loop is cut into eight parts of one length, whose terms are added
-up by pairs. What is left, less than eight terms, is a sum of its own.
+up by pairs. What is left, less than eight terms, is a sum of its own. Only sums that are asked for in float32 are added
+up so: what stays float64, or is divided in it as a variance's mean is, neither rounds nor overflows as float32 does.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ def add_narrow_first(ops: Sequence[ir.Operation], vector_bits: int) -> bool:
     if nest is None or not _adds_columns(nest) or (terms := read_terms(op, _MOST)) is None or not terms.is_widened:
         return False
     outer = len(nest.extents) - 1
-    if not all(_takes_sums(each, outer) for each in after):
+    if not _is_narrowed(op.results[0]) or not all(_takes_sums(each, outer) for each in after):
         return False
     ones, along, wide = [1] * (outer - 1), nest.reduced.index(True), _COLUMNS[vector_bits]
     tile = [*ones, wide]
@@ -53,6 +54,16 @@ def _adds_columns(nest: Loops) -> bool:
     if sum(nest.reduced) != 1 or len(nest.extents) < 2 or nest.extents[nest.reduced.index(True)] != OPEN:
         return False
     return nest.inner == {max(loop for loop, each in enumerate(nest.reduced) if not each)}
+
+
+def _is_narrowed(total: ir.Value) -> bool:
+    """Whether all that reads sums of float64 takes them as float32."""
+    reads = [
+        each.owner.operation
+        for use in total.uses
+        for each in use.owner.operation.regions[0].blocks[0].arguments[use.operand_number].uses
+    ]
+    return bool(reads) and all(each.name == "arith.truncf" for each in reads)
 
 
 def _takes_sums(op: ir.Operation, rank: int) -> bool:

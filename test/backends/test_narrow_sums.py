@@ -85,3 +85,20 @@ def test_every_term_is_added_up_once():
                 error, allowed = (abs(each[finite].double() - right[finite]).max() for each in (result, eager))
                 assert error <= 3 * allowed + torch.finfo(torch.float32).eps * abs(right[finite]).max()
     assert dovetail.stats().graphs == 1
+
+
+def test_sums_of_float64_are_added_up_in_float64():
+    """Catches eight terms of float32 added up where the caller asked for float64, or wants the variance of numbers
+    whose sum is too large for float32."""
+    torch.manual_seed(0)
+
+    def wide(x: torch.Tensor) -> list[torch.Tensor]:
+        return [x.sum(0, dtype=torch.float64), x.std(0), x.sum((0, 1), dtype=torch.float64)]
+
+    compiled = torch.compile(wide, backend="dovetail", options={"strict": True}, dynamic=True)
+    for scale in (1.0, 1e38):
+        x = torch.rand(64, 5, 33) * scale
+        total, deviation, of_two = compiled(x)
+        torch.testing.assert_close(total, x.double().sum(0), rtol=1e-14, atol=0)
+        torch.testing.assert_close(deviation, x.double().std(0).float())
+        torch.testing.assert_close(of_two, x.double().sum((0, 1)), rtol=1e-14, atol=0)
