@@ -135,6 +135,15 @@ def test_sum_that_overflows_on_the_way_passes() -> None:
     assert kinds(body.format("", "-", "y[:2].sum(0)"), other) == {"value", "gradient"}
 
 
+def test_product_that_overflows_before_it_is_added_passes() -> None:
+    """Catches infinity that counts as wrong as eager's kernel is compiled to round `x * x * 0.5 - x` once: or NaN, or
+    infinity of a quotient that nothing is fused with."""
+    right = "y = (x.detach() * 0 - 3e38); return y.{}(y, y * 0 - 2.6, value=0.5)"
+    assert not kinds(right.format("addcmul"), "return x.detach() * 0 + torch.inf")
+    assert kinds(right.format("addcmul"), "return x.detach() * 0 + torch.nan") == {"value"}
+    assert kinds(right.format("addcdiv"), "return x.detach() * 0 + torch.inf") == {"value"}
+
+
 def test_overflow_on_the_way_beyond_the_type_passes() -> None:
     """Catches NaN of an overflow taken for what is right, as the value is too large for the type, or infinity not."""
     right = "y = (x * 0 + 3e38) * 2; return {}"

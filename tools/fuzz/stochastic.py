@@ -123,12 +123,16 @@ class RandomRounding(TorchDispatchMode):
         return result
 
     def _take_steps(self, func: torch._ops.OpOverload, args, kwargs, results: Sequence) -> None:
-        """Computes a kernel's `results` by other ops, but where only one of the two is finite: it overflowed."""
+        """Computes a kernel's `results` by other ops, but where only one of the two is finite: it overflowed.
+
+        A product that is added overflows or not: kernels are compiled to round it, or only the sum.
+        """
         with self:
             parts = STEPS[func](*args, **kwargs)
         for whole, part in zip(results, parts if isinstance(parts, tuple | list) else [parts], strict=False):
             if self._rounds(whole):
-                whole.copy_(torch.where(whole.isfinite() == part.isfinite(), part, whole))
+                is_taken = whole.isfinite() == part.isfinite()
+                whole.copy_(part if func is aten.addcmul.default else torch.where(is_taken, part, whole))
 
     def _in_two_passes(self, func: torch._ops.OpOverload, args, kwargs):
         """A variance by two sums, each of whose additions is rounded: kernels go over the numbers one by one."""
