@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.torch_facts.empty import is_empty
@@ -91,12 +90,9 @@ def memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
-def is_whole(tensor: torch.Tensor) -> bool:
-    """Whether a tensor surely shows all of its memory, each element once.
-
-    Nothing is asked of open sizes: those of a tensor that an argument is a view of may be such as no guard can read.
-    """
-    return statically_known_true(tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize)
+def is_whole(tensor: torch.Tensor) -> bool | torch.SymBool:
+    """Whether a tensor shows all of its memory, each element once. Of open sizes: an expression."""
+    return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
 
 
 def span(tensor: torch.Tensor) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_wrapper_type
 
@@ -185,7 +186,8 @@ def _finds_no_order(call: OpCall, log: DispatchLog) -> str | None:
     if not _addresses_storage(call, log):
         return None
     tensor = call.args[0]
-    is_in_order = tensor.is_contiguous() and is_whole(tensor)
+    # What an argument is a view of may have sizes that no guard can read.
+    is_in_order = tensor.is_contiguous() and statically_known_true(is_whole(tensor))
     return None if is_in_order else "as_strided of a tensor that is not all of its memory in order"
 
 
