@@ -33,6 +33,7 @@ ARCHITECTURES = {
 
 
 _EDITS = {"global-optimization": "wrap", "executable-configurations": "configure", "executable-targets": "finish"}
+_CHECKS = {"executable-configurations": "check lanes"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class CudaTarget(Target):
     @property
     def edits(self) -> Mapping[str, str]:
         """One kernel of what belongs together, tiles, and the library's functions, unless IREE's own are asked for."""
-        return {} if self.why_plain else _EDITS
+        return _CHECKS if self.why_plain else _EDITS
 
     def plainer(self, failure: str, refused: Mapping[str, str]) -> "CudaTarget | None":
         """Kernels as IREE makes them, where ours could not be made: those that were refused, then all."""

@@ -7,6 +7,7 @@ from iree.compiler import ir
 
 from dovetail.backends.worker.configurations import columns, pointwise, rows
 from dovetail.backends.worker.executables import name_in_code
+from dovetail.backends.worker.lanes_of_reductions import check_lanes
 from dovetail.backends.worker.loops import Loops
 from dovetail.backends.worker.math_functions import mark
 from dovetail.backends.worker.read_loops import read_loops
@@ -21,6 +22,9 @@ def configure(text: bytes, plain: Mapping[str, str]) -> tuple[dict[str, str], by
     """Which form each kernel got, by its name in code, or why it keeps IREE's tiles; and the text with them.
 
     Those of `plain` keep them, for the reasons given.
+
+    Raises:
+        ValueError: where tiles that IREE keeps are wrong, as `check_lanes` does.
     """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -30,6 +34,7 @@ def configure(text: bytes, plain: Mapping[str, str]) -> tuple[dict[str, str], by
             part_from_sums(kernel)
             name = name_in_code(ir.StringAttr(kernel.attributes["sym_name"]).value)
             found[name] = f"IREE's tiles: {plain[name]}" if name in plain else _configure(kernel)
+            check_lanes(kernel)
         return found, str(module).encode()
 
 

@@ -35,6 +35,7 @@ def main() -> None:
     from dovetail.backends.worker.configure import configure
     from dovetail.backends.worker.finish import finish
     from dovetail.backends.worker.host_program import read_plans
+    from dovetail.backends.worker.lanes_of_reductions import check
     from dovetail.backends.worker.wrap import wrap
 
     tasks: dict[str, Task] = {
@@ -42,6 +43,7 @@ def main() -> None:
         "wrap": lambda _, text: ({}, wrap(text)),
         "cut into blocks": lambda _, text: ({}, cut_into_blocks(text)),
         "configure": lambda asked, text: configure(text, dict(asked["plain"])),
+        "check lanes": lambda _, text: ({}, check(text)),
         "finish": lambda _, text: ({}, finish(text)),
     }
     for dialect in _DIALECTS if sys.argv[2] == "edits" else ():
