@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from torch_mlir import ir
 
@@ -24,9 +25,18 @@ from dovetail.passes.rewriting.sums import with_sizes
 _PERMUTE = "torch.aten.permute"
 _RESHAPE = "torch.aten.reshape"
 _COMPUTED = (Kind.POINTWISE, Kind.VIEW, Kind.CONSTANT, Kind.CREATION)
-Decided = set[ir.Operation]
 _MOST_SLICES = 8
 """Of one value, each of which computes it anew."""
+
+
+class _Taken(NamedTuple):
+    """What one slice becomes: beside the ops that may decide something, the slices that it is computed of so far.
+
+    Each is built once, so that what compares a value with itself goes on to do so.
+    """
+
+    decided: set[ir.Operation]
+    built: dict[Slice, ir.Value]
 
 
 class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
@@ -46,16 +56,16 @@ class RaiseSlicesPass(Pass, name="raise-slices", runs_at="program"):
         decided = deciding_ops(module) if slices else set()
         for op in slices:
             if not any(is_open(each.type) for each in (*op.operands, *op.results)):
-                _raise(op, decided)
+                _raise(op, _Taken(decided, {}))
         return bool(slices)
 
 
-def _raise(op: ir.Operation, decided: Decided) -> None:
+def _raise(op: ir.Operation, taken: _Taken) -> None:
     found = slice_of(op.results[0])
     if found is None:
         return
     with op.location, ir.InsertionPoint(op):
-        value = _sliced(found, decided)
+        value = _sliced(found, taken)
     if value is None:
         return
     op.results[0].replace_all_uses_with(value)
@@ -63,44 +73,46 @@ def _raise(op: ir.Operation, decided: Decided) -> None:
     erase_unused(found.base, _COMPUTED)
 
 
-def _sliced(wanted: Slice, decided: Decided) -> ir.Value | None:
+def _sliced(wanted: Slice, taken: _Taken) -> ir.Value | None:
     """`wanted`, computed of slices; None where it is one of what lies in memory, or is computed but once."""
     op = producer(wanted.base)
     if op is None or is_pinned(op) or len(list(wanted.base.uses)) > _MOST_SLICES:
         return None
-    if op in decided and not is_repeatable(op):
+    if op in taken.decided and not is_repeatable(op):
         return None
     sizes = list(shape(wanted.base))
     sizes[wanted.dim] = wanted.count
     type_ = with_shape(wanted.base.type, sizes)
     if pointwise_op(wanted.base) is not None:
-        operands = [_aligned(each, wanted, len(sizes), decided) for each in op.operands]
+        operands = [_aligned(each, wanted, len(sizes), taken) for each in op.operands]
         return of_others(op, operands, type_, sizes)
     if op.name == _PERMUTE and (order := integers(op.operands[1])) is not None:
         base = op.operands[0]
         inner = replace(wanted, base=base, dim=order[wanted.dim] % len(sizes))
-        return create(_PERMUTE, [_built(inner, decided), op.operands[1]], type_)
+        return create(_PERMUTE, [_built(inner, taken), op.operands[1]], type_)
     if op.name == _RESHAPE or op.name in RESHAPES:
-        return _reshaped(op.operands[0], wanted, sizes, decided)
+        return _reshaped(op.operands[0], wanted, sizes, taken)
     return None
 
 
-def _built(wanted: Slice, decided: Decided) -> ir.Value:
-    made = _sliced(wanted, decided)
-    return wanted.build() if made is None else made
+def _built(wanted: Slice, taken: _Taken) -> ir.Value:
+    if wanted not in taken.built:
+        made = _sliced(wanted, taken)
+        taken.built[wanted] = wanted.build() if made is None else made
+    return taken.built[wanted]
 
 
-def _aligned(operand: ir.Value, wanted: Slice, rank: int, decided: Decided) -> ir.Value:
+def _aligned(operand: ir.Value, wanted: Slice, rank: int, taken: _Taken) -> ir.Value:
     """What a pointwise op takes for `operand`, of whose elements along the dimension it needs those `wanted`."""
     if not is_tensor(operand.type):
         return operand
     dim = wanted.dim - rank + len(shape(operand))
     if dim < 0 or shape(operand)[dim] == 1:
         return operand
-    return _built(replace(wanted, base=operand, dim=dim), decided)
+    return _built(replace(wanted, base=operand, dim=dim), taken)
 
 
-def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int], decided: Decided) -> ir.Value | None:
+def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int], taken: _Taken) -> ir.Value | None:
     """A reshape of `base` that leaves the dimension as it is, of a slice of that; None of another one."""
     before, after, dim = shape(base), shape(wanted.base), wanted.dim
     behind = len(after) - dim
@@ -110,5 +122,5 @@ def _reshaped(base: ir.Value, wanted: Slice, sizes: Sequence[int], decided: Deci
         inner = dim
     else:
         return None
-    source = _sliced(replace(wanted, base=base, dim=inner), decided)
+    source = _sliced(replace(wanted, base=base, dim=inner), taken)
     return None if source is None else with_sizes(source, sizes)
