@@ -1,7 +1,7 @@
 // RUN: dovetail-opt %s --pass-pipeline='raise-slices' | FileCheck %s
 // RUN: dovetail-opt %s --pass-pipeline='raise-slices,verify-comparisons,lower-regions' --run-check -o %t
 //
-// Catches a value that is compared with itself, and of which each operand becomes a computation of its own.
+// Catches a value that is compared with itself, and of whose two operands each gets a slice of its own.
 
 !x = !torch.vtensor<[8,64],f32>
 !h = !torch.vtensor<[8,32],f32>
@@ -23,10 +23,10 @@ module attributes {dovetail.level = "program", dovetail.target = "cuda:sm_90"} {
   // CHECK-LABEL: func.func private @region(
   // CHECK-SAME: %[[X:[a-z0-9]+]]: !torch.vtensor<[8,64],f32>
   func.func private @region(%x: !x) -> !b attributes {dovetail.role = "region"} {
-    // CHECK: %[[PART:.*]] = torch.aten.slice.Tensor %[[X]],
-    // CHECK: %[[S:.*]] = torch.aten.sin %[[PART]]
-    // CHECK-NOT: torch.aten.sin
-    // CHECK: torch.aten.eq.Tensor %[[S]], %[[S]]
+    // CHECK: %[[S:.*]] = torch.aten.sin %[[X]]
+    // CHECK: %[[PART:.*]] = torch.aten.slice.Tensor %[[S]],
+    // CHECK-NOT: torch.aten.slice.Tensor
+    // CHECK: torch.aten.eq.Tensor %[[PART]], %[[PART]]
     %zero = torch.constant.int 0
     %one = torch.constant.int 1
     %half = torch.constant.int 32
