@@ -41,7 +41,7 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
     arguments = [inputs[name] for name in parameters]
     known = state | {name: each for name, each in inputs.items() if isinstance(each, torch.Tensor)}
     versions = {name: _version(each) for name, each in known.items()}
-    torch.manual_seed(number)
+    _seed(number)
     with in_mode(mode):
         try:
             results = fn(*arguments)
@@ -75,6 +75,13 @@ def observe(world: World, fn: Callable, number: int, parameters: list[str], mode
         _gradients(seen, named)
         seen.facts["random", "generator's state, after the backward"] = hash(bytes(torch.get_rng_state().tolist()))
     return seen
+
+
+def _seed(number: int) -> None:
+    """As `torch.manual_seed`, which keeps the stack of its caller for each kind of device, though there be none."""
+    torch.default_generator.manual_seed(number)
+    if torch.cuda.is_available():
+        torch.cuda.manual_seed_all(number)
 
 
 def _attempt(seen: Observed, what: str, act: Callable[[], None]) -> None:
