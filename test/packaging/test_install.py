@@ -28,11 +28,12 @@ import dovetail
 import dovetail.runtime._launch
 assert Path(dovetail.__file__).is_relative_to(sys.argv[1]), dovetail.__file__
 [entry_point] = entry_points(group="torch_dynamo_backends", name="dovetail")
-assert entry_point.load().__name__ == "dovetail", entry_point
 """
 
 COMPILE = """
 import torch
+
+assert entry_point.load().__name__ == "dovetail", entry_point
 
 compiled = torch.compile(lambda x: x.sin() + 1, backend="dovetail")
 torch.testing.assert_close(compiled(torch.ones(4)), torch.ones(4).sin() + 1)
@@ -173,4 +174,5 @@ def test_editable_install_works(environment: Environment, sources: Path) -> None
     """Catches a folder mapping that editable installs don't follow, for files made before and after the install."""
     environment.install("--editable", sources)
     (sources / "passes" / "made_later.py").write_text("", encoding="utf-8")
-    environment.run_python(f"{IMPORT}\nimport dovetail.passes.made_later", sources)
+    found = "from importlib.util import find_spec\nassert find_spec(entry_point.module), entry_point"
+    environment.run_python(f"{IMPORT}\nimport dovetail.passes.made_later\n{found}", sources)

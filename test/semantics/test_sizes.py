@@ -56,24 +56,20 @@ def test_sums_across_open_sizes():
     That got memory of other sizes, so that the process wrote beyond it, and numbers were wrong.
     """
 
-    means = {
-        lambda x: x.mean((0, 2, 3), keepdim=True): 4,
-        lambda x: x.mean((0, 1), keepdim=True): 3,
-        lambda x: x.mean((1, 2), keepdim=True): 4,
-    }
-    for mean, rank in means.items():
+    dimensions = {(0, 2, 3): 4, (0, 1): 3, (1, 2): 4}
 
-        def centred(x, mean=mean):
-            return mean(x), x - mean(x), (x - mean(x)).relu()
+    def centred(*given):
+        means = [x.mean(over, keepdim=True) for x, over in zip(given, dimensions, strict=True)]
+        return [each for x, mean in zip(given, means, strict=True) for each in (mean, x - mean, (x - mean).relu())]
 
-        torch._dynamo.reset()
-        compiled = torch.compile(centred, backend="dovetail", dynamic=True, fullgraph=True)
-        for sizes in ((2, 9, 4, 5), (3, 4, 11, 6), (7, 3, 5, 5)):
-            x = torch.randn(sizes[:rank], requires_grad=True)
-            actual, expected = compiled(x), centred(x)
-            torch.testing.assert_close(actual, expected)
-            squares = [sum((result * result).sum() for result in results) for results in (actual, expected)]
-            torch.testing.assert_close(*[torch.autograd.grad(each, x) for each in squares])
+    torch._dynamo.reset()
+    compiled = torch.compile(centred, backend="dovetail", dynamic=True, fullgraph=True)
+    for sizes in ((2, 9, 4, 5), (3, 4, 11, 6), (7, 3, 5, 5)):
+        given = [torch.randn(sizes[:rank], requires_grad=True) for rank in dimensions.values()]
+        actual, expected = compiled(*given), centred(*given)
+        torch.testing.assert_close(actual, expected)
+        squares = [sum((result * result).sum() for result in results) for results in (actual, expected)]
+        torch.testing.assert_close(*[torch.autograd.grad(each, given) for each in squares])
 
 
 def test_sums_across_the_last_open_sizes():
