@@ -23,6 +23,8 @@ config.excludes = {entry.name for entry in repository.iterdir()} - {"test"}
 config.environment["HF_HUB_OFFLINE"] = "1"
 config.environment["DOVETAIL_CACHE_DIR"] = str(repository / "build" / "cache")
 config.environment["DOVETAIL_CACHE_PROGRAMS"] = "0"
+# Tests run beside one another: threads that wait for others spin meanwhile.
+config.environment["OMP_NUM_THREADS"] = "1"
 
 # Commands are forks of one process; test/packaging/test_install.py runs them as their users do. Forks of a process that
 # has imported PyTorch take longer than all that FileCheck does: it has a process of its own.

@@ -100,7 +100,7 @@ def _crash(what: str) -> Outcome:
 def _start(device: str) -> _Worker:
     # A process that crashed is replaced without another import of PyTorch; no fork can use a GPU after its parent did.
     context: ForkServerContext | SpawnContext = ForkServerContext() if device == "cpu" else SpawnContext()
-    context.set_forkserver_preload(["dovetail.tools.fuzz.check"])
+    context.set_forkserver_preload(["dovetail.tools.fuzz.check", "torch._dynamo"])
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, device), daemon=False)
     process.start()
