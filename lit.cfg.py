@@ -26,11 +26,13 @@ config.environment["DOVETAIL_CACHE_PROGRAMS"] = "0"
 # Tests run beside one another: threads that wait for others spin meanwhile.
 config.environment["OMP_NUM_THREADS"] = "1"
 
-# Commands are forks of one process; test/packaging/test_install.py runs them as their users do. Forks of a process that
-# has imported PyTorch take longer than all that FileCheck does: it has a process of its own.
-serving, checking = start(config.environment), start(config.environment)
+# Commands are forks of processes; test/packaging/test_install.py runs them as their users do. Forks of one that has
+# imported PyTorch take longer than all that FileCheck does, or most passes: these have processes of their own.
+serving, passing, checking = (start(config.environment) for _ in range(3))
 config.substitutions += [
-    *((rf"\b{each}\b", f"{serving} {each}") for each in ("dovetail-opt", "dovetail-compile", "dovetail-run")),
+    (r"\bdovetail-opt\b(?![^|]*--run-check)", f"{passing} dovetail-opt"),
+    (r"\bdovetail-opt\b(?=[^|]*--run-check)", f"{serving} dovetail-opt"),
+    *((rf"\b{each}\b", f"{serving} {each}") for each in ("dovetail-compile", "dovetail-run")),
     (r"\bFileCheck\b", f"{checking} filecheck"),
     (r"%python\b", sys.executable),
 ]

@@ -1,4 +1,4 @@
-"""Runs console scripts in forks of one process, which has imported what they need; lit.cfg.py starts one for its tests.
+"""Runs console scripts in forks of one process, which has imported what they need; lit.cfg.py starts three of it.
 
 A command that starts as a process of its own spends most of its time on imports: half a second, three where PyTorch is
 among them. In its place the tests start `command_client.py`, whose arguments, directory, environment and standard
