@@ -1,6 +1,7 @@
 """Pass `batch-library-calls`: many equal library calls on few elements each become one."""
 
 from collections.abc import Hashable
+from functools import cache
 from itertools import pairwise
 
 from torch_mlir import ir
@@ -17,6 +18,7 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, row
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, torch_type, with_shape
 from dovetail.passes.base import Pass
+from dovetail.passes.exactness.value_flow import deciding_ops
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, CostModel, costs_of
 from dovetail.passes.placement.iree_support import refusal
 from dovetail.passes.placement.placed_graph import placement_of
@@ -34,7 +36,8 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
 
     An optimizer has such ops for each of its hundreds of parameters: bias corrections, powers of a step count. Only
     what does not depend on each other is joined, and never an op with an effect. Putting the tensors together is a
-    region's work, taking them apart is views; so what is handed out or saved stays, in memory of its own.
+    region's work, taking them apart is views; so what is handed out or saved stays, in memory of its own. What may
+    decide something stays as well: a part of what is joined would be computed from all of it, and again along the way.
 
     Before:  `%2 = torch.aten.pow.Scalar %b, %0 {fallback}; %3 = torch.aten.pow.Scalar %b, %1 {fallback}`
     After:   `%4 = torch.aten.cat [%0, %1]; %5 = torch.aten.pow.Scalar %b, %4 {fallback}`, `%2` and `%3` slices of it
@@ -42,11 +45,12 @@ class BatchLibraryCallsPass(Pass, name="batch-library-calls", runs_at="split"):
 
     def run(self, module: ir.Module) -> bool:
         device, costs, devices = device_type(module), costs_of(module), Devices(module)
-        is_changed = False
+        decided, is_changed = cache(lambda: deciding_ops(module)), False
         for function_op in Module(module).of(Role.FORWARD, Role.BACKWARD).values():
             for group in _groups(function_op, device, devices):
-                if _pays(group, costs):
-                    _join(function_op, group)
+                joined = [op for op in group if op not in decided()] if _pays(group, costs) else []
+                if _pays(joined, costs):
+                    _join(function_op, joined)
                     is_changed = True
         return is_changed
 
