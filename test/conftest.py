@@ -109,7 +109,12 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch is looked up and not imported: most tests of tools and layering live without it.
     """
     if "torch._dynamo.guards" in sys.modules:
-        _quicken_dynamo()
+        # Its log holds Inductor's options, too.
+        monkeypatch.setattr("torch._dynamo.utils._scrubbed_inductor_config_for_logging", lambda: None, raising=False)
+        # Six states of a generator that counts, as no CPU has: fake tensors, a twentieth of tracing.
+        monkeypatch.setattr("torch._decomp.decompositions_for_rng.PhiloxState.reset", lambda _: None, raising=False)
+        # Where fake tensors were first asked for, each time: a stack as deep as pytest's, with the lines of its files.
+        monkeypatch.setattr("torch._subclasses.fake_tensor.traceback", STACKLESS)
     if "torch" in sys.modules:
         # pytest listens to every logger that doesn't propagate, and PyTorch writes its trace only where somebody does:
         # each graph, guard and timing as JSON. This logger is none that pytest finds.
@@ -120,18 +125,6 @@ def independence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     if "torch._dynamo" in sys.modules:
         sys.modules["torch._dynamo"].reset()
-
-
-@functools.cache
-def _quicken_dynamo() -> None:
-    """Once for all tests: to find and to set these again took a millisecond of each."""
-    patches = pytest.MonkeyPatch()
-    # Its log holds Inductor's options, too.
-    patches.setattr("torch._dynamo.utils._scrubbed_inductor_config_for_logging", lambda: None, raising=False)
-    # Six states of a generator that counts, as no CPU has: fake tensors, a twentieth of tracing.
-    patches.setattr("torch._decomp.decompositions_for_rng.PhiloxState.reset", lambda _: None, raising=False)
-    # Where fake tensors were first asked for, each time: a stack as deep as pytest's, with the lines of its files.
-    patches.setattr("torch._subclasses.fake_tensor.traceback", STACKLESS)
 
 
 @pytest.fixture
