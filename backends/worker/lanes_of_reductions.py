@@ -1,6 +1,7 @@
 """Tiles of IREE's own by which a reduction loses parts, silently: such a kernel must not run."""
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_gpu
 
 from dovetail.backends.worker.walk import kernels, walk
 
@@ -28,10 +29,10 @@ def check_lanes(kernel: ir.Operation) -> None:
     for op in walk(kernel):
         if "lowering_config" not in op.attributes or "iterator_types" not in op.attributes:
             continue
-        tiles = op.attributes["lowering_config"].attributes
-        if "lane_basis" not in tiles:
+        tiles = op.attributes["lowering_config"]
+        if not isinstance(tiles, iree_gpu.LoweringConfigAttr) or "lane_basis" not in tiles.attributes:
             continue
-        lanes, subgroups = (_by_loop(tiles[name]) for name in ("lane_basis", "subgroup_basis"))
+        lanes, subgroups = (_by_loop(tiles.attributes[name]) for name in ("lane_basis", "subgroup_basis"))
         for kind, at_once, beside in zip(op.attributes["iterator_types"], lanes, subgroups, strict=True):
             if "reduction" in str(kind) and at_once < beside:
                 raise ValueError(f"a reduction would lose parts: {at_once} lanes read what {beside} subgroups reduced")

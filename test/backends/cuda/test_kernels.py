@@ -204,6 +204,12 @@ def test_columns_of_odd_sizes_are_not_tiled_by_us():
     assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
 
 
+def test_a_kernel_of_another_pipeline_is_no_reason_to_refuse():
+    """Would catch tiles of few numbers, which name no lanes, taken for a failure: the region would be ATen's."""
+    _, launch = kernel(region("35,3", "f64", COLUMNS, result="3"))
+    assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
+
+
 def test_bfloat16_is_rounded_by_its_instruction():
     """Would catch a rounding by whole numbers, which takes longer than reading the number."""
     ops = """%six = torch.constant.int 6
