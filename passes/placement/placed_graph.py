@@ -15,6 +15,7 @@ from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST, UNPACK
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.base import fail
+from dovetail.passes.placement.lone_windows import is_lone_window
 from dovetail.passes.placement.open_sizes import may_move
 from dovetail.passes.placement.scattered_views import is_scattered
 
@@ -99,7 +100,9 @@ def _may_enter(view: ir.Operation, device: str) -> bool:
         return False
     if any(device in refused.devices for refused in row(view).refused):
         return False
-    return not is_scattered(view, device) and (may_move(view, device) or not is_open_op(view))
+    return (
+        not is_scattered(view, device) and not is_lone_window(view) and (may_move(view, device) or not is_open_op(view))
+    )
 
 
 def _placement(op: ir.Operation) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from dovetail.dialects.torch_facts.row import (
     FLOATS,
     HALVES,
+    INTEGERS,
     Layout,
     Recompute,
     Refused,
@@ -21,13 +22,14 @@ _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
 _NEGATIVE = Refused("negative where the correction is larger than the count")
 _NOT_ON_GPUS = Refused("not measured on GPUs", devices=("cuda",))
 _ONE_WORKGROUP = Refused("one workgroup computes all of it", devices=("cuda",))
+_STARTS_WRONG = Refused("lanes that hold no whole number start from a wrong one", INTEGERS, devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
 _extremum = partial(reduction, rounding=Rounding.NEVER, keeps_equality=True)
 _deciding = partial(reduction, keeps_equality=True, tells_subnormals=True)
 
 REDUCTIONS = (
-    *alike(_extremum, "amax amin"),
+    *alike(partial(_extremum, refused=(_STARTS_WRONG,)), "amax amin"),
     *alike(partial(_extremum, refused=(_NAN_LOSES_ALONG_DIM, _WHOLE_CRASHES, _NOT_ON_GPUS)), "max min"),
     *alike(partial(_deciding, refused=(_NOT_ON_GPUS,)), "all any"),
     *alike(partial(_deciding, refused=(_NAN_LOSES, _NOT_ON_GPUS)), "argmax argmin"),

@@ -283,3 +283,16 @@ def test_small_sums_are_whole(shape: tuple[int, ...], other: tuple[int, ...], dt
     compiled = torch.compile(fn, backend="dovetail", fullgraph=True)
     for found, expected in zip(compiled(x, y), fn(x.double(), y.double()), strict=True):
         assert torch.equal(found.double(), expected)
+
+
+@pytest.mark.parametrize("shape", [(4,), (18, 8, 8), (34, 2), (23, 7)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.bool], ids=str)
+def test_extremes_of_whole_numbers(shape: tuple[int, ...], dtype: torch.dtype):
+    """Catches lanes without a number that start from 0 or -1: negative maxima were 0, and minima -1."""
+
+    def fn(x):
+        return x.amax(-1, keepdim=True), x.amin(-1), x + x.amax(-1, keepdim=True)
+
+    x = (torch.randint(-9, 9, shape, device="cuda") * 4 - 40).to(dtype)
+    for found, expected in zip(torch.compile(fn, backend="dovetail")(x), fn(x), strict=True):
+        assert torch.equal(found, expected)

@@ -3,7 +3,8 @@
 // Catches reductions on a GPU that one thread would run, or no kernel of ours is good at, in regions; and small ones,
 // which cost nothing there, left to ATen. One thread reduces a row by itself that 32 threads do not divide; of a million
 // numbers it adds up, five digits are right. Also halves that ATen joins beside a region that computes them and goes on with
-// the result, and a sum of the two gradients of a repeated row that is ATen's.
+// the result, and a sum of the two gradients of a repeated row that is ATen's; and extremes of
+// whole numbers, which a kernel has from lanes that hold none.
 
 !x = !torch.vtensor<[8192,1024],f32>
 !odd = !torch.vtensor<[5003,1001],f32>
@@ -34,6 +35,8 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
     %w = "dovetail.read"(%wr) : (!dovetail.ref<!whole, strided<[1]>>) -> !whole
     %f = "dovetail.read"(%fr) : (!dovetail.ref<!few, strided<[1]>>) -> !few
     %i = "dovetail.read"(%ir) : (!dovetail.ref<!image, strided<[50176, 784, 28, 1]>>) -> !image
+    // CHECK: torch.aten.amax {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "lanes that hold no whole number start from a wrong one"} : !torch.vtensor<[64],si64>
+    %extreme = torch.aten.amax %f, %first, %false : !few, !torch.list<int>, !torch.bool -> !torch.vtensor<[],si64>
     // CHECK: torch.aten.sum.dim_IntList {{.*}} {dovetail.placement = "region"} : !torch.vtensor<[8192,1024],f32>
     %0 = torch.aten.sum.dim_IntList %x, %first, %false, %none : !x, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1024],f32>
     // CHECK: torch.aten.sum.dim_IntList {{.*}} {dovetail.placement = "region"} : !torch.vtensor<[5003,1001],f32>
