@@ -204,12 +204,6 @@ def test_columns_of_odd_sizes_are_not_tiled_by_us():
     assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
 
 
-def test_a_kernel_of_another_pipeline_is_no_reason_to_refuse():
-    """Would catch tiles of few numbers, which name no lanes, taken for a failure: the region would be ATen's."""
-    _, launch = kernel(region("35,3", "f64", COLUMNS, result="3"))
-    assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
-
-
 def test_bfloat16_is_rounded_by_its_instruction():
     """Would catch a rounding by whole numbers, which takes longer than reading the number."""
     ops = """%six = torch.constant.int 6
@@ -294,6 +288,13 @@ def test_a_reduction_that_would_lose_parts_is_refused():
     assert found.reason.endswith("a reduction would lose parts: 4 lanes read what 5 subgroups reduced")
     _, launch = kernel(SUM_OF_DIFFERENCES.replace("20]", "4]"))
     assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
+
+
+def test_tiles_that_name_no_lanes_are_no_reason_to_refuse():
+    """Would catch tiles of another pipeline, of one thread, taken for a failure: the region would be ATen's."""
+    row = SUM_OF_DIFFERENCES.replace("24,20]", "35]").replace("24,1]", "1]").replace("f32", "f64")
+    _, launch = kernel(row)
+    assert launch["tiling"] == "IREE's tiles: rows of these sizes have no form"
 
 
 def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):
