@@ -98,11 +98,9 @@ def placement_of(op: ir.Operation) -> str:
 def _may_enter(view: ir.Operation, device: str) -> bool:
     if view.name == "torch.operator" or SHOWS_ROWS in view.attributes:
         return False
-    if any(device in refused.devices for refused in row(view).refused):
+    if any(device in refused.devices for refused in row(view).refused) or is_lone_window(view):
         return False
-    return (
-        not is_scattered(view, device) and not is_lone_window(view) and (may_move(view, device) or not is_open_op(view))
-    )
+    return not is_scattered(view, device) and (may_move(view, device) or not is_open_op(view))
 
 
 def _placement(op: ir.Operation) -> str:

@@ -60,6 +60,17 @@ def test_a_quotient_below_zero_is_not_said():
     assert region_texts(module(least=2, other="-(-s2 floordiv 3)"))["region"].count("bind_symbolic_shape") == 1
 
 
+def test_a_size_below_zero_is_a_symbol_of_its_own():
+    """Would catch a size s0 - 2 that IREE assumes to be -1 or more, without a sign: such kernels were empty."""
+    text = region_texts(module(least=5, other="s2 - 2"))["region"]
+    assert text.count("torch.symbolic_int") == 2
+    assert "affine_map<()[s0] -> (s0, 48)>" in text
+    assert all(bound in text for bound in ("min_val = 3", "max_val = 4094"))
+    assert " - 2" not in text
+    assert region_texts(module(least=2, other="s2 - 2"))["region"].count("bind_symbolic_shape") == 1
+    assert "s0 - 1" in region_texts(module(least=2, other="s2 - 1"))["region"]
+
+
 def test_a_plan_checks_what_the_region_says():
     """Would catch a destination of another size than the value's, of which a part stays unwritten."""
     made = module(least=2)

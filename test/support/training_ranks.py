@@ -190,13 +190,13 @@ def words(step: int, rank: int) -> torch.Tensor:
 
 CASES = {
     "ddp": Case(Transformer, ddp(), words),
+    "ddp in buckets": Case(Layers, ddp(bucket_cap_mb=1, gradient_as_bucket_view=True), rows),
     "ddp with buffers": Case(Norms, ddp(), images),
     "ddp with unused parameters": Case(Branches, ddp(find_unused_parameters=True), rows_of_two_sizes),
-    "ddp that accumulates in buckets": Case(
-        Layers, ddp(bucket_cap_mb=1, gradient_as_bucket_view=True), rows, accumulates=True
-    ),
+    "ddp that accumulates": Case(Layers, ddp(bucket_cap_mb=1), rows, accumulates=True),
     "ddp of a checkpointed model": Case(lambda: Transformer(is_checkpointed=True), ddp(static_graph=True), words),
     "ddp of a compiled model": Case(Transformer, ddp_of_compiled, words),
+    "fsdp": Case(Transformer, fsdp(), words),
     "fsdp of layers": Case(Layers, fsdp(reshard_after_forward=False), rows),
     "fsdp that accumulates": Case(Transformer, fsdp(), words, accumulates=True),
     "fsdp in bfloat16": Case(

@@ -22,7 +22,7 @@ _NAN_LOSES_ALONG_DIM = Refused("NaN does not win", FLOATS, overloads=("dim",))
 _NEGATIVE = Refused("negative where the correction is larger than the count")
 _NOT_ON_GPUS = Refused("not measured on GPUs", devices=("cuda",))
 _ONE_WORKGROUP = Refused("one workgroup computes all of it", devices=("cuda",))
-_STARTS_WRONG = Refused("lanes that hold no whole number start from a wrong one", INTEGERS, devices=("cuda",))
+_STARTS_WRONG = Refused("on a GPU, lanes that hold no whole number start from a wrong one", INTEGERS, devices=("cuda",))
 _WHOLE_CRASHES = Refused("crashes the compiler", ("int8",), overloads=("default",))
 
 _extremum = partial(reduction, rounding=Rounding.NEVER, keeps_equality=True)

@@ -11,7 +11,6 @@ from dovetail.backends.compiler_runs import Cause, Run
 from dovetail.backends.cuda import assembler
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.launch_plans import LaunchPlan
-from dovetail.backends.outcomes import CompileFailure
 from dovetail.backends.target import target_for_device
 from test.support.gpu_regions import COLUMNS, ROUNDED_COLUMNS, SOFTMAX, TANH, region
 
@@ -261,40 +260,6 @@ def test_what_took_too_long_is_tried_again_the_next_time(monkeypatch: pytest.Mon
         busy.setattr(batches, "lowered", too_slow)
         assert tiling() == "IREE's tiles: time-out after 60 s"
     assert tiling() == "rows"
-
-
-SUM_OF_DIFFERENCES = """module {
-  func.func @main(%x: !torch.vtensor<[24,20],f32>, %y: !torch.vtensor<[24,1],f32>, %o: !torch.tensor<[],f32>) {
-    %one = torch.constant.int 1
-    %false = torch.constant.bool false
-    %none = torch.constant.none
-    %all = torch.prim.ListConstruct : () -> !torch.list<int>
-    %z = torch.aten.sub.Tensor %x, %y, %one : !torch.vtensor<[24,20],f32>, !torch.vtensor<[24,1],f32>, !torch.int
-        -> !torch.vtensor<[24,20],f32>
-    %s = torch.aten.sum.dim_IntList %z, %all, %false, %none
-        : !torch.vtensor<[24,20],f32>, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[],f32>
-    torch.overwrite.tensor.contents %s overwrites %o : !torch.vtensor<[],f32>, !torch.tensor<[],f32>
-    return
-  }
-}
-"""
-
-
-def test_a_reduction_that_would_lose_parts_is_refused():
-    """Would catch IREE's own tiles of 4 lanes for 5 subgroups: the sum was a fifth of what it should be, silently."""
-    target = target_for_device("cuda:sm_90")
-    [found] = compile_regions({"a": SUM_OF_DIFFERENCES}, target, timeout=60, plans=True).values()
-    assert isinstance(found, CompileFailure)
-    assert found.reason.endswith("a reduction would lose parts: 4 lanes read what 5 subgroups reduced")
-    _, launch = kernel(SUM_OF_DIFFERENCES.replace("20]", "4]"))
-    assert launch["tiling"] == "IREE's tiles: columns of these sizes have no form"
-
-
-def test_tiles_that_name_no_lanes_are_no_reason_to_refuse():
-    """Would catch tiles of another pipeline, of one thread, taken for a failure: the region would be ATen's."""
-    row = SUM_OF_DIFFERENCES.replace("24,20]", "35]").replace("24,1]", "1]").replace("f32", "f64")
-    _, launch = kernel(row)
-    assert launch["tiling"] == "IREE's tiles: rows of these sizes have no form"
 
 
 def test_what_our_forms_do_not_survive_is_compiled_as_iree_would(monkeypatch: pytest.MonkeyPatch):

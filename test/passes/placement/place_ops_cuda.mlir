@@ -35,7 +35,7 @@ module attributes {dovetail.level = "split", dovetail.target = "cuda:sm_90"} {
     %w = "dovetail.read"(%wr) : (!dovetail.ref<!whole, strided<[1]>>) -> !whole
     %f = "dovetail.read"(%fr) : (!dovetail.ref<!few, strided<[1]>>) -> !few
     %i = "dovetail.read"(%ir) : (!dovetail.ref<!image, strided<[50176, 784, 28, 1]>>) -> !image
-    // CHECK: torch.aten.amax {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "lanes that hold no whole number start from a wrong one"} : !torch.vtensor<[64],si64>
+    // CHECK: torch.aten.amax {{.*}} {dovetail.placement = "fallback", dovetail.placement_reason = "on a GPU, lanes that hold no whole number start from a wrong one"} : !torch.vtensor<[64],si64>
     %extreme = torch.aten.amax %f, %first, %false : !few, !torch.list<int>, !torch.bool -> !torch.vtensor<[],si64>
     // CHECK: torch.aten.sum.dim_IntList {{.*}} {dovetail.placement = "region"} : !torch.vtensor<[8192,1024],f32>
     %0 = torch.aten.sum.dim_IntList %x, %first, %false, %none : !x, !torch.list<int>, !torch.bool, !torch.none -> !torch.vtensor<[1024],f32>
