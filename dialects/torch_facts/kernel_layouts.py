@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch._prims_common import make_contiguous_strides_for
-from torch.fx.experimental.symbolic_shapes import guard_or_true, statically_known_true
+from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true, statically_known_true
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -34,6 +34,8 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
     if not tensors or tensors[0].device.type not in KERNELS or not isinstance(func, torch._ops.OpOverload):
         return result
+    if func is _aten.constant_pad_nd.default and _pads_nothing(args[1]):
+        return torch.empty_like(tensors[0].as_strided(result.size(), tensors[0].stride()))
     layout = _layout(func, args, KERNELS[tensors[0].device.type])
     has_elements = isinstance(result, torch.Tensor) and not is_empty(result)
     if has_elements and layout in (Layout.TOLD, Layout.TOGETHER):
@@ -47,6 +49,11 @@ def as_kernel_lays_out(func: Callable, args: tuple, kwargs: dict, result):
     if func is _aten.view.default:
         return tensors[0].as_strided(result.size(), result.stride(), tensors[0].storage_offset())
     return _laid_out(func, args, kwargs, result) if torch.Tag.pointwise in func.tags else result
+
+
+def _pads_nothing(pad: Sequence[int | torch.SymInt]) -> bool:
+    """Whether the kernel copies a part of its operand as that lies: of open sizes it is described to lie in rows."""
+    return any(map(_is_open, pad)) and all(guard_or_false(size <= 0) for size in pad)
 
 
 def laid_out_as(results, strides: Sequence[Strides | None]):

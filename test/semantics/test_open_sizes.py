@@ -636,6 +636,16 @@ def test_the_larger_of_a_size_and_a_constant(number, graphs, op_by_op):
     assert dovetail.stats().graphs == graphs
 
 
+def test_a_pad_of_nothing_lies_as_its_operand(op_by_op):
+    """`n % 3` of padding may be none: eager copies the operand as it lies, and PyTorch describes rows then, too."""
+    sizes = (6, 7, 9, 8)
+    arguments = [tensor(4, size, 60 - size, grad=False).transpose(0, 1).requires_grad_() for size in sizes]
+    dovetail.stats(reset=True)
+    first, *later = [[argument] for argument in arguments]
+    assert_same(lambda x: F.pad(x, (x.shape[0] % 3, 0)) * 2, *first, later=later, dynamic=True)
+    assert dovetail.stats().graphs == 3  # of the first sizes, of some padding, of none
+
+
 def crop_or_pad(x):
     return F.pad(x[: min(x.shape[0], 4)], (0, max(0, 4 - x.shape[1])))
 
