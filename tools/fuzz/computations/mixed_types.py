@@ -12,7 +12,7 @@ _WHOLE = "({0}.nan_to_num(0.0, 9.0, -9.0).clamp(-9, 9) * 8).to(torch.TYPE)"
 _TYPES = ("int64", "int64", "int32", "int32", "int16", "int8")
 
 
-def _whole(template: str) -> Make:
+def whole(template: str) -> Make:
     """The line over whole numbers, which real ones are cast to before."""
 
     def make(draw: Random, tensors: Sequence[torch.Tensor]) -> str | None:
@@ -29,7 +29,7 @@ def _whole(template: str) -> Make:
 
 MIXED_TYPES = (
     *(
-        Rule(1, _whole(template))
+        Rule(1, whole(template))
         for template in (
             "{0} // 3",
             "{0} // -4",

@@ -1,10 +1,11 @@
-"""Lines about open sizes: sizes that follow from others, sums across several, views of arguments, writes in place."""
+"""Lines about open sizes: sizes that follow from others, sums across several, extremes of whole numbers, views, writes."""
 
 from collections.abc import Sequence
 from random import Random
 
 import torch
 
+from dovetail.tools.fuzz.computations.mixed_types import whole
 from dovetail.tools.fuzz.rules import Make, Rule
 
 # Arguments that are views of the first one, and such that are numbers; a size of the first call is one of these, too.
@@ -21,6 +22,7 @@ _ROUNDED = (
     "int({0}.shape[DIM] ** 0.5)",
     "{0}.shape[DIM] % 3",
     "abs({0}.shape[DIM] - 6)",
+    "{0}.shape[DIM] - 2",
     "max({0}.shape[DIM] - 3, 1)",
     "min({0}.shape[DIM], 4)",
 )
@@ -48,6 +50,8 @@ _SIZES = (
     "{0}.roll(SIZE, DIM)",
     "{0}.split(max(SIZE, 1), DIM)[-1]",
     "{0}.unfold(DIM, SIZE, 1)",
+    "{0}.unfold(DIM, SIZE, 2)",
+    "{0}.unfold(DIM, SIZE, {0}.shape[DIM])",
     "{0}.repeat_interleave(SIZE, DIM)",
     "torch.nn.functional.pad({0}, (0, SIZE))",
     "{0} / max(SIZE, 1)",
@@ -92,6 +96,13 @@ WRITES = (
     ),
     *(Rule(2, _open(template), operands=2) for template in ("{0}.add_({1})", "{0}.copy_({1})", "{0}.lerp_({1}, 0.5)")),
 )
+_EXTREMES = (
+    "{0}.amax(DIM)",
+    "{0}.amin(DIM, keepdim=True)",
+    "{0} - {0}.amin(DIM, keepdim=True)",
+    "{0}.max(DIM).values",
+    "{0}.argmin(DIM)",
+)
 WITH_NUMBER = tuple(
     Rule(1, _open(template))
     for template in (
@@ -110,5 +121,6 @@ WITH_NUMBER = tuple(
 OPEN = (
     *(Rule(1, _open(template)) for template in (*_SIZES, *_VIEWS)),
     *(Rule(2, _open(template)) for template in _SUMS),
+    *(Rule(1, whole(template)) for template in _EXTREMES),
     *WRITES,
 )
