@@ -17,6 +17,7 @@ from dovetail.tools.fuzz.computations.functions import FUNCTIONS
 from dovetail.tools.fuzz.computations.indexing import INDEXING
 from dovetail.tools.fuzz.computations.inputs import draw_inputs, draw_kind, reseed, values
 from dovetail.tools.fuzz.computations.layouts import LAYOUTS
+from dovetail.tools.fuzz.computations.memory_bound import bounded_memory
 from dovetail.tools.fuzz.computations.mixed_types import MIXED_TYPES
 from dovetail.tools.fuzz.computations.normalisation import NORMALISATION, RUNNING
 from dovetail.tools.fuzz.computations.parameters import draw_parameters
@@ -138,7 +139,8 @@ class Generator:
         """Whether eager computes what is wanted; its value is an operand from then on."""
         (name,) = line.targets
         try:
-            exec(str(line), self.space)
+            with bounded_memory():
+                exec(str(line), self.space)
         except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
             return False
         if not self._is_wanted(self.space[name]):

@@ -1,4 +1,4 @@
-"""Lines about open sizes: sizes that follow from others, sums across several, extremes of whole numbers, views, writes."""
+"""Lines about open sizes: sizes that follow from others, sums across several, extremes of integers, views, writes."""
 
 from collections.abc import Sequence
 from random import Random

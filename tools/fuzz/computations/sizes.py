@@ -8,6 +8,7 @@ from random import Random
 
 from dovetail.tools.fuzz.computations.generate import LARGE_EVERY, Generator, forms
 from dovetail.tools.fuzz.computations.inputs import draw_inputs, reseed
+from dovetail.tools.fuzz.computations.memory_bound import bounded_memory
 from dovetail.tools.fuzz.computations.open_lines import ALIASES, NUMBERS, OPEN, WITH_NUMBER, WRITES
 from dovetail.tools.fuzz.program import Call, CodeLine, Parameter, Program
 from dovetail.tools.fuzz.render import render
@@ -116,7 +117,7 @@ def _runs(program: Program) -> bool:
     """Whether eager takes the first call."""
     world = World(render(program))
     try:
-        with warnings.catch_warnings():
+        with bounded_memory(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             inputs = world.inputs(0)
             world.fn(*(inputs[parameter.name] for parameter in program.parameters))
