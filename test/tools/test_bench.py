@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from new_process import run_python
 
 from dovetail.tools.bench import __main__ as command
 from dovetail.tools.bench import measurement
@@ -45,6 +46,21 @@ def test_smoke_run_gives_every_figure(
     assert found.case == "call-that-writes"
     assert set(found.step) == set(found.peak) == {"eager", "inductor", "dovetail", DYNAMIC, TRACING}
     assert all(len(samples) == SMOKE.rounds and min(samples) > 0 for samples in found.step.values())
+
+
+def test_memory_is_measured_after_an_allocation_failed():
+    """Filled the heap's holes until the memory was gone: a thread whose allocation failed no longer moves its end."""
+    program = """
+import resource, torch
+from dovetail.tools.bench.memory import peak_bytes
+resource.setrlimit(resource.RLIMIT_AS, (24 << 30, 24 << 30))
+try:
+    torch.empty(1 << 40, dtype=torch.int8)
+except RuntimeError:
+    print(peak_bytes(lambda: torch.ones(1 << 22)) >> 20)
+"""
+    finished = run_python(program)
+    assert finished.stdout in ("15\n", "16\n"), finished.stderr
 
 
 @pytest.mark.slow

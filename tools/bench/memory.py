@@ -23,7 +23,18 @@ M_MMAP_THRESHOLD = -3
 STEADY_BYTES = 32 << 20
 MEASURED_BYTES = 64 << 10
 
+
+class _Mallinfo2(ctypes.Structure):
+    """What glibc's malloc holds; `fordblks` is its free bytes."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    )
+
+
 _libc = ctypes.CDLL(None)
+_libc.mallinfo2.restype = _Mallinfo2
 _libc.malloc.restype = ctypes.c_void_p
 _libc.free.argtypes = [ctypes.c_void_p]
 _libc.sbrk.restype = ctypes.c_void_p
@@ -48,7 +59,10 @@ def _heap_without_holes() -> Iterator[None]:
     _libc.mallopt(M_MMAP_THRESHOLD, MEASURED_BYTES)
     end = _libc.sbrk(0)
     fillers = []
-    while _libc.sbrk(0) == end:
+    # A thread whose allocation failed once takes its blocks elsewhere, and moves the heap's end no more.
+    for _ in range(_libc.mallinfo2().fordblks // (MEASURED_BYTES - 4096) + 1):
+        if _libc.sbrk(0) != end:
+            break
         fillers.append(_libc.malloc(MEASURED_BYTES - 4096))
     try:
         yield
