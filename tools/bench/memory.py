@@ -1,4 +1,4 @@
-"""Peak memory of a call on Linux with glibc, whoever allocates.
+"""Peak memory of a call on Linux with glibc, 2.33 or later, whoever allocates.
 
 PyTorch's profiler sees only PyTorch's CPU allocator, neither the C++ that inductor generates nor IREE. The kernel sees
 all: `VmHWM` is the largest resident set since the last reset, which writing 5 to `/proc/self/clear_refs` does. The
