@@ -77,9 +77,6 @@ class BatchCompiler:
 
     def compile(self, batch: Mapping[str, str]) -> dict[str, Outcome]:
         """What each region of `batch`, a text by key, compiles to."""
-        plainer = self.target.plainer("no plan is read", {}) if self.target.edits else None
-        if plainer is not None and (not self.plans or unreadable_compiler()):  # IREE goes through all phases at once
-            return replace(self, target=plainer).compile(batch)
         # Named by their contents, so that no other region can be taken for one of them.
         entries = {key: f"region_{key[:16]}" for key in batch}
         texts = [named_region_text(source, entries[key]) for key, source in batch.items()]
@@ -111,10 +108,6 @@ class BatchCompiler:
 
     def _compiled(self, source: str, entries: Sequence[str]) -> Compiled:
         """What runs each of `entries`, functions of `source`; or the run that failed, for all or for one."""
-        why_not = unreadable_compiler() if self.plans else ""
-        if not self.plans or why_not:
-            unplanned = dict.fromkeys(entries, why_not)
-            return self._modules(lambda: self.runs.run(self.target.compile_flags(), source, self.timeout), unplanned)
         host, tilings = lowered(source, self.target, self.timeout, self.runs)
         if host.failure:
             return host
@@ -123,6 +116,9 @@ class BatchCompiler:
             text = host.output.decode(errors="replace")
             return self.runs.run((*self.target.compile_flags(), "--compile-from=hal"), text, self.timeout)
 
+        why_not = unreadable_compiler() if self.plans else ""
+        if not self.plans or why_not:
+            return self._modules(go_on, dict.fromkeys(entries, why_not))
         try:
             found = read_plans(host.output, entries, self.timeout)
         except OSError as error:

@@ -36,8 +36,8 @@ def cache_directory() -> Path:
 
 def region_key(source: str, target: Target, plans: bool = False) -> str:
     """SHA-256, in hex, of everything that decides what is kept; `plans` are read where there are any, or not."""
-    scheduled = " ".join((PIPELINE, str(FLAGS_TO))) if plans else ""
-    return hashlib.sha256(f"{FORMAT}\0{target.fingerprint()}\0{scheduled}\0{source}".encode()).hexdigest()
+    decided = (FORMAT, target.fingerprint(), PIPELINE, FLAGS_TO, plans, source)
+    return hashlib.sha256("\0".join(map(str, decided)).encode()).hexdigest()
 
 
 class RegionCache:

@@ -1,6 +1,5 @@
 """What IREE's host program of a region does, as a record: read by a worker process, kept in the cache."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -10,8 +9,6 @@ from dovetail.backends import iree_worker
 from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run, refused
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
-
-log = logging.getLogger(__name__)
 
 COMPILERS = ("3.13.0",)
 """Versions of IREE whose host programs `worker/host_program.py` was written for and tested with."""
@@ -88,20 +85,11 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
             tilings |= tiled
             text = edited.decode()
         if phase == "flow":
-            text, since = _scheduled(text, timeout, runs)
+            run = runs.run_passes(PIPELINE, text, timeout)
+            if run.failure:
+                return run, {}
+            text, since = run.output.decode(errors="replace"), ("--compile-from=stream",)
     return runs.run((*flags, *since, *FLAGS_TO["hal"], "--compile-to=hal"), text, timeout), tilings
-
-
-def _scheduled(text: str, timeout: float, runs: CompilerRuns) -> tuple[str, tuple[str]]:
-    """`text`, at phase `flow`, at phase `stream`, and the flag by which the compiler goes on from there.
-
-    Where our choice of its passes fails, the compiler takes its own, which take longer.
-    """
-    run = runs.run_passes(PIPELINE, text, timeout)
-    if run.failure:
-        log.info("IREE schedules regions by its own passes: %s", run.failure)
-        return text, ("--compile-from=flow",)
-    return run.output.decode(errors="replace"), ("--compile-from=stream",)
 
 
 def with_tilings(plan: LaunchPlan, tilings: Mapping[str, str], otherwise: str) -> LaunchPlan:

@@ -1,8 +1,13 @@
-"""IREE's passes from its phase `flow` to `stream`, as far as launch plans need them.
+"""IREE's passes from its phase `flow` to `stream`, as far as launch plans need them, and one that it lacks.
 
 A plan says which kernels run, in which order, and where their memory lies. IREE's own pipeline cleans up after each
 step, by patterns that it collects anew for every function: most of what a small region costs it. A region's function is
 a straight line already, so that one cleanup of the module after each change of level comes to the same text.
+
+Where a value is updated in two ways, each update is of a copy, or the last one of the value itself.
+`iree-stream-emplace-allocations` has kernels write into what they update, and thereby moves updates to where the
+kernels stand: if the last one stands first, what is copied after it is no longer the value, and
+`iree-stream-elide-async-copies` drops even that copy. So copies are made anew in the new order.
 """
 
 
@@ -33,7 +38,7 @@ _TO_ASYNC = (
     _on_host("iree-stream-materialize-copy-on-write"),
     "iree-stream-elide-async-copies",
     _CLEANUP,
-    _on_host("iree-stream-emplace-allocations"),
+    _on_host("iree-stream-emplace-allocations", "iree-stream-materialize-copy-on-write"),
     "iree-stream-refine-usage",
     _CLEANUP,
     "iree-stream-elide-async-copies",
