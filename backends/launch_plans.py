@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.backends import iree_worker
 from dovetail.backends.base_target import COMPILER_PACKAGE, PHASES, Target
 from dovetail.backends.compiler_runs import Cause, CompilerRuns, Run, refused
+from dovetail.backends.constant_terms import may_have_constant_terms
 from dovetail.backends.scheduling import FLAGS_TO, PIPELINE
 
 COMPILERS = ("3.13.0",)
@@ -76,12 +77,13 @@ def lowered(source: str, target: Target, timeout: float, runs: CompilerRuns) -> 
         if run.failure:
             return run, {}
         text, since = run.output.decode(errors="replace"), (f"--compile-from={phase}",)
-        if edit := edits[phase]:
-            asked = {"task": edit, "plain": target.plain_kernels}
+        checks = ("check terms",) if phase == "flow" and may_have_constant_terms(text) else ()
+        for task in filter(None, (*checks, edits[phase])):
+            asked = {"task": task, "plain": target.plain_kernels}
             try:
-                tiled, edited = iree_worker.worker.ask(asked, run.output, timeout)
+                tiled, edited = iree_worker.worker.ask(asked, text.encode(), timeout)
             except OSError as error:
-                return replace(run, failure=f"error: '{edit}' failed: {error}", cause=Cause.ERROR), {}
+                return replace(run, failure=f"error: '{task}' failed: {error}", cause=Cause.ERROR), {}
             tilings |= tiled
             text = edited.decode()
         if phase == "flow":

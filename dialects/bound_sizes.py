@@ -9,7 +9,7 @@ from torch_mlir.dialects import func
 from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Module, argument_facts, numbers
-from dovetail.dialects.size_expressions import bounds, divides_below_zero, renumbered, used_symbols_of
+from dovetail.dialects.size_expressions import bounds, divides_below_zero, has_remainder, renumbered, used_symbols_of
 from dovetail.dialects.symbols import sizes_of
 from dovetail.dialects.torch_facts.types import is_value_type, torch_type
 
@@ -34,13 +34,14 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
 
     IREE assumes of a symbol that it is at least 1, so one that may be 0 is not said; nor is one that is no size itself.
     It rounds quotients to 0, so a size that divides what may be below 0 is not said either. One that would be below 0
-    if symbols were 1, whatever is their least, is a symbol of its own: of such a size IREE assumes what can't be.
+    if symbols were 1, whatever is their least, is a symbol of its own: of such a size IREE assumes what can't be. So is
+    one with a remainder: IREE takes `s0 mod 3` to be at least 1.
     Symbols are numbered by their first appearance, so that equal regions have equal texts.
     """
     stated: Stated = {
         index: sizes for index, each in enumerate(region.arguments) if (sizes := sizes_of(each)) is not None
     }
-    stated, ranges = _never_below_zero(stated, ranges)
+    stated, ranges = _as_iree_bounds(stated, ranges)
     plain = {each.position for sizes in stated.values() for each in sizes if isinstance(each, ir.AffineSymbolExpr)}
     sound = {symbol for symbol in plain if ranges.get(symbol, (0, 0))[0] >= 1}
     indices: dict[int, int] = {}
@@ -66,15 +67,15 @@ def bind_sizes(region: func.FuncOp, main: func.FuncOp, ranges: Mapping[int, Rang
             ir.Operation.create("torch.bind_symbolic_shape", operands=operands, attributes=attributes)
 
 
-def _never_below_zero(stated: Stated, ranges: Mapping[int, Range]) -> tuple[Stated, dict[int, Range]]:
-    """The sizes with symbols for those that would be below 0 if each symbol were 1; and the ranges of these as well."""
+def _as_iree_bounds(stated: Stated, ranges: Mapping[int, Range]) -> tuple[Stated, dict[int, Range]]:
+    """The sizes with symbols for those that IREE would bound wrongly, and the ranges of these symbols as well."""
     known, ones = dict(ranges), {symbol: (1, most) for symbol, (_, most) in ranges.items()}
     used = {symbol for sizes in stated.values() for size in sizes for symbol in used_symbols_of(size)}
     unused = count(max(used.union(ranges), default=-1) + 1)
     others: dict[str, ir.AffineExpr] = {}
 
     def symbol_for(size: ir.AffineExpr) -> ir.AffineExpr:
-        if bounds(size, ones)[0] >= 0:
+        if bounds(size, ones)[0] >= 0 and not has_remainder(size):
             return size
         if str(size) not in others:
             number = next(unused)

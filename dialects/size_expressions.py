@@ -98,7 +98,10 @@ def function_of(size: ir.AffineExpr) -> Numbered:
 
 
 def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    """Numbers that `size` is surely not below and not above, by the ranges of symbols; one without is at least 0."""
+    """Numbers that `size` is surely not below and not above, by the ranges of symbols; one without is at least 0.
+
+    A size is a number of 64 bits, whatever its text could come to.
+    """
 
     def combined(kind: type, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
         if kind is ir.AffineAddExpr:
@@ -112,7 +115,8 @@ def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> 
 
     if isinstance(size, int):
         return size, size
-    return folded(size, lambda each: (each, each), lambda each: ranges.get(each, (0, _LARGEST)), combined)
+    least, most = folded(size, lambda each: (each, each), lambda each: ranges.get(each, (0, _LARGEST)), combined)
+    return max(least, -_LARGEST), min(most, _LARGEST)
 
 
 def divides_below_zero(size: ir.AffineExpr, ranges: Mapping[int, tuple[int, int]]) -> bool:
@@ -123,6 +127,14 @@ def divides_below_zero(size: ir.AffineExpr, ranges: Mapping[int, tuple[int, int]
     if isinstance(size, ir.AffineFloorDivExpr | ir.AffineModExpr) and bounds(size.lhs, ranges)[0] < 0:
         return True
     return any(divides_below_zero(side, ranges) for side in (size.lhs, size.rhs))
+
+
+def has_remainder(size: ir.AffineExpr) -> bool:
+    """Whether a part of `size` is a remainder."""
+    size = size.maybe_downcast()
+    if isinstance(size, ir.AffineConstantExpr | ir.AffineSymbolExpr):
+        return False
+    return isinstance(size, ir.AffineModExpr) or has_remainder(size.lhs) or has_remainder(size.rhs)
 
 
 def said(size: ir.AffineExpr, names: Mapping[int, str]) -> str:

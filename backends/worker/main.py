@@ -33,9 +33,10 @@ Task = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 def main() -> None:
     from dovetail.backends.worker.blocks import cut_into_blocks
     from dovetail.backends.worker.configure import configure
+    from dovetail.backends.worker.constant_terms import check as check_terms
     from dovetail.backends.worker.finish import finish
     from dovetail.backends.worker.host_program import read_plans
-    from dovetail.backends.worker.lanes_of_reductions import check
+    from dovetail.backends.worker.lanes_of_reductions import check as check_lanes
     from dovetail.backends.worker.wrap import wrap
 
     tasks: dict[str, Task] = {
@@ -43,7 +44,8 @@ def main() -> None:
         "wrap": lambda _, text: ({}, wrap(text)),
         "cut into blocks": lambda _, text: ({}, cut_into_blocks(text)),
         "configure": lambda asked, text: configure(text, dict(asked["plain"])),
-        "check lanes": lambda _, text: ({}, check(text)),
+        "check lanes": lambda _, text: ({}, check_lanes(text)),
+        "check terms": lambda _, text: ({}, check_terms(text)),
         "finish": lambda _, text: ({}, finish(text)),
     }
     for dialect in _DIALECTS if sys.argv[2] == "edits" else ():

@@ -69,6 +69,15 @@ def test_a_size_below_zero_is_a_symbol_of_its_own():
     assert " - 2" not in text
     assert region_texts(module(least=2, other="s2 - 2"))["region"].count("bind_symbolic_shape") == 1
     assert "s0 - 1" in region_texts(module(least=2, other="s2 - 1"))["region"]
+    assert f"max_val = {2**63 - 1}" in region_texts(module(least=7, other="(s2 - 6) * 1000000000 * 10000000"))["region"]
+
+
+def test_a_remainder_is_a_symbol_of_its_own():
+    """Would catch `s0 mod 3`, which IREE takes to be at least 1: a call in which it is 0 was refused."""
+    for other in ("s2 mod 3", "s2 - (s2 floordiv 2) * 2", "(s2 mod 3) * 2 + 1"):
+        assert " mod " not in region_texts(module(least=2, other=other))["region"]
+    assert region_texts(module(least=2, other="s2 mod 3"))["region"].count("bind_symbolic_shape") == 1
+    assert region_texts(module(least=2, other="(s2 mod 3) * 2 + 1"))["region"].count("bind_symbolic_shape") == 2
 
 
 def test_a_plan_checks_what_the_region_says():

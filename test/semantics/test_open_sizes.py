@@ -767,3 +767,12 @@ def test_gradients_that_run_op_by_op_state_strides_by_symbols(op_by_op):
             ours = torch.autograd.grad(compiled(*leaves)[0], leaves, tangent)
         eager = torch.autograd.grad(norm_beside_infinity(*leaves)[0], leaves, tangent)
         torch.testing.assert_close(ours, eager, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "rows", [lambda n: n % 3, lambda n: (n + 1) % 4, lambda n: n - n // 2 * 2, lambda n: 9 - n % 5]
+)
+def test_a_remainder_may_be_zero(rows):
+    """Would catch `n % 3` that IREE takes to be 1 or more: a call with no such rows was refused (fuzz seed 2085)."""
+    later = [(tensor(size),) for size in (33, 30, 3, 4, 9, 12)]
+    assert_same(lambda x: x.new_ones(rows(x.shape[0]), 2) * x.amax(), tensor(35), later=later, dynamic=True)
