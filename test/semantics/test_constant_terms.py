@@ -44,6 +44,7 @@ def test_a_choice_is_as_large_as_its_condition(function: Callable[[torch.Tensor]
     assert_same(function, *first, later=later, dynamic=open_sizes, train=False)
 
 
+@pytest.mark.host
 def test_what_a_kernel_would_lose_is_computed_apart():
     """Would catch a region that a check of IREE's text refuses, and that then runs eagerly instead of in two parts."""
     dovetail.stats(reset=True)

@@ -59,9 +59,10 @@ LIBRARY = (
     _reading("index_select", recompute=Recompute.FREE),
     *alike(_reading, "masked_select take"),
     _indexing("_unsafe_index", recompute=Recompute.FREE),
+    _indexing("index_fill", layout=Layout.FIRST),
     *alike(
         _indexing,
-        "index_add index_copy index_fill index_put masked_scatter nonzero put scatter scatter_add scatter_reduce "
+        "index_add index_copy index_put masked_scatter nonzero put scatter scatter_add scatter_reduce "
         "unique_dim _unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate",
     ),
     *alike(_pooling, "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward adaptive_max_pool2d"),

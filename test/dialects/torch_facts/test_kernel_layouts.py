@@ -21,6 +21,8 @@ LAYOUTS = {
 ONE = {
     "logsigmoid": functional.logsigmoid,
     "power of a number": lambda x: 2.0**x,
+    "index_fill": lambda x: x.index_fill(1, torch.arange(1), 0.5),
+    "index_fill with a tensor": lambda x: x.index_fill(1, torch.arange(1), torch.tensor(0.5)),
     "isin": lambda x: torch.isin(x, torch.ones(3)),
     "roll": lambda x: x.roll(1, 0),
     "roll of two": lambda x: x.roll((1, 2), (1, 2)),
