@@ -1,4 +1,4 @@
-"""Lines about open sizes: sizes that follow from others, sums across several, extremes of integers, views, writes."""
+"""Lines about open sizes: sizes that follow from others, sums across several, views, writes, what compilers fold."""
 
 from collections.abc import Sequence
 from random import Random
@@ -103,6 +103,21 @@ _EXTREMES = (
     "{0}.max(DIM).values",
     "{0}.argmin(DIM)",
 )
+_FOLDED = (
+    "torch.where({0} > 0, 2.0, 2.0)",
+    "torch.where({0} > 0.5, {0}.sum(), {0}.sum())",
+    "{0}.amax(DIM, keepdim=True); torch.where({0} < {1}, {1}, {1})",
+    "{0}.clone().fill_(SIZE).sum(DIM)",
+    "torch.ones_like({0}).sum(DIM, keepdim=KEEP)",
+)
+_FOLDED_NUMBERS = ("({0} * 0 + 3).sum(DIM)", "({0} >= {0}).sum(DIM)", "{0}.clamp(5, 5).sum(DIM, keepdim=True)")
+_UPDATED_TWICE = (
+    "{0}.sum(DIM, keepdim=True); {0}.amax(DIM, keepdim=True);"
+    " torch.cat([torch.zeros_like({1}), {2}], DIM) * torch.cat([torch.zeros_like({1}), {1}], DIM).exp()",
+    "{0}.mean(DIM); ({0} * {0}).sum(DIM); torch.stack([{1} * 0, {2}, {1} * 0]) - torch.stack([{1} * 0, {1}, {1} * 0])",
+    "{0}.narrow(DIM, 0, 1); {0}.amin(DIM, keepdim=True);"
+    " {0}.slice_scatter({2}, DIM, 0, 1) - {0}.slice_scatter({1}, DIM, 0, 1)",
+)
 WITH_NUMBER = tuple(
     Rule(1, _open(template))
     for template in (
@@ -121,6 +136,7 @@ WITH_NUMBER = tuple(
 OPEN = (
     *(Rule(1, _open(template)) for template in (*_SIZES, *_VIEWS)),
     *(Rule(2, _open(template)) for template in _SUMS),
-    *(Rule(1, whole(template)) for template in _EXTREMES),
+    *(Rule(1, _open(template)) for template in (*_FOLDED, *_UPDATED_TWICE)),
+    *(Rule(1, whole(template)) for template in (*_EXTREMES, *_FOLDED_NUMBERS)),
     *WRITES,
 )
