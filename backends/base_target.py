@@ -92,10 +92,13 @@ class Target(ABC):
 
     @functools.cache  # noqa: B019 - targets are few, small and live as long as the process
     def fingerprint(self) -> str:
-        """SHA-256, in hex, over all that decides code: flags, the compiler's version, and `decided_by`."""
-        parts = [*self.compile_flags(), version(COMPILER_PACKAGE), *self.decided_by()]
+        """SHA-256, in hex, over all that decides code: flags, the compiler's version, the worker, and `decided_by`.
+
+        The worker decides even where it edits nothing: kernels that an older one did not refuse must not be found.
+        """
+        parts = [*self.compile_flags(), version(COMPILER_PACKAGE), sources_digest("worker"), *self.decided_by()]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @abstractmethod
     def decided_by(self) -> Iterable[str]:
-        """What decides code besides the compiler and its flags."""
+        """What decides code besides the compiler, its flags and the worker."""

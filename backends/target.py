@@ -100,7 +100,6 @@ class CpuTarget(Target):
         yield sources_digest("elementary")
         if self.by_blocks:
             yield str(self.edits)
-            yield sources_digest("worker")
         if self.cpu == "host":
             yield host_cpu()
 

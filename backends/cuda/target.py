@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.backends.base_target import COMMON_FLAGS, Target, sources_digest
+from dovetail.backends.base_target import COMMON_FLAGS, Target
 from dovetail.backends.compiler_runs import CompilerRuns, Run
 from dovetail.backends.cuda.assembler import Assembled, assemble, assembler_version
 
@@ -98,5 +98,5 @@ class CudaTarget(Target):
         return assemble(code, self.architecture, timeout, runs)
 
     def decided_by(self) -> tuple[str, ...]:
-        """The GPU, the assembler, and our own tiles."""
-        return self.attribute(), assembler_version(), str(self.edits), sources_digest("worker")
+        """The GPU, the assembler, and what is edited."""
+        return self.attribute(), assembler_version(), str(self.edits)

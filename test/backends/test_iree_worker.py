@@ -1,8 +1,11 @@
 """The worker that reads launch plans: asked again while it lives, replaced when it ended."""
 
+import fcntl
 import os
 import signal
 import socket
+import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +38,12 @@ def kill_source(worker: IreeWorker) -> None:
     assert source is not None
     source._process.send_signal(signal.SIGKILL)
     source._process.wait()
+
+
+def unread(asked: iree_worker._Worker) -> int:
+    """The bytes that were sent to the worker and that it has not read."""
+    answer = fcntl.ioctl(asked._connection.fileno(), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)
 
 
 def soon(condition: Callable[[], bool]) -> bool:
@@ -150,11 +159,11 @@ def test_a_source_that_hangs_is_replaced(worker: IreeWorker):
 def test_a_worker_ends_with_its_source(worker: IreeWorker):
     """Would catch a text that is waited for without a bound, since nobody is left to end its worker."""
     worker.ask(ASKED, TEXT, 60)
-    asked = pid(worker)
+    asked, [taken] = pid(worker), list(worker._idle)
     os.kill(asked, signal.SIGSTOP)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(worker.ask, ASKED, TEXT, 60)
-        assert soon(lambda: not worker._idle), "no thread took the worker"
+        assert soon(lambda: unread(taken) > len(TEXT)), "no thread asks the worker"
         kill_source(worker)
         ended = has_ended(asked)
         if not ended:

@@ -5,7 +5,9 @@ import platform
 
 import pytest
 
+from dovetail.backends import base_target
 from dovetail.backends import target as target_module
+from dovetail.backends.cuda.target import CudaTarget
 from dovetail.backends.target import LOCAL_TASK_BYTES, VARIANTS, CpuTarget, choose_driver, target_for_device
 from dovetail.errors import OptionError
 from dovetail.tools.sweep.cpu import describe, target_for_cpu
@@ -33,6 +35,17 @@ def test_host_features_decide_the_fingerprint(monkeypatch):
     monkeypatch.setattr(target_module, "host_cpu", lambda: "another machine")
     assert CpuTarget.fingerprint.__wrapped__(CpuTarget()) != here
     assert CpuTarget.fingerprint.__wrapped__(CpuTarget(cpu="generic")) == generic
+
+
+@pytest.mark.parametrize(
+    "target", [CpuTarget(), CpuTarget(cpu="generic"), CudaTarget("sm_90")], ids=["host", "generic", "cuda"]
+)
+def test_the_worker_decides_the_fingerprint(target, monkeypatch):
+    """Kernels that an older worker kept would be found, although this one's checks refuse them."""
+    here = type(target).fingerprint.__wrapped__(target)
+    digest = base_target.sources_digest
+    monkeypatch.setattr(base_target, "sources_digest", lambda name: "changed" if name == "worker" else digest(name))
+    assert type(target).fingerprint.__wrapped__(target) != here
 
 
 def test_float64_is_not_demoted():
