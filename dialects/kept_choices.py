@@ -5,6 +5,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import body
+from dovetail.dialects.torch_facts.numbers import uniform
 from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type
 
 _CHOICE = "torch.aten.where.self"
@@ -13,15 +14,23 @@ _CHOICE = "torch.aten.where.self"
 def keep_choices(main: func.FuncOp) -> None:
     """Expands what a choice in `main` takes twice: torch-mlir folds `where(c, x, x)` to `x`, however many `c` has.
 
-    So a region whose result is such a choice would write as much of it as `x` has elements.
+    So a region whose result is such a choice would write as much of it as `x` has elements. Of two constants, which
+    torch-mlir may find equal once it has computed them, the first is expanded, and the choice stays.
     """
     for op in [op for op in body(main) if op.name == _CHOICE]:
         condition, value, other = op.operands
         result = op.results[0]
-        if value.type == result.type or not _is_same(value, other):
+        if value.type == result.type or value.type != other.type:
+            continue
+        is_same = _is_same(value, other)
+        if not is_same and not _may_turn_out_equal(value, other):
             continue
         with op.location, ir.InsertionPoint(op):
-            result.replace_all_uses_with(_expanded(condition, value, result.type))
+            expanded = _expanded(condition, value, result.type)
+        if not is_same:
+            op.operands[1] = expanded
+            continue
+        result.replace_all_uses_with(expanded)
         op.erase()
 
 
@@ -41,6 +50,24 @@ def _is_same(one: ir.Value, other: ir.Value) -> bool:
         if _facts(ops[0]) != _facts(ops[1]):
             return False
         pending += zip(*(op.operands for op in ops), strict=True)
+    return True
+
+
+def _may_turn_out_equal(one: ir.Value, other: ir.Value) -> bool:
+    """Whether two values are known of the region alone, and not filled with different numbers."""
+    numbers = [uniform(value) for value in (one, other)]
+    return (None in numbers or numbers[0] == numbers[1]) and all(map(_is_constant, (one, other)))
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether no argument decides `value`."""
+    pending, seen = [value], {value}
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block):
+            return False
+        pending += (added := set(owner.operands) - seen)
+        seen |= added
     return True
 
 

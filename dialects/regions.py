@@ -10,6 +10,7 @@ from dovetail.dialects.bound_sizes import Range, bind_sizes, symbol_ranges
 from dovetail.dialects.context import make_context
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.kept_choices import keep_choices
+from dovetail.dialects.kept_numbers import keep_numbers
 from dovetail.dialects.reading import Module, attribute, body, drop_attributes
 from dovetail.dialects.torch_facts.expected import expected_bytes
 from dovetail.dialects.torch_facts.types import is_memory
@@ -72,6 +73,7 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
         main.attributes["sym_name"] = ir.StringAttr.get("main")
         drop_attributes(main, "sym_visibility", "arg_attrs", ROLE, *CHOICE)
         keep_choices(main.opview)
+        keep_numbers(main.opview)
         bind_sizes(region, main.opview, ranges)
     return str(module)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def part_of(memory: torch.Tensor, dim: int, start: int, length: int, step: int = 1) -> torch.Tensor:
     """What is written to a part does not move the version of `memory`, which is a result that nobody has seen."""
+    if not length:
+        return memory.data.narrow(dim, 0, 0)  # as slices may, it starts beyond the end
     if step == 1:
         return memory.data.narrow(dim, start, length)
     return torch.ops.aten.slice.Tensor(memory.data, dim, start, start + length * step, step)

@@ -1,5 +1,6 @@
 """FX nodes that compute numbers which are open, and sizes that only data tells."""
 
+import contextlib
 import math
 import operator
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail import PowOp, QuotientOp, SqrtOp
 from dovetail.dialects.torch_facts.arithmetic import COMPARISONS
+from dovetail.dialects.torch_facts.numbers import number as number_of
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.to_ir.building import torch_op
@@ -41,6 +43,8 @@ def _value(importer: "NodeImporter", node: torch.fx.Node, number: Any) -> ir.Val
         return torch_op("torch.aten.Int.bool", "int", importer.resolve_node_value(node.args[0]))
     if isinstance(number, torch.SymFloat) and not is_item:
         operands = list(map(importer.argument, node.args))
+        if (known := _known(node.target, operands)) is not None:
+            return importer.argument(known)
         # What the user's own Python computes has no such tag in a custom function's backward either.
         if node.target is operator.truediv and node.meta.get("partitioner_tag") == "is_backward":
             # Eager's own backward divides by 0: Python raises.
@@ -56,6 +60,16 @@ def _value(importer: "NodeImporter", node: torch.fx.Node, number: Any) -> ir.Val
         importer.open.define(number, computed_whole(node.target, operands))
     value = importer.open.value(number)
     return value if isinstance(value, ir.Value) else importer.argument(value)
+
+
+def _known(target: Any, operands: Sequence[ir.Value]) -> float | None:
+    """What Python's operator `target` makes of numbers that were fixed since; None if one is open, or it raises."""
+    numbers = list(map(number_of, operands))
+    if None in numbers:
+        return None
+    with contextlib.suppress(ArithmeticError, ValueError):
+        return float(target(*numbers))
+    return None
 
 
 def define_sizes(importer: "NodeImporter", node: torch.fx.Node, value: ir.Value, made: torch.Tensor) -> None:

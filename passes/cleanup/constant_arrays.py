@@ -13,9 +13,10 @@ import numpy
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.names import LITERAL
+from dovetail.dialects.torch_facts.numbers import number, uniform
 from dovetail.dialects.torch_facts.types import TensorInfo
 from dovetail.passes.cleanup.compose_views import RESHAPES
-from dovetail.passes.rewriting.constants import ARANGE, integer, integers, number, uniform
+from dovetail.passes.rewriting.constants import ARANGE, integer, integers
 from dovetail.passes.rewriting.rules import shape
 from dovetail.passes.rewriting.slices import SLICE, slice_of
 
@@ -72,6 +73,8 @@ def computed(op: ir.Operation, info: TensorInfo, arrays: Arrays, elements: int) 
             found = _remainder(op, info, arrays)
         elif op.name == _TRUNC:
             found = numpy.trunc(arrays[op.operands[0]])
+        elif op.name == _WHERE and op.operands[0] not in arrays:
+            found = _either(op, info, arrays)
         else:
             found = _pointwise(op, info, arrays)
     return found if found is not None and found.size <= elements else None
@@ -95,6 +98,14 @@ def _pointwise(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
     return function(*known) if len(known) == len(values) else None
 
 
+def _either(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndarray | None:
+    """The one number that is chosen, whatever the condition is."""
+    one, other = (_array(value, info.dtype, arrays) for value in list(op.operands)[1:])
+    if one is None or other is None or one.size != 1 or one.tobytes() != other.tobytes():
+        return None
+    return one.reshape((1,) * len(info.shape))
+
+
 def _remainder(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndarray | None:
     """Of whole numbers; by 0 there is none, and eager raises."""
     divisor = _element(number(op.operands[1]), info.dtype)
@@ -104,13 +115,13 @@ def _remainder(op: ir.Operation, info: TensorInfo, arrays: Arrays) -> numpy.ndar
 
 
 def _compared(operands: list[ir.Value], arrays: Arrays) -> str:
-    """The type in which elements are compared; "" where PyTorch would promote one of them."""
+    """The type in which elements are compared: that which PyTorch promotes to; "" where that is another array's."""
     dtypes = {arrays[operand].dtype for operand in operands if operand in arrays}
     scalars = [number(each) for each in operands if each not in arrays]
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    if dtype is None or dtype.kind == "b" or any(isinstance(scalar, float) and dtype.kind != "f" for scalar in scalars):
+    if dtype is None or any(isinstance(scalar, float) and dtype.kind != "f" for scalar in scalars):
         return ""
-    return dtype.name
+    return "int64" if dtype.kind == "b" else dtype.name
 
 
 def _array(value: ir.Value, dtype: str, arrays: Arrays) -> numpy.ndarray | None:

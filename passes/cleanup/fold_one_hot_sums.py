@@ -7,10 +7,11 @@ from numpy import broadcast_shapes
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.torch_facts.numbers import uniform
 from dovetail.dialects.torch_facts.types import require_tensor_info, tensor_info, with_dtype, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.fold_indices import counted
-from dovetail.passes.rewriting.constants import constant, uniform
+from dovetail.passes.rewriting.constants import constant
 from dovetail.passes.rewriting.pointwise import converts, of_others
 from dovetail.passes.rewriting.rules import apply_rules, create, shape
 from dovetail.passes.rewriting.sums import SUM, reduced_dims, with_sizes

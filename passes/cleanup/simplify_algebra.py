@@ -5,9 +5,10 @@ from math import copysign
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.torch_facts.numbers import number, uniform
 from dovetail.dialects.torch_facts.types import shaped_info, tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import integer_list, number, uniform
+from dovetail.passes.rewriting.constants import constant, integer_list
 from dovetail.passes.rewriting.rules import Rule, apply_rules, create, is_alike, shape
 
 
@@ -16,8 +17,9 @@ class SimplifyAlgebraPass(Pass, name="simplify-algebra", runs_at="joint"):
 
     Only what is exact for every element, NaN, infinities and -0.0 included, and only where the element type stays:
     `x * 1`, `x / 1`, `x - 0`, `x + 0` of integers, `x ** 1`, `-(-x)`, `relu(relu(x))`, `where(c, x, x)`, be it numbers
-    or tensors full of them; `x ** 2` is `x * x`, as ATen computes it. Not `x + 0.0`, which makes +0.0 of -0.0; not the
-    floating-point `sum` or `mean` of one element, which add it to +0.0; nothing of complex numbers.
+    or tensors full of them, expanded where `c` is larger; `x ** 2` is `x * x`, as ATen has it. Not `x + 0.0`, which
+    makes +0.0 of -0.0; not the floating-point `sum` or `mean` of one element, which add it to +0.0; nothing of complex
+    numbers.
 
     Before:  `%1 = torch.aten.mul.Scalar %0, %one; %2 = torch.aten.neg %1; %3 = torch.aten.neg %2`
     After:   `%0` for `%1` and for `%3`
@@ -70,7 +72,17 @@ def _choice(op: ir.Operation) -> ir.Value | None:
     condition, first, second = op.operands
     value = uniform(condition)
     chosen = first if first == second or value else second if value is not None else None
-    return chosen if chosen is not None and is_alike(chosen, op.results[0]) else None
+    return None if chosen is None else _as_large(chosen, op.results[0])
+
+
+def _as_large(value: ir.Value, result: ir.Value) -> ir.Value | None:
+    """`value` with the sizes of `result`, None where these are open, or the element types differ."""
+    if is_alike(value, result):
+        return value
+    given, wanted = tensor_info(value.type), tensor_info(result.type)
+    if given is None or wanted is None or given.dtype != wanted.dtype:
+        return None
+    return create("torch.aten.expand", [value, integer_list(shape(result)), constant(False)], result.type)
 
 
 def _reduction(op: ir.Operation) -> ir.Value | None:

@@ -62,7 +62,8 @@ def _ends_as_float32(op: ir.Operation) -> bool:
     """
     if len(op.results) != 1 or row(op).kind not in (Kind.POINTWISE, Kind.REDUCTION, Kind.VIEW):
         return False
-    is_float32 = require_shaped_info(op.results[0].type).dtype == "float32"
+    result = shaped_info(op.results[0].type)  # none of a list of tensors
+    is_float32 = result is not None and result.dtype == "float32"
     return is_float32 or all(map(_ends_as_float32, users(op.results[0])))
 
 

@@ -6,9 +6,9 @@ from dovetail.dialects.devices import NUMBER
 from dovetail.dialects.reading import COMPUTING, Module, body
 from dovetail.dialects.symbols import is_open_number, known_sizes
 from dovetail.dialects.target import device_type
+from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.types import require_shaped_info, torch_type, with_dtype, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import number
 
 _REVERSED = "torch.aten.rsub.Scalar"
 # By an op that takes a number: the one that takes a tensor.

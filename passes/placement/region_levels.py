@@ -50,7 +50,7 @@ def _earliest(graph: PlacedGraph, on_host: list[bool]) -> list[int]:
     last_effect = highest = 0
     for number, placement in enumerate(graph.placement):
         producers = graph.producers[number]
-        if placement in ("constant", "read"):
+        if placement == "read":
             own = 0
         elif placement == "end":
             own = highest
@@ -71,7 +71,9 @@ def _on_host(graph: PlacedGraph) -> list[bool]:
     for number, placement in enumerate(graph.placement):
         is_late = not graph.enters[number] or any(found[producer] for producer in graph.producers[number])
         waits = placement == "view" and is_late and not graph.is_joined[number]
-        found.append(placement == "host" or graph.is_pinned[number] or waits)
+        # A number that a call read is known when that has run.
+        is_read = placement == "constant" and any(found[producer] for producer in graph.producers[number])
+        found.append(placement == "host" or graph.is_pinned[number] or waits or is_read)
     return found
 
 

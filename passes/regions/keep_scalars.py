@@ -2,11 +2,12 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.rounding import rounded
 from dovetail.dialects.torch_facts.row import HALVES
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.constants import cast, constant, number
+from dovetail.passes.rewriting.constants import cast, constant
 from dovetail.passes.rewriting.rules import apply_rules, create
 
 _WIDE = "float32"

@@ -5,24 +5,15 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail.build import i64
-from dovetail.dialects.reading import made_by, producer
+from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
-from dovetail.dialects.torch_facts.ops import row
+from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, torch_type, with_dtype
 from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
 ARANGE = "torch.aten.arange.start_step"
-_NUMBERS = {"torch.constant.int": ir.IntegerAttr, "torch.constant.float": ir.FloatAttr}
-
-
-def number(value: ir.Value) -> int | float | None:
-    """The int or float that a `torch.constant` makes, None for any other value."""
-    op = producer(value)
-    if op is None or op.name not in _NUMBERS:
-        return None
-    return _NUMBERS[op.name](op.attributes["value"]).value
 
 
 def integer(value: ir.Value) -> int | None:
@@ -37,13 +28,6 @@ def integers(value: ir.Value) -> tuple[int, ...] | None:
     found = [] if op is None else [integer(operand) for operand in op.operands]
     known = tuple(each for each in found if each is not None)
     return known if op is not None and len(known) == len(found) else None
-
-
-def uniform(value: ir.Value) -> float | None:
-    """The number that `value` is, or that a tensor was filled with, before it took its element type; else None."""
-    op = producer(value)
-    position = None if op is None else row(op).fills_at
-    return number(value) if op is None or position is None else number(op.operands[position])
 
 
 def is_none(value: ir.Value) -> bool:

@@ -179,6 +179,8 @@ PROGRAMS: dict[str, tuple[Callable, Callable]] = {
     "absolute parts in branches": (absolute_parts, lambda n: [tensor(n + 5, 4)]),
     "loop": (loop, lambda n: [tensor(n, 4)]),
     "dropout": (lambda x: F.dropout(x, 0.5), lambda n: [tensor(n, 4)]),
+    "joined sums of float64": (lambda x: torch.cat([x.double().sum(0), x.double().amax(0)]), lambda n: [tensor(n, 4)]),
+    "part beyond the end": (lambda x: x[21:27] * 3, lambda n: [tensor(n, 4)]),
 }
 
 
@@ -340,6 +342,24 @@ def test_a_number_that_no_op_makes_is_fixed(op_by_op):
     assert not stats.eager
     (reason,) = stats.specialised
     assert reason.startswith("the number OpaqueUnaryFn_tan(")
+
+
+def test_a_number_that_is_read_behind_an_effect(op_by_op):
+    """What a number makes was computed before the call that reads it, and the sizes of the graph were fixed."""
+    dovetail.stats(reset=True)
+    function = lambda x, scale: F.dropout(x * x.numel(), 0.5) * int(scale)  # noqa: E731
+    assert_same(function, tensor(4, 3), 2.5, later=[(tensor(4, 3), 3.25)], dynamic=True)
+    assert not dovetail.stats().specialised
+
+
+def test_numbers_that_a_view_fixes(op_by_op):
+    """A quotient of numbers stood in a region, which has no op for it: a defect."""
+    weight = torch.nn.Parameter(torch.randn(16))
+    compiled = torch.compile(
+        lambda rows: F.mse_loss(weight.view(rows, -1), torch.ones(())), backend="dovetail", dynamic=True
+    )
+    for rows in (16, 8, 4):
+        torch.testing.assert_close(compiled(rows), (weight - 1).square().mean())
 
 
 @pytest.mark.parametrize("rounded", [math.floor, math.ceil, int])

@@ -19,11 +19,13 @@
 !rn = !dovetail.ref<!n, strided<[1]>>
 !b = !torch.vtensor<[2],ui8>
 !rb = !dovetail.ref<!b, strided<[1]>>
+!t = !torch.vtensor<[4],i1>
+!rt = !dovetail.ref<!t, strided<[1]>>
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
   // SMALL-LABEL: func.func @joint(
-  func.func @joint(%x: !r) -> (!rm, !rbig, !rn, !r, !r, !rb) attributes {dovetail.role = "joint"} {
+  func.func @joint(%x: !r) -> (!rm, !rbig, !rn, !r, !r, !rb, !rt) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %cpu = torch.constant.device "cpu"
@@ -87,6 +89,18 @@ module attributes {dovetail.level = "joint"} {
     // CHECK: %[[WRAPPED:.*]] = torch.aten.full {{.*}}, %int44
     %bytes = torch.vtensor.literal(dense<200> : tensor<2xui8>) : !b
     %wrapped = torch.aten.add.Scalar %bytes, %100, %1 : !b, !torch.int, !torch.int -> !b
+    // COM: Truth values are numbers beside numbers; of equal numbers one is chosen, whatever the condition.
+    // CHECK: %[[TRUTHS:.*]] = torch.aten.full {{.*}}, %int1{{.*}}, %int11
+    %positive = torch.aten.gt.Scalar %v, %0 : !v, !torch.int -> !t
+    %two = torch.aten.scalar_tensor %2, %none, %none, %cpu, %none
+        : !torch.int, !torch.none, !torch.none, !torch.Device, !torch.none -> !torch.vtensor<[],f32>
+    %chosen = torch.aten.where.self %positive, %two, %two
+        : !t, !torch.vtensor<[],f32>, !torch.vtensor<[],f32> -> !v
+    %true = torch.constant.bool true
+    %one = torch.aten.Int.bool %true : !torch.bool -> !torch.int
+    %more = torch.aten.gt.Scalar %chosen, %one : !v, !torch.int -> !t
+    %truths = torch.aten.eq.Scalar %more, %one : !t, !torch.int -> !t
+
     // COM: What has to do with an argument is not known.
     // CHECK: %[[UNKNOWN:.*]] = torch.aten.mul.Tensor %[[X]]
     // CHECK: torch.aten.add.Tensor %[[UNKNOWN]], %[[SINE]]
@@ -98,12 +112,14 @@ module attributes {dovetail.level = "joint"} {
     // CHECK: "dovetail.own"(%[[DOUBLED]])
     // CHECK: "dovetail.own"(%[[DRAWN]])
     // CHECK: "dovetail.own"(%[[WRAPPED]])
+    // CHECK: "dovetail.own"(%[[TRUTHS]])
     %o = "dovetail.own"(%mask) {requires_grad = false} : (!m) -> !rm
     %p = "dovetail.own"(%sum) {requires_grad = false} : (!big) -> !rbig
     %q = "dovetail.own"(%doubled) {requires_grad = false} : (!n) -> !rn
     %s = "dovetail.own"(%drawn) {requires_grad = false} : (!v) -> !r
     %t = "dovetail.own"(%all) {requires_grad = false} : (!v) -> !r
     %u = "dovetail.own"(%wrapped) {requires_grad = false} : (!b) -> !rb
-    return %o, %p, %q, %s, %t, %u : !rm, !rbig, !rn, !r, !r, !rb
+    %w = "dovetail.own"(%truths) {requires_grad = false} : (!t) -> !rt
+    return %o, %p, %q, %s, %t, %u, %w : !rm, !rbig, !rn, !r, !r, !rb, !rt
   }
 }

@@ -13,10 +13,12 @@
 !m = !torch.vtensor<[1,4],f32>
 !mn = !torch.vtensor<[1,4],si64>
 !d = !torch.vtensor<[4],f64>
+!l = !torch.vtensor<[4,4],f32>
+!rl = !dovetail.ref<!l, strided<[4, 1]>>
 
 module attributes {dovetail.level = "joint"} {
   // CHECK-LABEL: func.func @joint(
-  func.func @joint(%x: !r, %y: !rn, %z: !rc) -> (!r, !r, !rn, !rc) attributes {dovetail.role = "joint"} {
+  func.func @joint(%x: !r, %y: !rn, %z: !rc) -> (!rl, !r, !r, !rn, !rc) attributes {dovetail.role = "joint"} {
     %none = torch.constant.none
     %false = torch.constant.bool false
     %true = torch.constant.bool true
@@ -89,6 +91,13 @@ module attributes {dovetail.level = "joint"} {
     %k4 = torch.aten.add.Tensor %s10, %sum, %1 : !v, !v, !torch.int -> !v
     %k5 = torch.aten.mul.Tensor %most, %k4 : !v, !v -> !v
 
+    // COM: A choice of one smaller tensor is as large as it would be.
+    // CHECK: %[[LARGE:.*]] = torch.aten.expand %[[X]]
+    %high = torch.prim.ListConstruct %4, %1 : (!torch.int, !torch.int) -> !torch.list<int>
+    %column = torch.aten.view %n, %high : !n, !torch.list<int> -> !torch.vtensor<[4,1],si64>
+    %choice = torch.aten.gt.Scalar %column, %0 : !torch.vtensor<[4,1],si64>, !torch.int -> !torch.vtensor<[4,1],i1>
+    %large = torch.aten.where.self %choice, %v, %v : !torch.vtensor<[4,1],i1>, !v, !v -> !l
+
     // COM: Integers have no -0.0.
     // CHECK: %[[INTEGERS:.*]] = torch.aten.abs %[[Y]]
     %n0 = torch.aten.add.Scalar %n, %0, %1 : !n, !torch.int, !torch.int -> !n
@@ -97,12 +106,14 @@ module attributes {dovetail.level = "joint"} {
     // CHECK: %[[COMPLEX:.*]] = torch.aten.mul.Scalar %[[Z]]
     %c0 = torch.aten.mul.Scalar %c, %1 : !c, !torch.int -> !c
 
+    // CHECK: "dovetail.own"(%[[LARGE]])
     // CHECK: "dovetail.own"(%[[INTEGERS]])
     // CHECK: "dovetail.own"(%[[COMPLEX]])
+    %t = "dovetail.own"(%large) {requires_grad = false} : (!l) -> !rl
     %o = "dovetail.own"(%k5) {requires_grad = false} : (!v) -> !r
     %p = "dovetail.own"(%back) {requires_grad = false} : (!v) -> !r
     %q = "dovetail.own"(%n1) {requires_grad = false} : (!n) -> !rn
     %s = "dovetail.own"(%c0) {requires_grad = false} : (!c) -> !rc
-    return %o, %p, %q, %s : !r, !r, !rn, !rc
+    return %t, %o, %p, %q, %s : !rl, !r, !r, !rn, !rc
   }
 }

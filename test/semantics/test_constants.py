@@ -1,0 +1,39 @@
+"""What is computed of constants alone: here, or by compilers, some of whose folds are wrong."""
+
+import operator
+from collections.abc import Callable
+
+import pytest
+import torch
+from differential import assert_same
+
+Number = float
+Making = Callable[[torch.Tensor, Number, torch.dtype], torch.Tensor]
+
+MADE: dict[str, Making] = {
+    "scalar": lambda x, number, dtype: torch.scalar_tensor(number, dtype=dtype, device=x.device),
+    "alike": lambda x, number, dtype: torch.full_like(x, number, dtype=dtype),
+    "chosen": lambda x, number, dtype: torch.where(x > 0, *[torch.full((), number, dtype=dtype, device=x.device)] * 2),
+}
+COMPARISONS = [getattr(operator, name) for name in ("gt", "ge", "lt", "le", "eq", "ne")]
+ARITHMETIC = [operator.add, operator.sub, operator.mul]
+NUMBERS = {torch.float32: (2.0, -1.5), torch.bfloat16: (2.0, -1.5), torch.int64: (2, -3), torch.uint8: (200, 3)}
+NUMBERS[torch.bool] = (True, False)
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+def test_constants_are_eagers(made: str, dtype: torch.dtype):
+    """Would catch torch-mlir's folds: `full(2.0) > 0` is false, `full(2.0) + -3` is 2 ** 64 of bfloat16."""
+
+    others = (0, 1) if dtype == torch.bool else (0, 2, -3)
+    pairs = [(compare, number) for compare in COMPARISONS for number in (*others, True)]
+    pairs += [(compute, number) for compute in ARITHMETIC for number in others if dtype != torch.bool]
+
+    def function(x):
+        values = [MADE[made](x, number, dtype) for number in NUMBERS[dtype]]
+        known = [compute(value, number) for value in values for compute, number in pairs]
+        # A choice by an argument, so that a region computes them; of what may be too small for it.
+        return [torch.where(x > 1e9, torch.zeros_like(each), each) for each in known]
+
+    assert_same(function, torch.tensor([1.5, -2.0, 0.25]), calls=1, train=False)
