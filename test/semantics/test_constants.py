@@ -16,7 +16,7 @@ MADE: dict[str, Making] = {
     "chosen": lambda x, number, dtype: torch.where(x > 0, *[torch.full((), number, dtype=dtype, device=x.device)] * 2),
 }
 COMPARISONS = [getattr(operator, name) for name in ("gt", "ge", "lt", "le", "eq", "ne")]
-ARITHMETIC = [operator.add, operator.sub, operator.mul]
+ARITHMETIC = [operator.add, operator.sub, operator.mul, lambda value, number: torch.sub(value, value, alpha=number)]
 NUMBERS = {torch.float32: (2.0, -1.5), torch.bfloat16: (2.0, -1.5), torch.int64: (2, -3), torch.uint8: (200, 3)}
 NUMBERS[torch.bool] = (True, False)
 
