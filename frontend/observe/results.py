@@ -82,6 +82,19 @@ def refused(results: Results, index: int, value: torch.Tensor) -> None:
         value.grad_fn  # noqa: B018 (asking raises)
     except RuntimeError as error:
         raise UnsupportedError(f"result {index}: {str(error).partition('.')[0]}") from error
+    if not (value._is_view() and value.requires_grad and _creation(value) == _TOGETHER):
+        return
+    # The run's tensors that share memory count their versions apart, as those of arguments may be one or not.
+    root, _ = results.run.path(value)
+    others = (results.run.arguments[number] for number in results.run.written)
+    if any(other is not root and memory(other) == memory(value) for other in others):
+        raise UnsupportedError(
+            f"result {index} is a view made together with others, and an alias of its base is written"
+        )
+
+
+_creation = torch._C._autograd._get_creation_meta
+_TOGETHER = torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
 
 
 def view_of_result(results: Results, index: int, value: torch.Tensor) -> Result | None:

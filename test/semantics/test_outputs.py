@@ -372,6 +372,21 @@ def test_part_of_a_tensor_written_afterwards():
         result.sum().backward()
 
 
+def test_part_of_a_tensor_whose_alias_is_written_afterwards():
+    """Catches a gradient where eager refuses one: a detached alias moves the version of the views' base, too."""
+
+    def fn(x, alias):
+        first, _ = x.split(2)
+        alias.add_(1)
+        return first
+
+    x = vector(grad=True) * 1
+    with pytest.warns(EagerWarning, match="an alias of its base is written"):
+        result = torch.compile(fn, backend="dovetail", fullgraph=True)(x, x.detach())
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        result.sum().backward()
+
+
 @pytest.mark.parametrize("view", [lambda x: x[1], lambda x: x.view(2, 2).t()], ids=["element", "transposed"])
 def test_view_of_an_inference_tensor(view):
     """Catches a copy of the part in place of a view: inference tensors have no `_base` that would tell."""
