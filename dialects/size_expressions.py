@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.torch_facts.arithmetic import ARITHMETIC
+from dovetail.dialects.torch_facts.sizes import LARGEST
 from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.errors import ModuleError
 
@@ -29,9 +30,6 @@ _KINDS: dict[type, _Kind] = {
 
 _DEEPEST = 200
 """How deep an expression may be nested: what reads it goes down by recursion."""
-
-_LARGEST = 2**63 - 1
-"""What a size may be that no guard bounds."""
 
 T = TypeVar("T")
 Numbered: TypeAlias = Callable[[Mapping[int, int]], int]
@@ -107,7 +105,7 @@ def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> 
         if kind is ir.AffineAddExpr:
             return left[0] + right[0], left[1] + right[1]
         if kind is not ir.AffineMulExpr and right[0] < 1:
-            return -_LARGEST, _LARGEST
+            return -LARGEST, LARGEST
         if kind is ir.AffineModExpr:
             return 0, right[1] - 1
         corners = [_KINDS[kind].of_numbers(one, other) for one in left for other in right]
@@ -115,8 +113,8 @@ def bounds(size: ir.AffineExpr | int, ranges: Mapping[int, tuple[int, int]]) -> 
 
     if isinstance(size, int):
         return size, size
-    least, most = folded(size, lambda each: (each, each), lambda each: ranges.get(each, (0, _LARGEST)), combined)
-    return max(least, -_LARGEST), min(most, _LARGEST)
+    least, most = folded(size, lambda each: (each, each), lambda each: ranges.get(each, (0, LARGEST)), combined)
+    return max(least, -LARGEST), min(most, LARGEST)
 
 
 def divides_below_zero(size: ir.AffineExpr, ranges: Mapping[int, tuple[int, int]]) -> bool:

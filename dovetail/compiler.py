@@ -56,7 +56,7 @@ from dovetail.variants import Variants, of_these_sizes
 log = logging.getLogger("dovetail")
 
 
-Watch = Callable[[ir.Module | Exception], None]
+Report = Callable[[ir.Module | Exception], None]
 """Is told of every variant: its module at the last level, or why there is none."""
 
 After = Callable[[object, ir.Module], None]
@@ -68,7 +68,7 @@ def compile_graph(
     gm: torch.fx.GraphModule,
     example_inputs: Sequence,
     options: Options,
-    watch: Watch | None = None,
+    report: Report | None = None,
     after: After | None = None,
 ) -> Callable:
     """Compiles one Dynamo graph; the result takes and returns what the graph does.
@@ -91,14 +91,14 @@ def compile_graph(
     def compile_variant(arguments: Sequence) -> Callable:
         inputs = [*lifted, *arguments]
         try:
-            program = _compile(lifted_gm, inputs, options, watch, after)
+            program = _compile(lifted_gm, inputs, options, report, after)
         except (OptionError, GraphBreak):
             raise
         except Exception as error:  # nothing has run yet, so the user's program can go on
             if options.strict:
                 raise
-            if watch is not None:
-                watch(error)
+            if report is not None:
+                report(error)
             if isinstance(error, RereadError) and may_break():
                 note_eager(error)
                 raise GraphBreak(cast(Any, str(error))) from error
@@ -127,15 +127,15 @@ def compile_graph(
 
 @unseen()
 def _compile(
-    gm: torch.fx.GraphModule, inputs: Sequence, options: Options, watch: Watch | None, after: After | None
+    gm: torch.fx.GraphModule, inputs: Sequence, options: Options, report: Report | None, after: After | None
 ) -> Callable:
     """A program of one list of arguments, for arguments that share memory as `inputs` do."""
     env = shape_env(gm)
     if env is None:
-        return _compiled(gm, inputs, None, options, watch, after)
+        return _compiled(gm, inputs, None, options, report, after)
     is_fixable = takes_fixable_numbers(gm)  # before a number is asked for, which fixes it
     try:
-        return _compiled(gm, inputs, env, options, watch, after)
+        return _compiled(gm, inputs, env, options, report, after)
     except (OptionError, GraphBreak, RereadError):
         raise
     except Exception as error:  # sizes that are known are easier; that they are becomes a guard of Dynamo's
@@ -147,7 +147,7 @@ def _compile(
         current().specialised[reason] += 1
         fix_sizes(gm)
         # Numbers that only data tells stay open.
-        return _compiled(gm, inputs, env if makes_numbers(gm) else None, options, watch, after)
+        return _compiled(gm, inputs, env if makes_numbers(gm) else None, options, report, after)
 
 
 @types_read_once()
@@ -156,7 +156,7 @@ def _compiled(
     inputs: Sequence,
     env: ShapeEnv | None,
     options: Options,
-    watch: Watch | None,
+    report: Report | None,
     after: After | None,
 ) -> Callable:
     """Like `_compile`, in one way: numbers that are open in `env` stay so, without it none does."""
@@ -180,8 +180,8 @@ def _compiled(
         current().without_effect[f"reduce_overhead: no calls are recorded on {device}"] += 1
     log.debug("compiled program:\n%s", module)
     account(module, current())
-    if watch is not None:
-        watch(module)
+    if report is not None:
+        report(module)
     return program
 
 

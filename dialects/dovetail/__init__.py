@@ -1,4 +1,7 @@
-"""The `dovetail` dialect, defined in Python. Import it from here; every op is registered by then."""
+"""The `dovetail` dialect, defined in Python: its types, ops and their verifiers. No pass, and no fact of ATen's ops.
+
+Import it from here; every op is registered by then.
+"""
 
 from torch_mlir.dialects import ext
 

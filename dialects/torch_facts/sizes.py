@@ -1,16 +1,17 @@
-"""What a size of a tensor is: a number, known when the graph is compiled.
+"""What a tensor's type says of a size: a number, or nothing where it is open.
 
-Who needs the number itself asks `static`, so that a size can become a value of the IR here first.
+Who needs the number asks `static`; what is known of an open size, `dialects/symbols.py` tells.
 """
 
 from collections.abc import Iterable
 
-Size = int
-Sizes = tuple[Size, ...]
+Sizes = tuple[int, ...]
 
-
-OpenSize = Size | None
+OpenSize = int | None
 """A size, or None where it is known only when the program runs."""
+
+LARGEST = 2**63 - 1
+"""The largest size, as of any whole number in a program: PyTorch has 64 bits for it."""
 
 
 def parse_sizes(text: str) -> tuple[OpenSize, ...]:
@@ -36,7 +37,7 @@ def static(sizes: Iterable[OpenSize]) -> tuple[int, ...]:
     return known
 
 
-def row_major(sizes: Iterable[Size]) -> tuple[int, ...]:
+def row_major(sizes: Iterable[int]) -> tuple[int, ...]:
     """Strides in elements of the row-major layout, as PyTorch computes them for empty tensors too."""
     strides, step = [], 1
     for size in reversed(static(sizes)):

@@ -89,11 +89,11 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
         lifted_gm, lifted = lift_attributes(gm)
         inputs = copies.inputs([*lifted, *example_inputs])
 
-        def watch(outcome: ir.Module | Exception) -> None:
+        def report(outcome: ir.Module | Exception) -> None:
             compiled.append((outcome, _end(gm), tuple(stages)))
             stages.clear()
 
-        program = compile_graph(lifted_gm, inputs, options, watch, None if path is None else after)
+        program = compile_graph(lifted_gm, inputs, options, report, None if path is None else after)
         return lambda *given: program(*copies.inputs([*lifted, *given]))
 
     original = getattr(fn, "_orig_mod", fn)  # of a compiled module, which would run as it was compiled

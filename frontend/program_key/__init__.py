@@ -1,6 +1,7 @@
 """What decides what a Dynamo graph is compiled to, as text: equal texts, equal programs.
 
 What can't be told by text, such as a user's Python function that the capture would call, has no key (`Unkeyed`).
+Nothing is captured or compiled here.
 """
 
 from collections.abc import Sequence

@@ -16,15 +16,13 @@ from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.size_expressions import evaluated, materialise, used_symbols_of
 from dovetail.dialects.symbols import sizes_map
-from dovetail.dialects.torch_facts.sizes import print_sizes
+from dovetail.dialects.torch_facts.sizes import LARGEST, print_sizes
 from dovetail.dialects.torch_facts.types import is_torch_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import expected, is_open, known
 from dovetail.frontend.records import CapturedArgument
 from dovetail.frontend.to_ir.affine import LARGEST_OF, affine
 from dovetail.frontend.to_ir.number_nodes import float_of
-
-_LARGEST = 2**63 - 1
 
 
 class OpenTypes(ContextCache):
@@ -224,5 +222,5 @@ def _range_of(expression: sympy.Expr, environment: ShapeEnv) -> ir.Attribute:
 def _within(bound: sympy.Expr) -> int:
     """A bound, which may be infinite, as a number of 64 bits."""
     if not bound.is_Integer:
-        return -_LARGEST - 1 if bound < 0 else _LARGEST
-    return max(-_LARGEST - 1, min(_LARGEST, int(bound)))
+        return -LARGEST - 1 if bound < 0 else LARGEST
+    return max(-LARGEST - 1, min(LARGEST, int(bound)))

@@ -54,28 +54,34 @@ class Tangent:
 class Border:
     """What the IR says of a differentiable call, read once.
 
-    `saved` tells for each saved value whether its version is "checked" (the user can reach its memory) or not, and
-    `positions` which of the forward's results it is; `watched` are the owned results that a checked value shares memory
-    with but is not. `watches` is what eager would have saved or read again besides, `rereads` all that it reads
-    again. `moves` says how far the call itself moves the version counters of its arguments, by number, after the
-    forward. `once` is why the gradient can't be differentiated, None where nothing is known against it.
-    `written_last` is where an argument is written after eager's autograd has saved the last value, None where none
-    is. `donated` are the saved values that the backward overwrites. `reached` are arguments with the owned results
-    whose gradients flow to them, where that are not all; `frees` has for those with gradients the groups of what
-    eager saved that their backward frees. `bases` are the sizes of what owned results show themselves as views of.
-    Where several results have gradients, `checks` tells for each checked saved value, then for the `watched` results,
-    for which of them it must be unchanged; None where the memory is not known.
-    `used` are the results for whose gradients the program uses each saved value, `saved_types` what it looks
-    like, None for a number.
-    `layouts` tells how operands in the backward lie that lie as tangents do, None where none do; `symbols` are the
-    arguments that it takes for symbols, by the symbol.
+    Attributes:
+        owned: how many results the user gets; `non_differentiable` are those of them without gradients.
+        saved: for each saved value, whether its version is "checked", since the user can reach its memory, or what else
+            is done with it.
+        positions: for each saved value, which of the forward's results it is.
+        checked_results: the owned results that a checked value shares memory with but is not.
+        watches: what eager would have saved or read again besides; `rereads` all that it reads again.
+        moves: how far the call itself moves the version counters of its arguments, by number, after the forward.
+        tangents: what the backward takes a gradient of each owned result as.
+        once: why the gradient can't be differentiated, None where nothing is known against it.
+        written_last: where an argument is written after eager's autograd has saved the last value, None where none is.
+        donated: the saved values that the backward overwrites.
+        reached: arguments with the owned results whose gradients flow to them, where that are not all.
+        frees: for owned results with gradients, the groups of what eager saved that their backward frees.
+        bases: the sizes of what owned results show themselves as views of.
+        checks: where several results have gradients: for each checked saved value, then for the `checked_results`, for
+            which of them it must be unchanged; None where the memory is not known.
+        saved_types: what each saved value looks like, None for a number.
+        used: for each saved value, the results for whose gradients the program uses it.
+        layouts: how operands in the backward lie that lie as tangents do, None where none do.
+        symbols: the arguments that the backward takes for symbols, by the symbol.
     """
 
     owned: int
     non_differentiable: tuple[int, ...]
     saved: tuple[str, ...]
     positions: tuple[int, ...]
-    watched: tuple[int, ...]
+    checked_results: tuple[int, ...]
     watches: tuple[Watch, ...]
     rereads: tuple[Watch, ...]
     moves: Mapping[int, int]

@@ -25,7 +25,7 @@ def read_border(
     border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, layouts: Layouts | None = None
 ) -> Border:
     """Reads a border's facts from its three functions; `layouts` are those of their module."""
-    owned, saved, watched = len(border.type.results), saved_values(forward, backward), checked_results(forward)
+    owned, saved, checked = len(border.type.results), saved_values(forward, backward), checked_results(forward)
     made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
     owns = {index: op.opview for index, op in made if op is not None}
     inputs = list(backward.type.inputs)
@@ -34,7 +34,7 @@ def read_border(
     by_eager, rereads = (_watches(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
     reread = {watch.whose for watch in rereads}
     checks = [_check(value, reread) for value in saved if value.is_checked]
-    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in watched.items()]
+    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in checked.items()]
     known = tuple(check for check in checks if check is not None)
     unseen = [*by_eager, *(watch for watch in rereads if replace(watch, is_reread=False) not in by_eager)]
     return Border(
@@ -42,7 +42,7 @@ def read_border(
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
         saved=tuple(value.saved for value in saved),
         positions=tuple(owned + index if value.result is None else value.result for index, value in enumerate(saved)),
-        watched=tuple(watched),
+        checked_results=tuple(checked),
         watches=tuple(watch for watch in unseen if watch.whose not in {check.whose for check in known}),
         rereads=tuple(rereads),
         moves={

@@ -26,12 +26,12 @@ class Slots:
         """The forward's result in each slot that has one."""
         kinds = list(zip(self.border.positions, self.border.saved, strict=True))
         checked, private = ([position for position, kind in kinds if kind == each] for each in ("checked", "private"))
-        return (*checked, *self.border.watched, *private)
+        return (*checked, *self.border.checked_results, *private)
 
     @cached_property
     def checked(self) -> int:
         """How many slots the user can reach the memory of."""
-        return self.border.saved.count("checked") + len(self.border.watched)
+        return self.border.saved.count("checked") + len(self.border.checked_results)
 
     @cached_property
     def of_saved(self) -> tuple[int, ...]:

@@ -9,10 +9,9 @@ from dovetail.dialects.attributes import RANGE, SYMBOL
 from dovetail.dialects.reading import argument_facts, numbers
 from dovetail.dialects.size_expressions import evaluated, said
 from dovetail.dialects.symbols import sizes_of
+from dovetail.dialects.torch_facts.sizes import LARGEST
 from dovetail.errors import InputError
 from dovetail.runtime.drawn_sizes import given_symbols
-
-_LARGEST = 2**63 - 1
 
 
 def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> dict[int, int]:
@@ -26,9 +25,9 @@ def check_sizes(entry: func.FuncOp, names: Sequence[str], values: Sequence) -> d
     for name, value, facts in zip(names, values, argument_facts(entry), strict=True):
         if SYMBOL in facts:
             called[ir.IntegerAttr(facts[SYMBOL]).value] = name
-            least, most = numbers(facts, RANGE) or (0, _LARGEST)
+            least, most = numbers(facts, RANGE) or (0, LARGEST)
             if not least <= value <= most:
-                bound = f"at least {least}" if value < least and most == _LARGEST else f"{least} to {most}"
+                bound = f"at least {least}" if value < least and most == LARGEST else f"{least} to {most}"
                 raise InputError(f"{name}: expected {bound}, got {value}")
     symbols = given_symbols(entry, values)
     for name, value, argument in zip(names, values, entry.arguments, strict=True):

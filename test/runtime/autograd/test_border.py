@@ -27,7 +27,7 @@ def test_stated_facts():
     border = read(StateBorderPass())
     assert border.positions == (0, 5, 6, 7, 8)
     assert border.saved == ("checked", "checked", "checked", "private", "private")
-    assert border.watched == (1,)
+    assert border.checked_results == (1,)
     assert border.used == tuple(map(frozenset, [(0,), (1,), (1,), (0, 1), ()]))
     checks = [(each.is_argument, each.position, each.results) for each in border.checks]
     assert checks == [(False, 0, (0,)), (False, 1, (0, 1)), (True, 0, (0, 1)), (False, 1, (0, 1))]

@@ -1,0 +1,143 @@
+"""The gradients of a compiled call, computed in the way that its caller asks for them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.slots import Slots
+from dovetail.runtime.stats import count_copy
+
+if TYPE_CHECKING:
+    from dovetail.runtime.autograd.partial_backward import PartialBackward
+    from dovetail.runtime.autograd.replay import Replay
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Computes the gradients of a call's arguments from what the call has left, `ctx` and its saved values.
+
+    Attributes:
+        border: what the IR says of the call.
+        slots: where its saved values stand among those.
+        backward: the compiled backward, for gradients that nobody differentiates.
+        partial: runs in its place where zeros for absent gradients make no number.
+        replay: computes gradients that may be differentiated.
+        refusal: why none may be, None where nothing is known against it.
+    """
+
+    border: Border
+    slots: Slots
+    backward: Callable
+    partial: "PartialBackward"
+    replay: "Replay"
+    refusal: str | None
+
+    def __call__(self, ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
+        """The gradients of the arguments; empties `left`, the saved values, which must not outlive their last use."""
+        if not torch.is_grad_enabled():
+            return self._computed(ctx, left, gradients, is_last)
+        # By create_graph=True: somebody may differentiate the gradient.
+        reason = self.refusal or ctx.kept.argument_changes(left)
+        if reason is None:
+            return self._differentiable(ctx, left, gradients)
+        roots = ctx.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]
+        with torch.no_grad():
+            results = self._computed(ctx, left, gradients, is_last)
+        return _Once.apply(reason, len(roots), *roots, *results)
+
+    def _tangents(self, ctx, gradients: Sequence) -> list:
+        pairs = zip(self.border.tangents, ctx.layouts, strict=True)
+        return [tangent.prepare(gradients[tangent.result], layout) for tangent, layout in pairs]
+
+    def _computed(self, ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
+        """Empties `left`."""
+        tangents = self._tangents(ctx, gradients)
+        told = self.border.told_by(tangents, ctx.symbols)
+        values = [*(left[slot] for slot in self.slots.of_saved), *tangents]
+        left.clear()
+        del tangents
+        return self.border.flowing(gradients, self._run(values, told, gradients, is_last))
+
+    def _run(self, values: list, told: tuple, gradients: Sequence, is_last: bool) -> Sequence:
+        """What `backward` gives, or `partial` in its place.
+
+        Empties `values`. Unless it `is_last`, they are needed again, so what the backward overwrites is copied.
+        """
+        absent = self.border.absent(gradients)
+        again = list(values) if absent and self.partial.is_possible else None
+        for position in self.border.donated if again or not is_last else ():
+            count_copy("saved value that the backward overwrites")
+            values[position] = values[position].clone()
+        results = self.backward(values, *told)
+        if again and not all(map(_is_finite, results)):
+            return self.partial(again, absent, told)
+        return results
+
+    def _differentiable(self, ctx, left: list, gradients: Sequence) -> Sequence:
+        results: Sequence = self._replayed(ctx, left, gradients)
+        if self.border.rereads:
+            known = [*left[: self.slots.checked], *left[len(self.slots.results) :]]
+            counting = [value for value in known if isinstance(value, torch.Tensor) and not value.is_inference()]
+            versions = [(tensor, tensor._version) for tensor in counting]
+            # One by one, or a gradient of one of them would reach what others are computed from, as zeros.
+            results = tuple(_Unchanged.apply(versions, each) if requires_grad(each) else each for each in results)
+        return self.border.flowing(gradients, results)
+
+    def _replayed(self, ctx, left: list, gradients: Sequence) -> tuple:
+        tangents = self._tangents(ctx, gradients)
+        arguments: list = [None] * len(ctx.needs_input_grad)
+        for index, tensor in zip(self.slots.arguments, left[len(self.slots.results) :], strict=True):
+            arguments[index] = tensor
+        saved = {number: left[self.slots.of_saved[number]] for number in self.replay.saved}
+        told = self.border.told_by(tangents, ctx.symbols)
+        return self.replay(ctx.start, arguments, tangents, self.border.absent(gradients), saved, told)
+
+
+def _is_finite(gradient) -> bool:
+    """Whether all of a gradient surely is: a sum takes one pass, and may overflow besides."""
+    return gradient is None or bool(gradient.sum().isfinite())
+
+
+def requires_grad(value) -> bool:
+    """Whether `value` is a tensor that autograd follows."""
+    return isinstance(value, torch.Tensor) and value.requires_grad
+
+
+class _Unchanged(torch.autograd.Function):
+    """Hands a gradient on, and raises when it is differentiated if a tensor in `versions` has another one by then.
+
+    Eager then recomputes checkpointed regions once more, from what these are.
+    """
+
+    @staticmethod
+    def forward(ctx, versions, gradient):
+        ctx.versions = versions
+        return gradient.detach()  # what is returned as it came counts as a view, which nobody may write in place
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if any(tensor._version != version for tensor, version in ctx.versions):
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a"
+                " checkpointed region of a compiled function reads it, which eager recomputes from what it is now"
+            )
+        return None, gradient
+
+
+class _Once(torch.autograd.Function):
+    """Hands gradients on, and says so when somebody differentiates them; unmarked they would count as constants."""
+
+    @staticmethod
+    def forward(ctx, reason, count, *roots_and_gradients):
+        ctx.reason = reason
+        return roots_and_gradients[count:]
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError(
+            f"the gradient of a compiled function can't be differentiated again: {ctx.reason}; run the function"
+            " uncompiled"
+        )
