@@ -9,9 +9,11 @@ from dovetail.frontend.dynamo.left_out import (
     measure_guards_for_logs_only,
     name_functions_for_logs_only,
 )
+from dovetail.frontend.dynamo.sizes_at_once import ask_for_sizes_at_once, tell_that_tensors_are_plain
 from dovetail.frontend.unseen import tell_threads_apart
 
 # `torch.compile` imports this file before Dynamo traces anything.
+ask_for_sizes_at_once()
 ask_inductor_of_gpus_only()
 measure_guards_for_logs_only()
 name_functions_for_logs_only()
@@ -37,4 +39,5 @@ def dovetail(
 
     compiled = compile_graph(gm, example_inputs, Options.parse(options, mode))
     leave_out_profile_ranges()
+    tell_that_tensors_are_plain(example_inputs)
     return compiled
