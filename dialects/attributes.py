@@ -79,7 +79,7 @@ APART = "dovetail.apart"
 # Gradients
 
 ONCE = "dovetail.once"
-"""`@joint`, `@apply`: why the gradient can't be differentiated again, in words."""
+"""`@joint`, `@apply`: why the gradient can't be differentiated again, in words, of which `state-replay` adds some."""
 
 WRITTEN_LAST = "dovetail.written_last"
 """`@joint`, `@apply`: the source line that writes an argument after eager's autograd has saved the last value."""
@@ -131,6 +131,18 @@ USES = "dovetail.uses"
 """Arguments of `@backward` that are saved values, after `state-border`: the owned results whose gradients it is
 combined with."""
 
+FOR_REPLAY = "dovetail.for_replay"
+"""Arguments of `@apply`, and results of `@forward` that are saved values, after `state-replay`: a replay of the
+gradient, for whoever differentiates it, takes it as the call left it. All else it computes again."""
+
+VALUE_OF = "dovetail.value_of"
+"""Beside `dovetail.for_replay`, on saved values: the argument whose value it is. All that a replay reads of that
+argument is the saved value; a private one is a copy, which gets the history that the argument had."""
+
+DRAWS = "dovetail.draws"
+"""`@apply`, after `state-replay`: the devices from whose generators a replay of the gradient draws, as the forward
+did."""
+
 TANGENT_OF = "dovetail.tangent_of"
 """Arguments of `@backward` and of `@layouts`: the number of the result of `@apply` that it is the gradient of."""
 
@@ -148,6 +160,10 @@ IN_BACKWARD = "dovetail.in_backward"
 
 REASON = "dovetail.reason"
 """`torch.operator`: it is a library call, and why."""
+
+EFFECT = "dovetail.effect"
+"""Library calls: what it does besides giving its results, which keeps it from being run again, or left out: `"draws"`
+random numbers, `"writes"` memory that it is given, or `"other"`."""
 
 FALLBACK = "dovetail.fallback"
 """Library calls: it is one for want of compiled code, not by choice."""

@@ -1,6 +1,7 @@
 """What the IR says of saved values: the results of `@forward`, after the owned ones, that `@backward` takes first.
 
-`partition` says which are checked, `state-border` says the rest. What is not said is taken for the worst.
+`partition` says which are checked, `state-border` whose memory they are and who needs them, `state-replay` which a
+replay takes. What is not said is taken for the worst.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,17 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import CHECKED_FOR, IN_ARGUMENT, IN_RESULT, RESULT, SAVED, TANGENT_OF, USES
+from dovetail.dialects.attributes import (
+    CHECKED_FOR,
+    FOR_REPLAY,
+    IN_ARGUMENT,
+    IN_RESULT,
+    RESULT,
+    SAVED,
+    TANGENT_OF,
+    USES,
+    VALUE_OF,
+)
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import Facts, argument_facts, result_facts
 from dovetail.dialects.stated import named
@@ -27,6 +38,8 @@ class SavedValue:
     in_argument: int | None = None
     checked_for: frozenset[int] | None = None
     uses: frozenset[int] | None = None
+    for_replay: bool = False
+    value_of: int | None = None
 
     @property
     def is_checked(self) -> bool:
@@ -50,7 +63,11 @@ def saved_values(forward: func.FuncOp, backward: func.FuncOp) -> list[SavedValue
     stated = [each for each in result_facts(forward) if SAVED in each]
     taken = argument_facts(backward)[: len(stated)]
     return [
-        SavedValue(*[*(_said(facts, name) for name in _ON_RESULT), _said(argument, USES)])
+        SavedValue(
+            **{name.partition(".")[2]: _said(facts, name) for name in (*_ON_RESULT, VALUE_OF)},
+            uses=_said(argument, USES),
+            for_replay=FOR_REPLAY in facts,
+        )
         for facts, argument in zip(stated, taken, strict=True)
     ]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dovetail.errors import OptionError
 from dovetail.passes.base import Pass
 from dovetail.passes.border.state_border import StateBorderPass
+from dovetail.passes.border.state_replay import StateReplayPass
 from dovetail.passes.cleanup.compose_views import ComposeViewsPass
 from dovetail.passes.cleanup.drop_redundant_copies import DropRedundantCopiesPass
 from dovetail.passes.cleanup.eliminate_dead_writes import EliminateDeadWritesPass
@@ -139,6 +140,8 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         VerifyMemoryPass(),
         # After whatever makes memory.
         StateUpdatesPass(),
+        # Of the functions as they run: what they compute hangs on less than what was traced.
+        StateReplayPass(),
         VerifyLevelPass("regions"),
     )
 

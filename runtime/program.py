@@ -17,10 +17,10 @@ from dovetail.errors import AliasMismatch, ModuleError
 from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.node import make_border
-from dovetail.runtime.autograd.partial_backward import PartialBackward
 from dovetail.runtime.autograd.read_border import read_border
 from dovetail.runtime.autograd.read_layouts import read_layouts
-from dovetail.runtime.autograd.replay import Replay
+from dovetail.runtime.autograd.read_partial_backward import read_partial_backward
+from dovetail.runtime.autograd.read_replay import read_replay
 from dovetail.runtime.cuda import torch_streams
 from dovetail.runtime.cuda.read_recordable import recorded_halves
 from dovetail.runtime.host import HELPERS, HOST_HELPERS, below_autograd, taking_any, unboxed
@@ -72,12 +72,9 @@ def load_plain_program(
     for name, op in found.borders.items():
         forward, backward = _half(found, op, FORWARD, Role.FORWARD), _half(found, op, BACKWARD, Role.BACKWARD)
         halves = found.functions[forward], found.functions[backward]
-        facts = read_border(op, *halves, layouts)
-        call, *others = found.calls().get(name, [None])
-        if call is None or others:
-            raise ModuleError(f"{op.location}: expected one call of '@{name}', got {len(others) + (call is not None)}")
-        replay = Replay(call, *halves, found)
-        partial = PartialBackward(module, halves[1], len(facts.saved), found)
+        facts = read_border(op, *halves, found, layouts)
+        replay = read_replay(op, *halves, found)
+        partial = read_partial_backward(halves[1], len(facts.saved), found)
         node = make_border(facts, bindings[forward], bindings[backward], partial, replay, interrupted)
         bindings[name] = node if interrupted is None else interrupted.apply(node, _refusal(facts))
     entry = emit(symbol(found.call), HELPERS)

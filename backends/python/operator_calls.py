@@ -17,6 +17,7 @@ from dovetail.backends.python.parts import INTO
 from dovetail.dialects.calls import written
 from dovetail.dialects.control_flow import COND, called_subgraphs, control_flow_name
 from dovetail.dialects.devices import CPU
+from dovetail.dialects.effects import check_effect
 from dovetail.dialects.operand_strides import stated_strides
 from dovetail.dialects.reading import Role, referred
 from dovetail.dialects.size_expressions import said
@@ -53,7 +54,8 @@ def emit_torch(emitter: Emitter, op: ir.Operation) -> None:
 
     Raises:
         NotImplementedError: for one that can't be called from Python, with its location.
-        ModuleError: for one that is given memory which it can't write its result to.
+        ModuleError: for one that is given memory which it can't write its result to, or has an effect that it does not
+            state.
     """
     special = aten.SPECIAL.get(op.name)
     if special is not None:
@@ -76,6 +78,7 @@ def _aten(emitter: Emitter, name: str, op: ir.Operation) -> None:
     if called_as is None:
         raise ModuleError(f"{name} has no overload 'out', which writes to memory")
     target = overload(called_as)
+    check_effect(op, overload(name))
     takes_memory = any(map(is_memory, op.operands))
     called = target if takes_memory else callable_for(target)
     function = emitter.bind(name.removesuffix(".default").replace(".", "_"), called)

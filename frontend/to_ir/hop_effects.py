@@ -14,6 +14,7 @@ from typing import Any, cast
 import torch
 from torch_mlir import ir
 
+from dovetail.dialects.effects import Effect, state_effect
 from dovetail.dialects.torch_facts.types import is_torch_type, memory_type
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
@@ -100,7 +101,8 @@ def _copy(importer, node, base: torch.fx.Node) -> _Memory:
     none, false = importer.argument(None), importer.argument(False)
     operands = [value, *(_integers(importer, each) for each in (like.size(), like.stride())), none, none, none, none]
     memory = importer.call(node, "aten.new_empty_strided.default", COPY_REASON, operands, [type_]).result
-    importer.call(node, "aten.copy_.default", COPY_REASON, [memory, value, false], [type_])
+    copied = importer.call(node, "aten.copy_.default", COPY_REASON, [memory, value, false], [type_])
+    state_effect(copied, Effect.WRITES)
     return _Memory(memory, like)
 
 

@@ -13,6 +13,7 @@ from torch_mlir.extras.fx_importer import GraphNodeImporter
 
 from dovetail.dialects.attributes import IN_BACKWARD, RECOMPUTE
 from dovetail.dialects.calls import extern
+from dovetail.dialects.effects import Effect, effect_of, state_effect
 from dovetail.dialects.operand_strides import Stated
 from dovetail.dialects.torch_facts.names import UNPACK
 from dovetail.dialects.torch_facts.ops import op_name
@@ -129,6 +130,7 @@ class NodeImporter(GraphNodeImporter):
         """Builds a library call of the op `target`, which states how its operands lie in memory if it may see that."""
         operands = self.operands(target, args, kwargs)
         op = self.call(node, op_name(target), reason, operands, results, is_fallback)
+        state_effect(op, effect(target))
         state_strides(op, target, args, kwargs, self.operand_strides.get(node), self.open)
         return op
 
@@ -153,7 +155,7 @@ class NodeImporter(GraphNodeImporter):
 
     def _import_overload(self, loc, node, concrete_target):
         target = concrete_target or node.target
-        if has_effect(target):
+        if effect(target) is not None:
             self.import_extern(node, target)
             return
         if target is torch.ops.aten.as_strided.default:
@@ -221,11 +223,7 @@ def _is_double(node: torch.fx.Node) -> bool:
     return any(isinstance(value, torch.Tensor) and value.dtype in (torch.float64, torch.complex128) for value in values)
 
 
-def has_effect(target: torch._ops.OpOverload) -> bool:
-    """Whether running `target` twice, or not at all, or elsewhere could be noticed."""
-    return (
-        torch.Tag.nondeterministic_seeded in target.tags
-        or target._schema.is_mutable
-        or not target._schema.returns
-        or target in torch.fx.node._side_effectful_functions
-    )
+def effect(target: torch._ops.OpOverload) -> Effect | None:
+    """What could be noticed if `target` ran twice, or not at all, or elsewhere; None if nothing."""
+    is_marked = target in torch.fx.node._side_effectful_functions
+    return effect_of(target) or (Effect.OTHER if is_marked else None)

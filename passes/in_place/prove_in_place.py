@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.attributes import IN_PLACE, NAME, NOT_IN_PLACE
+from dovetail.dialects.attributes import IN_PLACE, NOT_IN_PLACE
 from dovetail.dialects.by_key import by_key
 from dovetail.dialects.dovetail import AllocOp, ReadOp, WriteOp
 from dovetail.dialects.dovetail.ops.destination import destination
+from dovetail.dialects.memory.argument_names import argument_name
 from dovetail.dialects.memory.roots import memory_root
-from dovetail.dialects.reading import Module, Role, body, fact_of, is_used, of_class, terminator, users
+from dovetail.dialects.reading import Module, Role, body, is_used, of_class, terminator, users
 from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
@@ -60,8 +61,7 @@ def in_place_remarks(module: ir.Module) -> Iterator[str]:
     for caller in Module(module).of(Role.CALL).values():
         for op in of_class(body(caller), WriteOp):
             written = ir.BlockArgument(memory_root(op.opview.ref))
-            stated = fact_of(written, NAME)
-            name = f"%arg{written.arg_number}" if stated is None else ir.StringAttr(stated).value
+            name = argument_name(written) or f"%arg{written.arg_number}"
             for proof, what in ((IN_PLACE, "is written in place"), (NOT_IN_PLACE, "is copied to")):
                 if proof in op.attributes:
                     yield f"{op.location}: remark: {name} {what}: {ir.StringAttr(op.attributes[proof]).value}"

@@ -26,6 +26,7 @@ from dovetail.passes.levels.check_functions import (
 )
 from dovetail.passes.levels.check_layouts import check_layouts
 from dovetail.passes.levels.check_ops import check_attributes, check_ops, check_region_ops, check_written
+from dovetail.passes.levels.check_replay import check_replay
 from dovetail.passes.levels.check_saved_values import check_saved_values
 from dovetail.passes.rewriting.own_memory import handed_out, shared_memory
 
@@ -72,6 +73,8 @@ class VerifyLevelPass(Pass, name="verify-level"):
                 case Role.BORDER:
                     check_border(function_op, found)
                     check_saved_values(function_op, found, self.level != "split")
+                    if allowed is _LOWERED:
+                        check_replay(function_op, found)
                 case Role.GUARD:
                     check_guard(function_op)
                 case Role.REGION:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from dovetail.dialects.attributes import STRIDES
+from dovetail.dialects.attributes import EFFECT, STRIDES
 from dovetail.dialects.calls import extern, is_extern, is_fallback, reason
 from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.memory.contents import load
-from dovetail.dialects.reading import COMPUTING, Module, body, producer
+from dovetail.dialects.reading import COMPUTING, Module, body, copy_attributes, producer
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
 from dovetail.dialects.symbols import Size, known_sizes, state_sizes, symbols
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
@@ -55,7 +55,8 @@ def give_part(value: ir.Value, memory: ir.Value, dim: int, start: Size, step: in
 def give(op: ir.Operation, memory: ir.Value) -> ir.Value:
     """Has the library call `op` write its result to `memory`; gives that result."""
     with op.location, ir.InsertionPoint(op):
-        extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
+        made = extern(aten_name(op) or "", reason(op), [*op.operands, memory], [], is_fallback(op))
+        copy_attributes(op, made, EFFECT)
         value = state_sizes(load(memory), op.results[0])
     op.results[0].replace_all_uses_with(value)
     op.erase()

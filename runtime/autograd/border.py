@@ -51,14 +51,29 @@ class Tangent:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """A value that the forward saves, as its result number `position`.
+
+    Attributes:
+        is_checked: the user can reach its memory, so its version is.
+        type: its sizes, None for open ones, and dtype; None of a number.
+        used: the owned results for whose gradients the program uses it.
+    """
+
+    position: int
+    is_checked: bool
+    type: tuple[tuple[OpenSize, ...], torch.dtype] | None
+    used: frozenset[int]
+
+
+@dataclass(frozen=True)
 class Border:
     """What the IR says of a differentiable call, read once.
 
     Attributes:
         owned: how many results the user gets; `non_differentiable` are those of them without gradients.
-        saved: for each saved value, whether its version is "checked", since the user can reach its memory, or what else
-            is done with it.
-        positions: for each saved value, which of the forward's results it is.
+        names: the user's name of each argument.
+        saved: the saved values, in the backward's order.
         checked_results: the owned results that a checked value shares memory with but is not.
         watches: what eager would have saved or read again besides; `rereads` all that it reads again.
         moves: how far the call itself moves the version counters of its arguments, by number, after the forward.
@@ -71,16 +86,14 @@ class Border:
         bases: the sizes of what owned results show themselves as views of.
         checks: where several results have gradients: for each checked saved value, then for the `checked_results`, for
             which of them it must be unchanged; None where the memory is not known.
-        saved_types: what each saved value looks like, None for a number.
-        used: for each saved value, the results for whose gradients the program uses it.
         layouts: how operands in the backward lie that lie as tangents do, None where none do.
         symbols: the arguments that the backward takes for symbols, by the symbol.
     """
 
     owned: int
     non_differentiable: tuple[int, ...]
-    saved: tuple[str, ...]
-    positions: tuple[int, ...]
+    names: tuple[str, ...]
+    saved: tuple[Saved, ...]
     checked_results: tuple[int, ...]
     watches: tuple[Watch, ...]
     rereads: tuple[Watch, ...]
@@ -93,8 +106,6 @@ class Border:
     frees: tuple[tuple[int, frozenset[int]], ...]
     bases: tuple[tuple[int, tuple[int, ...]], ...]
     checks: tuple[Watch, ...] | None
-    saved_types: tuple[tuple[tuple[OpenSize, ...], torch.dtype] | None, ...]
-    used: tuple[frozenset[int], ...]
     layouts: Layouts | None
     symbols: Mapping[int, int]
 

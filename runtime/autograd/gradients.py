@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
 from dovetail.runtime.autograd.border import Border
+from dovetail.runtime.autograd.partial_backward import PartialBackward
+from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.autograd.slots import Slots
 from dovetail.runtime.stats import count_copy
-
-if TYPE_CHECKING:
-    from dovetail.runtime.autograd.partial_backward import PartialBackward
-    from dovetail.runtime.autograd.replay import Replay
 
 
 @dataclass(frozen=True)
@@ -24,23 +21,21 @@ class Gradients:
         slots: where its saved values stand among those.
         backward: the compiled backward, for gradients that nobody differentiates.
         partial: runs in its place where zeros for absent gradients make no number.
-        replay: computes gradients that may be differentiated.
-        refusal: why none may be, None where nothing is known against it.
+        replay: computes gradients that may be differentiated, unless `border.once` says why none may be.
     """
 
     border: Border
     slots: Slots
     backward: Callable
-    partial: "PartialBackward"
-    replay: "Replay"
-    refusal: str | None
+    partial: PartialBackward
+    replay: Replay
 
     def __call__(self, ctx, left: list, gradients: Sequence, is_last: bool) -> Sequence:
         """The gradients of the arguments; empties `left`, the saved values, which must not outlive their last use."""
         if not torch.is_grad_enabled():
             return self._computed(ctx, left, gradients, is_last)
         # By create_graph=True: somebody may differentiate the gradient.
-        reason = self.refusal or ctx.kept.argument_changes(left)
+        reason = self.border.once or ctx.kept.argument_changes(left)
         if reason is None:
             return self._differentiable(ctx, left, gradients)
         roots = ctx.roots or [argument for argument in left[len(self.slots.results) :] if requires_grad(argument)]

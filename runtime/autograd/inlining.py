@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import EFFECT
 from dovetail.dialects.calls import extern, reason, written
 from dovetail.dialects.dataflow import follow
 from dovetail.dialects.dovetail import DestinationOp, OwnOp
 from dovetail.dialects.dovetail.ops.read import read
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, copy_attributes
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import value_type
 
@@ -30,7 +31,9 @@ def _cloned(op: ir.Operation, operands: Sequence[ir.Value]) -> Sequence[ir.Value
             return [read(operands[0]).value]
     if (into := written(op)) is not None:
         with op.location:
-            return list(extern(aten_name(op) or "", reason(op), operands, [value_type(into.type)]).results)
+            made = extern(aten_name(op) or "", reason(op), operands, [value_type(into.type)])
+        copy_attributes(op, made, EFFECT)
+        return list(made.results)
     with op.location:
         new = op.clone()
     for index, operand in enumerate(operands):

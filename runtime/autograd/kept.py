@@ -63,14 +63,14 @@ class Kept:
 
     def _modified(self, gradients: Sequence) -> str | None:
         """What a given gradient needs, autograd does not check and was modified, in words."""
-        return changed(self._slots.border.watches, self._counters, gradients, self._slots.names)
+        return changed(self._slots.border.watches, self._counters, gradients, self._slots.border.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
         """What was left, by slot. What is freed and no given gradient needs is zeros."""
         if self.held is not None:
             return [*self._saved(ctx), *self.held]
         given = {index for index, gradient in enumerate(gradients) if gradient is not None}
-        needed = any(not given.isdisjoint(results) for results in self._slots.border.used)
+        needed = any(not given.isdisjoint(each.used) for each in self._slots.border.saved)
         _refuse(_FREED if needed or torch.is_grad_enabled() else None)
         return self._slots.zeros(self._numbers)
 
@@ -101,9 +101,9 @@ class Kept:
             if not isinstance(tensor, torch.Tensor):
                 continue
             if version is None:
-                return f"argument {self._slots.names[index]} is an inference tensor, whose changes can't be seen"
+                return f"argument {self._slots.border.names[index]} is an inference tensor, whose changes can't be seen"
             if tensor._version != version:
-                return f"argument {self._slots.names[index]} was modified in place after the call"
+                return f"argument {self._slots.border.names[index]} was modified in place after the call"
         return None
 
 
@@ -124,7 +124,7 @@ class KeptForSeveral(Kept):
         reason = super()._modified(gradients)
         if reason is not None or self.held is None:
             return reason
-        return changed(self._slots.border.checks or (), self._expected, gradients, self._slots.names)
+        return changed(self._slots.border.checks or (), self._expected, gradients, self._slots.border.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
         if self.held is None:
@@ -160,7 +160,7 @@ class KeptByHooks(Kept):
         return []
 
     def _modified(self, gradients: Sequence) -> str | None:
-        return changed(self._rereads, self._counters, gradients, self._slots.names)
+        return changed(self._rereads, self._counters, gradients, self._slots.border.names)
 
     def take(self, ctx, gradients: Sequence) -> list:
         saved, plain = iter(ctx.saved_tensors if self._types else ()), iter(self._plain)

@@ -1,7 +1,6 @@
 """A compiled program as one node of PyTorch's autograd."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -10,11 +9,9 @@ from dovetail.runtime.autograd.border import Border
 from dovetail.runtime.autograd.gradients import Gradients, requires_grad
 from dovetail.runtime.autograd.interrupted import Interrupted
 from dovetail.runtime.autograd.kept import has_hooks, keep
+from dovetail.runtime.autograd.partial_backward import PartialBackward
+from dovetail.runtime.autograd.replay import Replay
 from dovetail.runtime.autograd.slots import Slots
-
-if TYPE_CHECKING:
-    from dovetail.runtime.autograd.partial_backward import PartialBackward
-    from dovetail.runtime.autograd.replay import Replay
 
 
 class CompiledCall(torch.autograd.Function):
@@ -30,8 +27,8 @@ def make_border(
     border: Border,
     forward: Callable,
     backward: Callable,
-    partial: "PartialBackward",
-    replay: "Replay",
+    partial: PartialBackward,
+    replay: Replay,
     interrupted: Interrupted | None,
 ) -> Callable:
     """Returns the function that runs `forward` as one autograd node whose gradient is `backward`.
@@ -40,15 +37,14 @@ def make_border(
     backward is `Kept`, of which `Gradients` computes. Of batched gradients, each has a backward. `interrupted`, where
     the call writes arguments, is told of the results before hooks see what is saved.
     """
-    refusal = border.once or replay.refusal
-    slots = Slots(border, replay.arguments if refusal is None else (), replay.names)
-    compute = Gradients(border, slots, backward, partial, replay, refusal)
+    slots = Slots(border, replay.arguments)
+    compute = Gradients(border, slots, backward, partial, replay)
     bases = dict(border.bases)
 
     class Dovetail(CompiledCall):  # PyTorch names the node in the graph after its class
         @staticmethod
         def forward(ctx, *arguments):
-            ctx.start = replay.start(arguments) if refusal is None else None
+            ctx.start = replay.start(arguments) if border.once is None else None
             results = forward(list(arguments))
             if bases:
                 shown = enumerate(results)
@@ -58,7 +54,9 @@ def make_border(
             ctx.kept, ctx.symbols = keep(ctx, slots, results, arguments), border.numbers(arguments)
             ctx.layouts = border.layouts_of_tangents or [each.layout(results[each.result]) for each in border.tangents]
             # A gradient that can't be differentiated again must lead somewhere, to say so when somebody tries.
-            ctx.roots = [argument for argument in arguments if requires_grad(argument)] if refusal is not None else []
+            ctx.roots = (
+                [argument for argument in arguments if requires_grad(argument)] if border.once is not None else []
+            )
             ctx.set_materialize_grads(False)
             ctx.mark_non_differentiable(*[results[index] for index in border.non_differentiable])
             return results[: border.owned]

@@ -1,7 +1,8 @@
 """Reads from the IR what a border's node needs: nothing is found out here that is not stated there."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 from torch_mlir import ir
@@ -11,69 +12,104 @@ from dovetail.dialects import attributes
 from dovetail.dialects.calls import donated
 from dovetail.dialects.devices import ref_device
 from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.reading import argument_facts, made_by, numbers, returned, symbol
+from dovetail.dialects.memory.argument_names import argument_name
+from dovetail.dialects.reading import Module, argument_facts, made_by, numbers, returned, symbol
 from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.dialects.stated import stated_by
 from dovetail.dialects.torch_facts.types import shaped_info
 from dovetail.errors import ModuleError
-from dovetail.runtime.autograd.border import Border, Tangent
+from dovetail.runtime.autograd.border import Border, Saved, Tangent
 from dovetail.runtime.autograd.layouts import Layouts, Number
 from dovetail.runtime.autograd.version_checks import Watch
 
+T = TypeVar("T")
+
 
 def read_border(
-    border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, layouts: Layouts | None = None
+    border: func.FuncOp, forward: func.FuncOp, backward: func.FuncOp, module: Module, layouts: Layouts | None = None
 ) -> Border:
     """Reads a border's facts from its three functions; `layouts` are those of their module."""
     owned, saved, checked = len(border.type.results), saved_values(forward, backward), checked_results(forward)
-    made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
-    owns = {index: op.opview for index, op in made if op is not None}
-    inputs = list(backward.type.inputs)
-    tangents = tuple(_tangent(backward, index, border.type.results) for index in range(len(saved), len(inputs)))
-    # What the program keeps is checked as a saved value; what eager alone would have saved, or reads again, apart.
-    by_eager, rereads = (_watches(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
-    reread = {watch.whose for watch in rereads}
-    checks = [_check(value, reread) for value in saved if value.is_checked]
-    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in checked.items()]
-    known = tuple(check for check in checks if check is not None)
-    unseen = [*by_eager, *(watch for watch in rereads if replace(watch, is_reread=False) not in by_eager)]
+    owns = _owns(forward, owned)
+    tangents = tuple(
+        _tangent(backward, number, border.type.results) for number in range(len(saved), len(backward.type.inputs))
+    )
+    checks, watches, rereads = _checks(border, owns, saved, checked)
     return Border(
         owned=owned,
         non_differentiable=tuple(index for index, op in owns.items() if not op.is_differentiable),
-        saved=tuple(value.saved for value in saved),
-        positions=tuple(owned + index if value.result is None else value.result for index, value in enumerate(saved)),
+        names=_names(border, module),
+        saved=tuple(_saved(backward, number, each, owned, tangents) for number, each in enumerate(saved)),
         checked_results=tuple(checked),
-        watches=tuple(watch for watch in unseen if watch.whose not in {check.whose for check in known}),
-        rereads=tuple(rereads),
-        moves={
-            index: ir.IntegerAttr(facts[attributes.VERSIONS]).value
-            for index, facts in enumerate(argument_facts(border))
-            if attributes.VERSIONS in facts
-        },
+        watches=watches,
+        rereads=rereads,
+        moves=_of_arguments(border, attributes.VERSIONS, lambda stated: ir.IntegerAttr(stated).value),
         tangents=tangents,
         once=_words(border, attributes.ONCE),
         written_last=_words(border, attributes.WRITTEN_LAST),
         donated=donated(backward),
-        reached=tuple(
-            (index, flowing)
-            for index, facts in enumerate(argument_facts(border))
-            if (flowing := numbers(facts, attributes.REACHED)) is not None
-        ),
-        frees=tuple((tangent.result, _freed(owns[tangent.result])) for tangent in tangents),
+        reached=tuple(_of_arguments(border, attributes.REACHED, _numbers).items()),
+        frees=tuple((each.result, _freed(owns[each.result])) for each in tangents),
         bases=tuple(
             (index, sizes)
             for index, op in owns.items()
             if (sizes := numbers(op.attributes, attributes.BASE)) is not None
         ),
-        checks=known if len(tangents) > 1 and len(known) == len(checks) else None,
-        saved_types=tuple(
-            None if info is None else (info.shape, getattr(torch, info.dtype))
-            for info in map(shaped_info, inputs[: len(saved)])
-        ),
-        used=tuple(frozenset(each.result for each in tangents) if one.uses is None else one.uses for one in saved),
+        checks=checks if len(tangents) > 1 else None,
         layouts=layouts,
         symbols={} if layouts is None else _symbols(forward, layouts),
     )
+
+
+def _owns(forward: func.FuncOp, owned: int) -> dict[int, OwnOp]:
+    """What gives each owned result its memory, by number."""
+    made = enumerate(made_by(value, OwnOp.OPERATION_NAME) for value in returned(forward)[:owned])
+    return {index: op.opview for index, op in made if op is not None}
+
+
+def _names(border: func.FuncOp, module: Module) -> tuple[str, ...]:
+    """The user's names, which the one call of `border` tells."""
+    call, *others = module.calls().get(symbol(border), [None])
+    if call is None or others:
+        got = len(others) + (call is not None)
+        raise ModuleError(f"{border.location}: expected one call of '@{symbol(border)}', got {got}")
+    return tuple(argument_name(value) or str(number) for number, value in enumerate(call.operands))
+
+
+def _saved(backward: func.FuncOp, number: int, stated: SavedValue, owned: int, tangents: Sequence[Tangent]) -> Saved:
+    info = shaped_info(backward.type.inputs[number])
+    return Saved(
+        owned + number if stated.result is None else stated.result,
+        stated.is_checked,
+        None if info is None else (info.shape, getattr(torch, info.dtype)),
+        frozenset(each.result for each in tangents) if stated.uses is None else stated.uses,
+    )
+
+
+def _checks(
+    border: func.FuncOp, owns: Mapping[int, OwnOp], saved: Sequence[SavedValue], checked: Mapping[int, frozenset[int]]
+) -> tuple[tuple[Watch, ...] | None, tuple[Watch, ...], tuple[Watch, ...]]:
+    """What must be unchanged: of what the program keeps, None if it is not said of all; of what eager alone would have
+    saved, or reads again; and all that it reads again.
+    """
+    by_eager, rereads = (_watches(border, owns, name) for name in (attributes.WATCHED, attributes.REREAD))
+    reread = {watch.whose for watch in rereads}
+    checks = [_check(value, reread) for value in saved if value.is_checked]
+    checks += [Watch(False, index, tuple(results), (False, index) in reread) for index, results in checked.items()]
+    known = tuple(check for check in checks if check is not None)
+    kept = {check.whose for check in known}
+    unseen = [*by_eager, *(watch for watch in rereads if replace(watch, is_reread=False) not in by_eager)]
+    others = tuple(watch for watch in unseen if watch.whose not in kept)
+    return known if len(known) == len(checks) else None, others, tuple(rereads)
+
+
+def _of_arguments(border: func.FuncOp, name: str, read: Callable[[ir.Attribute], T]) -> dict[int, T]:
+    """What `name` says of the border's arguments, by number."""
+    return {number: read(facts[name]) for number, facts in enumerate(argument_facts(border)) if name in facts}
+
+
+def _numbers(stated: ir.Attribute) -> tuple[int, ...]:
+    return tuple(ir.DenseI64ArrayAttr(stated))
 
 
 def _check(value: SavedValue, reread: Collection[tuple[bool, int]]) -> Watch | None:

@@ -14,29 +14,29 @@ from dovetail.runtime.autograd.border import Border
 class Slots:
     """The slots of what a call leaves: checked results of the forward, private ones, then arguments.
 
-    `arguments` are the numbers of those that are kept, `names` the user's for all arguments.
+    `arguments` are the numbers of those that are kept.
     """
 
     border: Border
     arguments: tuple[int, ...]
-    names: Sequence[str]
 
     @cached_property
     def results(self) -> tuple[int, ...]:
         """The forward's result in each slot that has one."""
-        kinds = list(zip(self.border.positions, self.border.saved, strict=True))
-        checked, private = ([position for position, kind in kinds if kind == each] for each in ("checked", "private"))
+        checked, private = (
+            [each.position for each in self.border.saved if each.is_checked is wanted] for wanted in (True, False)
+        )
         return (*checked, *self.border.checked_results, *private)
 
     @cached_property
     def checked(self) -> int:
         """How many slots the user can reach the memory of."""
-        return self.border.saved.count("checked") + len(self.border.checked_results)
+        return sum(each.is_checked for each in self.border.saved) + len(self.border.checked_results)
 
     @cached_property
     def of_saved(self) -> tuple[int, ...]:
         """The slot of each saved value."""
-        return tuple(map(self.results.index, self.border.positions))
+        return tuple(self.results.index(each.position) for each in self.border.saved)
 
     @cached_property
     def frees(self) -> tuple[tuple[int, frozenset[int]], ...]:
@@ -54,16 +54,16 @@ class Slots:
         `numbers` are the saved values that are no tensors, and the sizes of those whose types leave some open.
         """
         made: list = [None] * len(self.results)
-        for index, (slot, type_) in enumerate(zip(self.of_saved, self.border.saved_types, strict=True)):
-            given: Any = numbers.get(index, type_[0] if type_ else None)
-            made[slot] = given if type_ is None else torch.zeros(given, dtype=type_[1])
+        for index, (slot, each) in enumerate(zip(self.of_saved, self.border.saved, strict=True)):
+            given: Any = numbers.get(index, each.type[0] if each.type else None)
+            made[slot] = given if each.type is None else torch.zeros(given, dtype=each.type[1])
         return made
 
     @cached_property
     def open(self) -> tuple[int, ...]:
         """The saved values that are numbers, or have open sizes."""
-        types = enumerate(self.border.saved_types)
-        return tuple(index for index, type_ in types if type_ is None or None in type_[0])
+        saved = enumerate(self.border.saved)
+        return tuple(index for index, each in saved if each.type is None or None in each.type[0])
 
     def numbers(self, left: Sequence) -> dict[int, int | torch.Size]:
         """What `zeros` must know of one call."""

@@ -22,8 +22,8 @@ FOLDERS = [*ALLOWED, "tools", "dovetail"]
 LOADING = {
     "artifact", "drawn_inputs", "drawn_sizes", "on_host", "plan_reader",
     "plans", "program", "read_guard", "read_updates", "reference",
-    "autograd/absent_tangents", "autograd/effects", "autograd/inlining", "autograd/joined",
-    "autograd/partial_backward", "autograd/read_border", "autograd/read_layouts", "autograd/replay",
+    "autograd/absent_tangents", "autograd/inlining", "autograd/joined", "autograd/read_border",
+    "autograd/read_layouts", "autograd/read_partial_backward", "autograd/read_replay",
     "cuda/read_plan", "cuda/read_recordable", "subclasses/boundary", "subclasses/versions",
 }  # fmt: skip
 

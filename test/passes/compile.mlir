@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t
 // RUN: dovetail-opt %s --pass-pipeline=compile -o %t.regions
 // RUN: FileCheck %s --check-prefix=REGIONS < %t.regions
-// RUN: dovetail-opt %t --pass-pipeline='call-small-regions,lower-regions,prove-in-place,limit-regions,choose-drivers,plan-memory,verify-memory,verify-level{level=regions}' | diff %t.regions -
+// RUN: dovetail-opt %t --pass-pipeline='call-small-regions,lower-regions,prove-in-place,limit-regions,choose-drivers,plan-memory,verify-memory,state-replay,verify-level{level=regions}' | diff %t.regions -
 // RUN: dovetail-opt %s --pass-pipeline='builtin.module(compile{partition=default})' --run-check | FileCheck %s --check-prefix=ALL
 //
 // Catches a pipeline whose passes don't fit together: a layer that updates a running statistic and is trained, at each

@@ -2,11 +2,11 @@
 // RUN: FileCheck %s --check-prefix=SPLIT < %t
 // RUN: dovetail-opt %t --pass-pipeline='place-ops,batch-library-calls,repeat-in-regions,outline-regions,call-small-regions,split-reductions,keep-scalars,keep-nan-tests,verify-level{level=program}' -o %t.program
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t.program
-// RUN: dovetail-opt %t.program --pass-pipeline='lower-regions,prove-in-place,limit-regions,write-joined,pair-rows,cut-into-blocks,choose-drivers,plan-memory,verify-memory,state-updates,verify-level{level=regions}' -o %t.regions
+// RUN: dovetail-opt %t.program --pass-pipeline='lower-regions,prove-in-place,limit-regions,write-joined,pair-rows,cut-into-blocks,choose-drivers,plan-memory,verify-memory,state-updates,state-replay,verify-level{level=regions}' -o %t.regions
 // RUN: FileCheck %s --check-prefix=REGIONS < %t.regions
 // RUN: dovetail-opt %t.regions --pass-pipeline='choose-variant{regions=forward_region_0 variant=data-tiling driver=local-sync measured="1 us"}' | FileCheck %s --check-prefix=VARIANT
-// RUN: dovetail-opt %t.regions --pass-pipeline='inline-regions{regions=forward_region_0},verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=INLINED
-// RUN: dovetail-opt %t.regions --pass-pipeline='split-region{region=forward_region_2},choose-drivers,plan-memory,verify-memory,verify-level{level=regions}' | FileCheck %s --check-prefix=PARTS
+// RUN: dovetail-opt %t.regions --pass-pipeline='inline-regions{regions=forward_region_0},verify-memory,state-replay,verify-level{level=regions}' | FileCheck %s --check-prefix=INLINED
+// RUN: dovetail-opt %t.regions --pass-pipeline='split-region{region=forward_region_2},choose-drivers,plan-memory,verify-memory,state-replay,verify-level{level=regions}' | FileCheck %s --check-prefix=PARTS
 // RUN: dovetail-opt %t.regions --pass-pipeline='split-region{region=forward_region_2}' --run-check -o %t
 // RUN: dovetail-opt %s --pass-pipeline=compile --run-check --seed=5 -o %t
 //

@@ -82,7 +82,7 @@ module attributes {dovetail.level = "joint"} {
     // CHECK: %[[DRAWN:.*]] = torch.operator "torch.aten.bernoulli"(%[[ONES]]
     %ones = torch.aten.full_like %v, %1, %none, %none, %none, %false, %none
         : !v, !torch.int, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.none -> !v
-    %drawn = torch.operator "torch.aten.bernoulli"(%ones, %none) {dovetail.reason = "effect"} : (!v, !torch.none) -> !v
+    %drawn = torch.operator "torch.aten.bernoulli"(%ones, %none) {dovetail.effect = "draws", dovetail.reason = "effect"} : (!v, !torch.none) -> !v
     // COM: Sines differ between libraries; 200 + 100 in a byte is 44.
     // CHECK: %[[SINE:.*]] = torch.aten.sin %[[ONES]]
     %sine = torch.aten.sin %ones : !v -> !v

@@ -39,9 +39,9 @@ module attributes {dovetail.level = "joint"} {
     %7 = torch.aten.mul.Tensor %4, %3 : !v, !v -> !v
     // CHECK: %[[A:.*]] = torch.operator "torch.aten.bernoulli.p"
     // CHECK: %[[B:.*]] = torch.operator "torch.aten.bernoulli.p"
-    %9 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.reason = "has an effect"}
+    %9 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.effect = "draws", dovetail.reason = "has an effect"}
         : (!v, !torch.float, !torch.none) -> !v
-    %10 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.reason = "has an effect"}
+    %10 = torch.operator "torch.aten.bernoulli.p"(%6, %half, %none) {dovetail.effect = "draws", dovetail.reason = "has an effect"}
         : (!v, !torch.float, !torch.none) -> !v
     // CHECK: %[[DRAWN:.*]] = torch.aten.sub.Tensor %[[A]], %[[B]]
     %11 = torch.aten.sub.Tensor %9, %10, %one : !v, !v, !torch.int -> !v
@@ -135,7 +135,7 @@ module attributes {dovetail.level = "joint"} {
   func.func @unused(%x: !r, %y: !v) {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.neg %0 : !v -> !v
-    torch.operator "torch.aten._assert_async"(%y) {dovetail.reason = "has an effect"} : (!v) -> ()
+    torch.operator "torch.aten._assert_async"(%y) {dovetail.effect = "other", dovetail.reason = "has an effect"} : (!v) -> ()
     return
   }
 }

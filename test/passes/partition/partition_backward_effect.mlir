@@ -22,7 +22,7 @@ module attributes {dovetail.level = "joint"} {
     %3 = torch.aten.add.Tensor %2, %0, %one : !v, !v, !torch.int -> !v
     %4 = torch.aten.eq.Tensor %3, %3 : !v, !v -> !torch.vtensor<[4],i1>
     %5 = torch.aten.all %4 : !torch.vtensor<[4],i1> -> !b
-    torch.operator "torch.aten._assert_async"(%5) {dovetail.in_backward, dovetail.reason = "effect: a check"} : (!b) -> ()
+    torch.operator "torch.aten._assert_async"(%5) {dovetail.effect = "other", dovetail.in_backward, dovetail.reason = "effect: a check"} : (!b) -> ()
     %6 = torch.aten.neg %2 : !v -> !v
     "dovetail.gradient"(%6, %x) : (!v, !r) -> ()
     return %o : !r

@@ -24,7 +24,7 @@ module attributes {dovetail.level = "joint"} {
     %dead = torch.aten.neg %0 : !v -> !v
     %true = torch.aten.logical_or %1, %1 : !b, !b -> !b
     %all = torch.aten.eq.Tensor %1, %true : !b, !b -> !b
-    torch.operator "torch.aten._assert_async"(%all) {dovetail.reason = "has an effect"} : (!b) -> ()
+    torch.operator "torch.aten._assert_async"(%all) {dovetail.effect = "other", dovetail.reason = "has an effect"} : (!b) -> ()
     %2 = torch.aten.exp %0 : !v -> !v
     %o = "dovetail.own"(%2) {requires_grad = false} : (!v) -> !r
     return %o : !r

@@ -39,7 +39,7 @@ module attributes {dovetail.level = "joint"} {
     %2 = torch.aten.sin %1 : !v -> !v
     %3 = torch.aten.mm %2, %0 : !v, !v -> !v
     %4 = torch.aten.sin %3 : !v -> !v
-    %5:2 = torch.operator "torch.aten.native_dropout"(%4, %half, %true) {dovetail.reason = "effect: random"} : (!v, !torch.float, !torch.bool) -> (!v, !b)
+    %5:2 = torch.operator "torch.aten.native_dropout"(%4, %half, %true) {dovetail.effect = "draws", dovetail.reason = "effect: random"} : (!v, !torch.float, !torch.bool) -> (!v, !b)
     %6 = torch.aten.tanh %5#0 {dovetail.recompute = "must_save"} : !v -> !v
     %o = "dovetail.own"(%6) {dovetail.watched = array<i64: 0>, requires_grad = true} : (!v) -> !r
     %t = "dovetail.tangent"(%o) : (!r) -> !r

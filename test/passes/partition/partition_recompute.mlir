@@ -32,7 +32,7 @@ module attributes {dovetail.level = "joint"} {
     %0 = "dovetail.read"(%x) : (!r) -> !v
     %1 = torch.aten.mm %0, %0 {dovetail.recompute = "must_recompute"} : !v, !v -> !v
     %2 = torch.aten.sin %1 {dovetail.recompute = "prefer_recompute"} : !v -> !v
-    %3:2 = torch.operator "torch.aten.native_dropout"(%2, %half, %true) {dovetail.reason = "effect: random", dovetail.recompute = "must_recompute", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !b)
+    %3:2 = torch.operator "torch.aten.native_dropout"(%2, %half, %true) {dovetail.effect = "draws", dovetail.reason = "effect: random", dovetail.recompute = "must_recompute", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !b)
     %4 = torch.aten.exp %3#0 {dovetail.recompute = "must_save"} : !v -> !v
     %5 = torch.aten.sin %4 {dovetail.recompute = "prefer_recompute"} : !v -> !v
     %o = "dovetail.own"(%5) {requires_grad = true} : (!v) -> !r

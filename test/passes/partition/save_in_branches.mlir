@@ -52,7 +52,7 @@ module attributes {dovetail.level = "joint"} {
   func.func private @else_0(%x: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.float 0.0
     %true = torch.constant.bool true
-    %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)
+    %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.effect = "draws", dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)
     %1 = torch.aten.exp %x : !v -> !v
     %2 = torch.aten.mm %1, %x : !v, !v -> !v
     %3 = torch.aten.mul.Tensor %2, %0#0 : !v, !v -> !v
@@ -90,7 +90,7 @@ module attributes {dovetail.level = "joint"} {
   func.func private @else_1(%x: !v, %g: !v) -> !v attributes {dovetail.role = "subgraph"} {
     %zero = torch.constant.float 0.0
     %true = torch.constant.bool true
-    %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)
+    %0:2 = torch.operator "torch.aten.native_dropout"(%x, %zero, %true) {dovetail.effect = "draws", dovetail.reason = "effect: random", dovetail.strides = [array<i64: 4, 1>, unit, unit]} : (!v, !torch.float, !torch.bool) -> (!v, !m)
     %1 = torch.aten.exp %x : !v -> !v
     %2 = torch.aten.mm %1, %x : !v, !v -> !v
     %3 = torch.aten.mul.Tensor %g, %0#0 : !v, !v -> !v

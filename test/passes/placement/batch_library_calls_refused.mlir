@@ -54,7 +54,7 @@ module attributes {dovetail.level = "split"} {
     %zero = torch.constant.int 0
     %row = torch.aten.select.int %k0, %zero, %zero {dovetail.placement = "view"} : !v, !torch.int, !torch.int -> !torch.vtensor<[2],f32>
     %first = torch.aten.select.int %row, %zero, %zero {dovetail.placement = "view"} : !torch.vtensor<[2],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
-    torch.operator "torch.aten._assert_async"(%first) {dovetail.reason = "effect", dovetail.strides = [array<i64>]} : (!torch.vtensor<[],f32>) -> ()
+    torch.operator "torch.aten._assert_async"(%first) {dovetail.effect = "other", dovetail.reason = "effect", dovetail.strides = [array<i64>]} : (!torch.vtensor<[],f32>) -> ()
     %k1 = torch.aten.cos %i1 {dovetail.placement = "fallback", dovetail.placement_reason = "why"} : !v -> !v
     %k2 = torch.aten.cos %i2 {dovetail.placement = "fallback", dovetail.placement_reason = "why"} : !v -> !v
     %k3 = torch.aten.cos %i3 {dovetail.placement = "fallback", dovetail.placement_reason = "why"} : !v -> !v

@@ -35,10 +35,10 @@ module attributes {dovetail.level = "split"} {
     %0 = "dovetail.read"(%x) : (!rm) -> !m
     %1 = "dovetail.read"(%y) : (!rm) -> !m
     %2 = torch.aten.exp %0 {dovetail.placement = "region"} : !m -> !m
-    %3 = torch.operator "torch.aten.bernoulli.p"(%2, %half, %none) {dovetail.reason = "has an effect"}
+    %3 = torch.operator "torch.aten.bernoulli.p"(%2, %half, %none) {dovetail.effect = "draws", dovetail.reason = "has an effect"}
         : (!m, !torch.float, !torch.none) -> !m
     %4 = torch.aten.neg %1 {dovetail.placement = "region"} : !m -> !m
-    %5 = torch.operator "torch.aten.bernoulli.p"(%4, %half, %none) {dovetail.reason = "has an effect"}
+    %5 = torch.operator "torch.aten.bernoulli.p"(%4, %half, %none) {dovetail.effect = "draws", dovetail.reason = "has an effect"}
         : (!m, !torch.float, !torch.none) -> !m
     %6 = torch.aten.mm %3, %5
         {dovetail.placement = "library", dovetail.placement_reason = "library kernel: contraction"} : !m, !m -> !m

@@ -83,8 +83,8 @@ module attributes {dovetail.level = "split"} {
     // CHECK-SAME: {dovetail.placement = "fallback", dovetail.placement_reason = "no row in dialects/torch_facts/rows"} :
     %rare = torch.operator "torch.aten.special_i0e"(%9) : (!m) -> !m
     // CHECK: torch.operator "torch.aten.bernoulli.p"
-    // CHECK-SAME: {dovetail.reason = "has an effect"} :
-    %14 = torch.operator "torch.aten.bernoulli.p"(%rare, %half, %none) {dovetail.reason = "has an effect"}
+    // CHECK-SAME: {dovetail.effect = "draws", dovetail.reason = "has an effect"} :
+    %14 = torch.operator "torch.aten.bernoulli.p"(%rare, %half, %none) {dovetail.effect = "draws", dovetail.reason = "has an effect"}
         : (!m, !torch.float, !torch.none) -> !m
     // CHECK: "dovetail.own"(%{{.*}}) {requires_grad = false} :
     %o = "dovetail.own"(%14) {requires_grad = false} : (!m) -> !rm

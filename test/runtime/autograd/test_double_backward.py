@@ -12,7 +12,8 @@ from torch_mlir import ir
 import dovetail
 from dovetail.backends.python.emitter import Emitter
 from dovetail.dialects.context import make_context
-from dovetail.runtime.autograd import replay
+from dovetail.passes.border.state_replay import StateReplayPass
+from dovetail.runtime.autograd import joined
 from dovetail.runtime.program import load_program
 
 pytestmark = pytest.mark.usefixtures("op_by_op")
@@ -332,7 +333,7 @@ def test_nothing_is_emitted_before_it_is_needed(monkeypatch):
     """Catches Python made for functions that nobody differentiates twice."""
     x, emitted = numbers(4), []
     monkeypatch.setattr(
-        replay, "Emitter", lambda *arguments, **more: emitted.append(arguments) or Emitter(*arguments, **more)
+        joined, "Emitter", lambda *arguments, **more: emitted.append(arguments) or Emitter(*arguments, **more)
     )
     total = compiled(wave)(x).sum()
     total.backward(retain_graph=True)
@@ -371,7 +372,9 @@ module attributes {{dovetail.level = "split"}} {{
   func.func private @apply({ref}) -> {ref}
       attributes {{dovetail.forward = @forward, dovetail.backward = @backward, dovetail.role = "border"{once}}}
 }}"""
-    call, _ = load_program(ir.Module.parse(text, make_context()), {})
+    module = ir.Module.parse(text, make_context())
+    StateReplayPass().run(module)
+    call, _ = load_program(module, {})
     return lambda x: call([x])[0]
 
 
@@ -385,12 +388,16 @@ TENSOR, FLAG = "!torch.vtensor<[4],f32>", "!torch.vtensor<[],i1>"
 CHECK = f"""
     %flag = torch.aten.isfinite %1 : {TENSOR} -> !torch.vtensor<[4],i1>
     %all = torch.aten.all %flag : !torch.vtensor<[4],i1> -> {FLAG}
-    torch.operator "torch.aten._assert_async"(%all) {{dovetail.reason = "effect"}} : ({FLAG}) -> ()
+    torch.operator "torch.aten._assert_async"(%all) {{dovetail.effect = "other", dovetail.reason = "effect"}}
+        : ({FLAG}) -> ()
 """
-MUTATION = f'%r = torch.operator "torch.aten.relu_"(%1) {{dovetail.reason = "effect"}} : ({TENSOR}) -> {TENSOR}'
+MUTATION = f"""
+    %r = torch.operator "torch.aten.relu_"(%1) {{dovetail.effect = "writes", dovetail.reason = "effect"}}
+        : ({TENSOR}) -> {TENSOR}
+"""
 DRAW = f"""
     %none = torch.constant.none
-    %r = torch.operator "torch.aten.bernoulli"(%saved, %none) {{dovetail.reason = "effect"}}
+    %r = torch.operator "torch.aten.bernoulli"(%saved, %none) {{dovetail.effect = "draws", dovetail.reason = "effect"}}
         : ({TENSOR}, !torch.none) -> {TENSOR}
 """
 

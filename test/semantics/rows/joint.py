@@ -301,13 +301,13 @@ ROWS = [
         lambda: [vector()],
         """
             CHECK: func.func @forward
-            CHECK: torch.operator "torch.aten._assert_async.msg"(%{{.*}}) {dovetail.reason = "effect: {{.*}}"
+            CHECK: torch.operator "torch.aten._assert_async.msg"(%{{.*}}) {dovetail.effect = "other"
             CHECK: func.func @backward
             CHECK-NOT: torch.operator
             CHECK: func.func private @apply
         """,
         Malformed(
-            r'("torch.aten._assert_async.msg"\(.*\)) {dovetail.reason = ".*?", (dovetail.strides = .*?)}',
+            r'("torch.aten._assert_async.msg"\(.*\)) {dovetail.effect = .*?, (dovetail.strides = .*?)}',
             r"\1 {\2}",
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
@@ -332,7 +332,7 @@ ROWS = [
             CHECK: func.func private @apply
         """,
         Malformed(
-            r'torch.operator "torch.aten.native_dropout"\((.*?)\) {dovetail.reason = ".*?", (dovetail.strides = .*?)}',
+            r'torch.operator "torch.aten.native_dropout"\((.*?)\) {dovetail.effect = .*?, (dovetail.strides = .*?)}',
             r'torch.operator "torch.aten.native_dropout"(\1) {\2}',
             "computes in '@forward' at level 'program', expected a call or a view",
         ),
