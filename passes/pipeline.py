@@ -32,6 +32,7 @@ from dovetail.passes.partition.partition import PartitionPass
 from dovetail.passes.partition.save_in_branches import SaveInBranchesPass
 from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
+from dovetail.passes.placement.lay_out_attention import LayOutAttentionPass
 from dovetail.passes.placement.lay_out_convolutions import LayOutConvolutionsPass
 from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
@@ -95,6 +96,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         PadProductsPass(),
         # After whatever looks for permutations and copies; before the cut, which saves images as they lie.
         LayOutConvolutionsPass(),
+        LayOutAttentionPass(),
         # A budget would rather have branches compute again.
         *((SaveInBranchesPass(),) if split.memory_budget == 1 else ()),
         split,

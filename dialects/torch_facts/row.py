@@ -139,6 +139,8 @@ class Row:
         traced: whether tracing takes it apart.
         memory: where its results lie.
         is_row_major: its result is contiguous, whatever the operands' strides.
+        order: the dimensions of its results of that many, from the outermost one in memory on, where its kernel lays
+            them out so, whatever its operands' strides.
         layout: how the CPU's kernel lays its result out, if not as PyTorch describes.
         layout_on_cuda: how that of a GPU does, where it was measured to differ.
         drawn_by: of random numbers: eager's op, if its name is not that of this one with a "_".
@@ -170,6 +172,7 @@ class Row:
     traced: Traced = Traced.BY_PYTORCH
     memory: ResultMemory = ResultMemory.UNKNOWN
     is_row_major: bool = False
+    order: tuple[int, ...] = ()
     layout: Layout = Layout.TOLD
     layout_on_cuda: Layout | None = None
     drawn_by: str = ""

@@ -44,6 +44,7 @@ LIBRARY = (
         flops=flops.attention_backward,
         traced=Traced.WHOLE,
         in_rows=("attn_mask", "grad_out", "key", "out", "query", "value"),
+        order=(0, 2, 1, 3),
     ),
     library(
         "native_layer_norm_backward",
