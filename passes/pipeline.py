@@ -34,6 +34,7 @@ from dovetail.passes.placement.batch_library_calls import BatchLibraryCallsPass
 from dovetail.passes.placement.call_small_regions import CallSmallRegionsPass
 from dovetail.passes.placement.lay_out_attention import LayOutAttentionPass
 from dovetail.passes.placement.lay_out_convolutions import LayOutConvolutionsPass
+from dovetail.passes.placement.lay_out_operands import LayOutOperandsPass
 from dovetail.passes.placement.lay_out_results import LayOutResultsPass
 from dovetail.passes.placement.outline_regions import OutlineRegionsPass
 from dovetail.passes.placement.pass_numbers import PassNumbersPass
@@ -104,6 +105,7 @@ def compile_pipeline(partition: str = "min-cut", memory_budget: float | str = 1.
         VerifyComparisonsPass(),
         # After the cut, which decides what else uses a result.
         LayOutResultsPass(),
+        LayOutOperandsPass(),
         # After the cut, which decides what is shared; before placement, since its copies are ops like any other.
         PlanEpiloguePass(),
         # After it, since of what the user got a copy of nothing need be checked; before regions give memory to views.
