@@ -1,6 +1,7 @@
 """Which values of a function lie in the same memory.
 
-The memory plan, its verifier, the figures and the emitter all ask here, so they can't disagree about a view.
+The memory plan, its verifier, the figures and the emitter all ask here, so they can't disagree about a view. What an
+op's result lies in, `result_memory` says, as it does for `roots`. Here memory that is taken over is the operand's, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,17 @@ from dovetail.dialects.attributes import FOLLOWED
 from dovetail.dialects.calls import returned_saved
 from dovetail.dialects.dovetail import CopyOp, OwnOp, RefType
 from dovetail.dialects.memory.buffer import Buffer, MemoryOrigin
+from dovetail.dialects.memory.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.reading import COMPUTING, Module, Role, argument_fact, arguments, body, forward_of, role
 from dovetail.dialects.torch_facts import names
 from dovetail.dialects.torch_facts.ops import is_constant, row
-from dovetail.dialects.torch_facts.result_memory import may_keep_operands, result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.strides import reshape
 from dovetail.dialects.torch_facts.types import holds_tensors, is_list_type, is_open, tensor_info
+
+_AS_OPERAND = (names.LOAD, names.UNPACK, "dovetail.read", "dovetail.detach")
+"""What shows its operand's memory by the same strides."""
 
 
 class Buffers:
@@ -45,7 +49,7 @@ class Buffers:
             used = self.used(op)
             for buffer in used:
                 buffer.last = index
-            is_asked = used and op.name.startswith("torch.") and op.name not in (names.LOAD, names.LIST)
+            is_asked = used and op.name.startswith("torch.")
             for buffer in {each for one in used for each in one.memory} if is_asked and may_keep_operands(op) else ():
                 buffer.kept_by = op
             for result in op.results:
@@ -98,16 +102,12 @@ class Buffers:
                 self._follow_own(op.opview, index, used[0])
             case "dovetail.copy":
                 self._follow_copy(op.opview, index)
-            case "dovetail.view" | "dovetail.detach":
-                self._join(result, used[0], None)
-            case "dovetail.read" | "dovetail.part" | names.LOAD:
-                self._join(result, used[0], self.strides.get(op.operands[0]))
             case names.LITERAL:
                 self._make_row_major(result, MemoryOrigin.LITERAL, index)
             case names.LIST:
                 self._make(result, MemoryOrigin.OTHER, index, within=used)
             case _:
-                self._follow_torch(op, result, index, used)
+                self._follow_other(op, result, index, used)
 
     def _follow_copy(self, op: CopyOp, index: int) -> None:
         """A copy keeps the strides of what is dense."""
@@ -124,7 +124,7 @@ class Buffers:
         else:
             self._make(op.ref, MemoryOrigin.OTHER, index, _nbytes(op.value), () if strides is not None else [value])
 
-    def _follow_torch(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
+    def _follow_other(self, op: ir.Operation, result: ir.Value, index: int, used: list[Buffer]) -> None:
         memory = result_memory(op)
         if not used:
             self._make(result, MemoryOrigin.OTHER, index, _nbytes(result))
@@ -149,7 +149,7 @@ class Buffers:
         if rule is not None and info is not None and known is not None and not is_open(result.type):
             strides = rule(op, info.shape, known, new.shape if new else ())
         if memory is ResultMemory.OPERAND or strides is not None:
-            self._join(result, source, known if op.name == names.UNPACK else strides)
+            self._join(result, source, known if op.name in _AS_OPERAND else strides)
         elif known is not None and rule is reshape:
             self._make_row_major(result, MemoryOrigin.OTHER, index)
         else:

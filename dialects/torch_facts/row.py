@@ -59,6 +59,7 @@ class ResultMemory(Enum):
     BY_STRIDES = "by strides"  # the first operand's, or a copy where its strides allow no view
     OWN = "own"  # fresh memory
     EXACT = "exact"  # fresh memory that starts with the result and ends with it
+    TAKEN_OVER = "taken over"  # the first operand's or a copy, and known by this result from then on: ops of ours
     UNKNOWN = "unknown"  # perhaps an operand's; and the op may keep what it was given
 
 

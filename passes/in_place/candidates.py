@@ -8,7 +8,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import AllocOp, OwnOp, RefType, WriteOp
 from dovetail.dialects.known_strides import lies_in_rows
-from dovetail.dialects.memory.roots import may_share, memory_root
+from dovetail.dialects.memory.roots import may_show_old, memory_root
 from dovetail.dialects.reading import Module, Role, made_by, of_class, producer, role, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
@@ -47,7 +47,7 @@ class Candidates:
         host = module.ops(module.forward)
         seen = [value for value in host[-1].operands if not isinstance(value.type, RefType)]
         seen += [op.operands[0] for op in of_class(host, OwnOp)]
-        self.seen = {memory_root(value) for value in seen}.union(*map(may_share, seen))
+        self.seen = {memory_root(value) for value in seen}.union(*map(may_show_old, seen))
         self.region_calls = of_class(host, func.CallOp)
         taken = ((operand, (op, index)) for op in self.region_calls for index, operand in enumerate(op.operands))
         self.writers = {memory: at for memory, at in taken if made_by(memory, AllocOp.OPERATION_NAME)}

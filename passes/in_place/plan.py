@@ -7,7 +7,7 @@ from functools import cached_property
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from dovetail.dialects.memory.roots import may_share
+from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reading import body, producer, symbol, users
 from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.target import device_type
@@ -150,7 +150,7 @@ class Attempt:
         found = []
         for result, cone in self._results:
             read = {passed(result.call, value) for value in cone.inputs if not producer(value)}
-            reads_old = any(arguments & may_share(value) for value in read)
+            reads_old = any(arguments & may_show_old(value) for value in read)
             is_needed = result in self.kept or producer(result.value) in self.computed
             is_large = len(cone.inputs) + len(cone.updated) > MAX_INPUTS
             if reads_old or is_needed or is_large or any(map(producer, cone.inputs)) or not cone.updated:
@@ -176,7 +176,7 @@ def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if count > MAX_INPUTS:
         return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
     for value in cone.inputs:
-        shares = not producer(value) and update.argument in may_share(passed(update.call, value))
+        shares = not producer(value) and update.argument in may_show_old(passed(update.call, value))
         if shares and not is_own(update, value):
             return "its old value is read through a view"
         if is_own(update, value) and dtype.startswith(("int", "uint")):
@@ -192,7 +192,7 @@ def _readers(cones: Mapping[Update, Cone]) -> dict[Update, set[Update]]:
     readers: dict[Update, set[Update]] = {update: set() for update in cones}
     for update, cone in cones.items():
         outside = (passed(update.call, value) for value in cone.inputs if not producer(value))
-        for argument in {argument for value in outside for argument in may_share(value)} - {update.argument}:
+        for argument in {argument for value in outside for argument in may_show_old(value)} - {update.argument}:
             if argument in by_argument:
                 readers[by_argument[argument]].add(update)
     return readers

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import IN_PLACE
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, WriteOp
 from dovetail.dialects.handed_on import stores_after
 from dovetail.dialects.known_strides import lies_in_rows
-from dovetail.dialects.memory.roots import may_share
+from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, Role, body, made_by, of_class, producer, referred, role, users
 from dovetail.dialects.symbols import known_sizes
@@ -65,7 +65,7 @@ class _Destinations:
     def __init__(self, functions: Functions, host: Sequence[ir.Operation]):
         self.functions = functions
         self.position = {op: index for index, op in enumerate(host)}
-        self.last_use = {argument: op for op in host for operand in op.operands for argument in may_share(operand)}
+        self.last_use = {argument: op for op in host for operand in op.operands for argument in may_show_old(operand)}
         called = [op for op in host if _is_region_call(op, functions)]
         self.calls = Counter(referred(op.opview, "callee") for op in called)
         self.operands = {op: list(op.operands) for op in called}

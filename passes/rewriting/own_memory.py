@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from dovetail.dialects.dovetail import OwnOp, RefType
-from dovetail.dialects.memory.roots import memory_root
+from dovetail.dialects.memory.roots import memory_path, memory_root
 from dovetail.dialects.reading import Module, Role, arguments, made_by, of_class
 from dovetail.dialects.symbols import elements
-from dovetail.dialects.torch_facts.names import LITERAL
+from dovetail.dialects.torch_facts.names import LITERAL, LOAD
 from dovetail.dialects.torch_facts.types import is_value_type
 
 
@@ -45,15 +45,16 @@ def shared_memory(value: ir.Value, taken: set[ir.Value]) -> str:
         return "memory that is handed out already"
     if made_by(root, LITERAL):
         return "a constant's memory"  # one tensor for all calls, where ATen runs it
-    if _is_part(value, root):
+    if _is_part(value):
         return "a part of other memory"
     taken.add(root)
     return ""
 
 
-def _is_part(value: ir.Value, root: ir.Value) -> bool:
+def _is_part(value: ir.Value) -> bool:
     """Whether `value` lies in memory that holds more, or fewer, elements than it shows."""
-    if value == root:
+    views = [op for op in memory_path(value) if op.name != LOAD]  # a load shows all, of sizes that memory leaves open
+    if not views:
         return False
-    shown, held = elements(value), elements(root)
+    shown, held = elements(value), elements(views[-1].operands[0])
     return shown is None or held is None or shown != held

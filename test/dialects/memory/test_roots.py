@@ -5,7 +5,7 @@ import torch
 from torch_mlir import ir
 
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.memory.roots import may_share, memory_path, memory_root
+from dovetail.dialects.memory.roots import may_show_old, memory_path, memory_root
 from dovetail.dialects.reading import Module, body
 from dovetail.runtime.program import load_plain_program
 
@@ -65,7 +65,7 @@ def test_library_calls(name: str, result: str, is_shared: bool):
 def test_what_may_share(name: str, is_shared: bool):
     """Catches a custom op whose result is taken for fresh memory, or a kernel whose result is not."""
     _module, argument, value = last(f'{OURS}  %4 = torch.operator "torch.{name}"(%w, %3) : (!v, !v) -> !v')
-    assert may_share(value) == ({argument} if is_shared else set())
+    assert may_show_old(value) == ({argument} if is_shared else set())
 
 
 PROGRAM = f"""{TYPES}

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dovetail.dialects.context import make_context, parse_module
-from dovetail.dialects.torch_facts.result_memory import result_memory
+from dovetail.dialects.memory.result_memory import result_memory
 from dovetail.dialects.torch_facts.row import ResultMemory
 from dovetail.dialects.torch_facts.rows import OPS
 
