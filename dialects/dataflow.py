@@ -1,7 +1,7 @@
 """One walk over what values and memory hold, through calls of regions: what is computed from what.
 
 Regions take memory and overwrite it, host functions allocate it and load what it then holds. Whoever follows values
-through a program asks `follow`, and says only what an op that computes makes of its operands.
+through a program asks `follow`, or `follow_ops`, and says only what an op that computes makes of its operands.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +46,12 @@ def follow(
     known, parameters = {} if known is None else known, arguments(function_op)
     known.update(zip(parameters, given, strict=True))
     *ops, end = module.ops(function_op)
+    follow_ops(ops, module, compute, known)
+    return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]
+
+
+def follow_ops(ops: Iterable[ir.Operation], module: Module, compute: Compute, known: dict[ir.Value, T | None]) -> None:
+    """Like `follow`, through `ops` in their order; `known` has what stands for values that others compute."""
     for op in ops:
         name, operands = op.name, [known.get(value) for value in op.operands]
         region = module.region(op) if name == func.CallOp.OPERATION_NAME else None
@@ -60,4 +66,3 @@ def follow(
             memory = written(op) if name == "torch.operator" else None
             made, taken = (op.results, operands) if memory is None else ([memory], operands[:-1])
             known.update(zip(made, islice(compute(op, taken), len(made)), strict=True))
-    return [known.get(value) for value in (*filter(is_memory, parameters), *end.operands)]

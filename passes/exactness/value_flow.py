@@ -1,16 +1,18 @@
 """Which step computes what which others use, over functions that call or follow one another, as numbers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from typing import NamedTuple
 
 from torch_mlir import ir
-from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import SAVED
-from dovetail.dialects.calls import is_extern
+from dovetail.dialects.calls import is_extern, made
+from dovetail.dialects.dataflow import follow, follow_ops
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reachable import reachable
-from dovetail.dialects.reading import Module, Role, arguments, body, referred, result_fact, role, symbol
+from dovetail.dialects.reading import Module, Role, arguments, result_fact, role, symbol
 from dovetail.dialects.torch_facts.exactness import count_by, deciding_operands, is_number, is_repeatable
 from dovetail.dialects.torch_facts.ops import is_constant, row
 from dovetail.passes.rewriting.cloning import attributes_key
@@ -57,45 +59,34 @@ class ValueFlow:
         regions: the functions that are compiled as one unit.
     """
 
-    def __init__(self, module: ir.Module):
+    def __init__(self, module: Module):
         self.steps: list[FlowStep] = []
-        found = Module(module)
-        self._functions = found.functions
-        self.regions = frozenset(found.regions)
+        self.regions = frozenset(module.regions)
+        self._module = module
+        self._symbols = {op.operation: name for name, op in module.functions.items()}
         self._keys: list[int] = []
         self._numbers: dict[object, int] = {}
         self._constants: dict[ir.Value, int] = {}
 
-    def add(self, name: str, passed: Mapping[int, int] | None = None, host: str = "") -> list[int | None]:
+    def add(self, name: str, passed: Mapping[int, int] | None = None) -> list[int | None]:
         """Adds the steps of function `name` and of the regions that it calls; returns those of its results.
 
         `passed` has the steps that are its arguments, by the argument's number; others become steps of their own.
         """
-        function_op, known = self._functions[name], dict[ir.Value, int]()
+        function_op, given = self._module.functions[name], dict(passed or {})
         for number, argument in enumerate(arguments(function_op)):
-            given = (passed or {}).get(number)
-            known[argument] = self.given(argument, host or name, name) if given is None else given
-        *ops, end = body(function_op)
-        self.follow(ops, host or name, name, known)
-        return [known.get(value) for value in end.operands]
+            if number not in given:
+                given[number] = self.given(argument, name)
+        taken = [given[number] for number in range(len(function_op.arguments))]
+        return follow(function_op, taken, self._module, partial(self._compute, name))
 
-    def given(self, value: ir.Value, host: str, function: str) -> int:
+    def given(self, value: ir.Value, host: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(FlowStep(None, host, function, 0, is_number(value.type)))
+        return self._append(FlowStep(None, host, host, 0, is_number(value.type)))
 
-    def follow(self, ops: Iterable[ir.Operation], host: str, function: str, known: dict[ir.Value, int]) -> None:
+    def follow(self, ops: Iterable[ir.Operation], host: str, known: dict[ir.Value, int | None]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
-        for op in ops:
-            if is_constant(op) and not any(value in known for value in op.operands):
-                continue
-            callee = referred(op, "callee") if op.name == func.CallOp.OPERATION_NAME else ""
-            if callee in self.regions:
-                results = self.add(callee, dict(enumerate(known[value] for value in op.operands)), host)
-            else:
-                results = self._compute(op, host, function, known)
-            for value, step in zip(op.results, results, strict=True):
-                if step is not None:
-                    known[value] = step
+        follow_ops(ops, self._module, partial(self._compute, host), known)
 
     def alike(self, step: FlowStep) -> list[int]:
         """The operands of `step` that have to be equal where its results have to."""
@@ -107,19 +98,22 @@ class ValueFlow:
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def _compute(self, op: ir.Operation, host: str, function: str, known: Mapping[ir.Value, int]) -> list[int | None]:
-        """The steps of the results of `op`."""
-        operands = tuple([known.get(value) for value in op.operands])
+    def _compute(self, host: str, op: ir.Operation, given: Sequence[int | None]) -> Iterable[int | None]:
+        """The steps of what `op` makes; none of a constant."""
+        operands = tuple(given)
+        used = [operand for operand in operands if operand is not None]
+        if not used and is_constant(op):
+            return repeat(None)
         deciding = deciding_operands(op)
         decided_by = tuple(_each_once([operands[number] for number in deciding])) if deciding else ()
         first = operands[0] if operands else None
         counts = count_by(op, 0 if first is None else self.steps[first].counts)
         differs = not counts and not is_repeatable(op)
-        varies = differs or any(self.steps[operand].varies for operand in operands if operand is not None)
-        facts = operands, decided_by, differs, varies, counts
+        varies = differs or any(self.steps[operand].varies for operand in used)
+        function, facts = self._symbols[op.parent], (operands, decided_by, differs, varies, counts)
         return [
             self._append(FlowStep(op, host, function, number, is_number(value.type), *facts))
-            for number, value in enumerate(op.results)
+            for number, value in enumerate(made(op))
         ]
 
     def key(self, index: int) -> int:
@@ -158,15 +152,15 @@ def _each_once(steps: Iterable[int | None]) -> list[int]:
 def flows(module: ir.Module) -> list[ValueFlow]:
     """Of `@joint`, or of `@forward` and then `@backward`, which takes what the other saves; and of each subgraph."""
     found = Module(module)
-    made = []
+    listed = []
     for name, function_op in found.of(Role.JOINT, Role.FORWARD, Role.SUBGRAPH).items():
-        flow = ValueFlow(module)
+        flow = ValueFlow(found)
         results = flow.add(name)
         if role(function_op) is Role.FORWARD and Role.BACKWARD in found:
             saved = [step for index, step in enumerate(results) if result_fact(function_op, index, SAVED) is not None]
             flow.add(symbol(found.backward), {index: step for index, step in enumerate(saved) if step is not None})
-        made.append(flow)
-    return made
+        listed.append(flow)
+    return listed
 
 
 def deciding_ops(module: ir.Module) -> set[ir.Operation]:

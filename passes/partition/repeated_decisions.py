@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from torch_mlir import ir
+
 from dovetail.dialects.dovetail import TangentOp
 from dovetail.dialects.reachable import reachable
+from dovetail.dialects.reading import Module
 from dovetail.dialects.torch_facts.exactness import deciding_operands, is_repeatable
 from dovetail.passes.exactness.value_flow import ValueFlow
 from dovetail.passes.exactness.ways import decided_again
@@ -22,15 +25,15 @@ def repeated_decisions(graph: JointGraph, halves: Halves, saved: Sequence[int]) 
     names = {graph.nodes[index].op.name for index in computed}
     if not any(graph.nodes[index].op.name in names for index in _decided_anew(graph, again, saved)):
         return []
-    flow = ValueFlow(graph.joint.operation.parent)
-    known = {value: flow.given(value, _FORWARD, _FORWARD) for value in graph.arguments}
-    flow.follow((graph.nodes[index].op for index in computed), _FORWARD, _FORWARD, known)
+    flow = ValueFlow(Module(graph.joint.operation.parent))
+    known: dict[ir.Value, int | None] = {value: flow.given(value, _FORWARD) for value in graph.arguments}
+    flow.follow((graph.nodes[index].op for index in computed), _FORWARD, known)
     kept = {graph.values[value]: known[graph.values[value]] for value in (*saved, *halves.symbols(saved))}
     for index in graph.of(TangentOp):
         tangent = graph.nodes[index].op.results[0]
-        kept[tangent] = flow.given(tangent, _BACKWARD, _BACKWARD)
+        kept[tangent] = flow.given(tangent, _BACKWARD)
     followed = {*again, *_constants(graph, again)}
-    flow.follow((graph.nodes[index].op for index in sorted(followed)), _BACKWARD, _BACKWARD, kept)
+    flow.follow((graph.nodes[index].op for index in sorted(followed)), _BACKWARD, kept)
     nodes = {graph.nodes[index].op: index for index in again}
     return [nodes[op] for step in decided_again(flow, {_FORWARD}, {_BACKWARD}) if (op := flow.steps[step].op) in nodes]
 
