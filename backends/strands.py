@@ -15,14 +15,20 @@ from torch_mlir.dialects import func
 
 from dovetail.backends.launch_plans import LaunchPlan
 from dovetail.dialects.by_key import by_key
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.context import make_context
 from dovetail.dialects.reachable import connected
-from dovetail.dialects.regions import is_copy
+from dovetail.dialects.reading import arguments, body, copy_attributes, symbol
+from dovetail.dialects.region_builder import RegionBuilder
+from dovetail.dialects.regions import is_copy, make_main
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.dialects.torch_facts.types import is_tensor
 
 MANY = 8
 """Results of a region from which on it is looked at: of fewer, reading the text costs more than the strands save."""
+
+_OWN = ("sym_name", "function_type")
+"""Attributes that a strand has of its own."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,14 @@ def strands(text: str) -> list[Strand]:
             return []
         # What only fills and copies memory has no code, and plans with other code don't join.
         computing[0] += [op for ops in groups if ops not in computing for op in ops]
-        return [_strand(region, group) for group in computing]
+        position = {op: index for index, op in enumerate(body(region))}
+        return [_strand(region, group, position) for group in computing]
 
 
 def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
     """The ops of each strand, in their order; what is made of constants alone belongs to none."""
     touching: dict[ir.Value, list[ir.Operation]] = {argument: [] for argument in region.arguments}
-    for op in [view.operation for view in region.body.blocks[0].operations][:-1]:
+    for op in body(region)[:-1]:
         given = [touching[value] for value in op.operands if value in touching]
         for strand in given:
             strand.append(op)
@@ -72,34 +79,17 @@ def _groups(region: func.FuncOp) -> list[list[ir.Operation]]:
     return connected(values, lambda op: (each for value in values[op] for each in touching[value]))
 
 
-def _strand(region: func.FuncOp, ops: Sequence[ir.Operation]) -> Strand:
+def _strand(region: func.FuncOp, ops: Sequence[ir.Operation], position: Mapping[ir.Operation, int]) -> Strand:
     used = {value for op in ops for value in op.operands}
-    indices = [index for index, argument in enumerate(region.arguments) if argument in used]
-    types = [region.arguments[index].type for index in indices]
+    taken = {index: argument for index, argument in enumerate(arguments(region)) if argument in used}
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        made = func.FuncOp("main", ir.FunctionType.get(types, []))
-    for name in region.attributes:
-        if name not in ("sym_name", "function_type"):
-            made.attributes[name] = region.attributes[name]
-    block = made.add_entry_block()
-    values = {region.arguments[index]: block.arguments[number] for number, index in enumerate(indices)}
-    with ir.InsertionPoint(block):
-        for op in ops:
-            _clone(op, values)
-        func.ReturnOp([])
-    return Strand(str(module), tuple(indices), len(region.arguments))
-
-
-def _clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    """Clones `op` and, where they are not there yet, the constants that it takes."""
-    for value in op.operands:
-        if value not in values:
-            _clone(value.owner, values)
-    new = op.clone()
-    for number, value in enumerate(op.operands):
-        new.operands[number] = values[value]
-    values.update(zip(op.results, new.results, strict=True))
+        made = RegionBuilder(symbol(region), list(taken.values()))
+    copy_attributes(region, made.function, *(name for name in region.attributes if name not in _OWN))
+    made.compute(sorted(ancestors(ops), key=position.__getitem__))
+    made.finish()
+    make_main(made.function)
+    return Strand(str(module), tuple(taken), len(region.arguments))
 
 
 def joined(made: Sequence[tuple[Strand, LaunchPlan]]) -> LaunchPlan | None:

@@ -70,12 +70,17 @@ def _text(region: func.FuncOp, ranges: Mapping[int, Range]) -> str:
         main = region.operation.clone(ip=ir.InsertionPoint(module.body))
         for op in body(main.opview):
             drop_attributes(op, PINNED, SIZES)
-        main.attributes["sym_name"] = ir.StringAttr.get("main")
-        drop_attributes(main, "sym_visibility", "arg_attrs", ROLE, *CHOICE)
+        make_main(main.opview)
         keep_choices(main.opview)
         keep_numbers(main.opview)
         bind_sizes(region, main.opview, ranges)
     return str(module)
+
+
+def make_main(region: func.FuncOp) -> None:
+    """Has `region` stand as the one function of its module, with nothing that only others in the module read."""
+    region.attributes["sym_name"] = ir.StringAttr.get("main")
+    drop_attributes(region, "sym_visibility", "arg_attrs", ROLE, *CHOICE)
 
 
 def named_region_text(text: str, name: str) -> str:

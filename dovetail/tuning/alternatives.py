@@ -16,6 +16,7 @@ from dovetail.backends.target import DRIVERS, IREE_DRIVERS, VARIANTS
 from dovetail.dialects.attributes import DRIVER
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.reading import Module, body
+from dovetail.dialects.region_builder import call_with_memory
 from dovetail.dialects.regions import choice, destinations, region_texts
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import TensorInfo, is_memory_type, require_tensor_info, value_type
@@ -24,7 +25,6 @@ from dovetail.passes.regions.choose_drivers import ChooseDriversPass
 from dovetail.passes.regions.inline_regions import InlineRegionsPass
 from dovetail.passes.regions.pieces import pieces_of
 from dovetail.passes.regions.split_region import SplitRegionPass
-from dovetail.passes.rewriting.region_builder import call_with_memory
 from dovetail.runtime.host import taking_any
 
 LIBRARY, SPLIT = "library", "split"

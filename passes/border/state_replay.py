@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import BACKWARD, DRAWS, FOR_REPLAY, FORWARD, ONCE, VALUE_OF
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.cloning import state_facts
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import SetMetadataOp, WriteOp
 from dovetail.dialects.dovetail.build import i64
@@ -18,7 +19,6 @@ from dovetail.dialects.reading import Module, body, of_class, referred
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass
 from dovetail.passes.border.replayed_values import Replayed, replayed
-from dovetail.passes.rewriting.cloning import state_facts
 
 
 class StateReplayPass(Pass, name="state-replay"):

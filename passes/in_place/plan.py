@@ -7,6 +7,7 @@ from functools import cached_property
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.memory.roots import may_show_old
 from dovetail.dialects.reading import body, producer, symbol, users
 from dovetail.dialects.symbols import known_sizes
@@ -16,7 +17,6 @@ from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, Cones, is_large, is_own, passed
 from dovetail.passes.in_place.stages import grouped, stages_of
-from dovetail.passes.rewriting.cloning import ancestors
 
 MAX_INPUTS = 16
 """Tensors that one update may read. IREE made one dispatch of 19, two of 31 (docs/decisions/0012)."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import body, producer, symbol
+from dovetail.dialects.region_builder import RegionBuilder, new_memory
 from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.torch_facts.names import STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, is_own
-from dovetail.passes.rewriting.cloning import ancestors
-from dovetail.passes.rewriting.region_builder import RegionBuilder, new_memory
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import IN_PLACE
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.dovetail import DestinationOp, FreeOp, OwnOp, WriteOp
 from dovetail.dialects.handed_on import stores_after
 from dovetail.dialects.known_strides import lies_in_rows
@@ -18,7 +19,6 @@ from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
 from dovetail.passes.in_place.cones import is_elementwise
 from dovetail.passes.in_place.refusals import Refusals
-from dovetail.passes.rewriting.cloning import ancestors
 
 Functions = Mapping[str, func.FuncOp]
 Broken = tuple[ir.Operation, str]

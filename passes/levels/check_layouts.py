@@ -4,6 +4,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED, STRIDES, SYMBOL, TANGENT_OF
+from dovetail.dialects.cloning import FROM_PYTHON
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, RefType, TangentOp
 from dovetail.dialects.layouts import layouts_of
@@ -15,7 +16,6 @@ from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import aten_name, is_constant
 from dovetail.dialects.torch_facts.types import is_value_type
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import FROM_PYTHON
 
 _CALL, _PASSED = "torch.operator", ("dovetail.read", "func.return", LIST, *FROM_PYTHON)
 _FOLLOWING = (Role.JOINT, Role.BACKWARD)

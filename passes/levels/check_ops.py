@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import FALLBACK, RECOMPUTE
 from dovetail.dialects.calls import is_extern, written
+from dovetail.dialects.cloning import FROM_PYTHON
 from dovetail.dialects.operand_strides import broken_statement
 from dovetail.dialects.reading import Module, Role, made_by, role
 from dovetail.dialects.recompute import RECOMPUTED_POLICIES, SAVED_POLICIES
@@ -19,7 +20,6 @@ from dovetail.dialects.torch_facts.out_overloads import out_overload
 from dovetail.dialects.torch_facts.sizes import OpenSize
 from dovetail.dialects.torch_facts.types import ShapedInfo, require_shaped_info, shaped_info
 from dovetail.passes.base import fail
-from dovetail.passes.rewriting.cloning import FROM_PYTHON
 from dovetail.passes.rewriting.constants import integer
 
 _DIALECTS = ("dovetail", "torch", "func")

@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import DONATED
 from dovetail.dialects.calls import donated, returned_saved
+from dovetail.dialects.cloning import state_facts
 from dovetail.dialects.memory.buffer import MemoryOrigin
 from dovetail.dialects.memory.buffers import Buffers
-from dovetail.passes.rewriting.cloning import state_facts
 
 
 class Donors:

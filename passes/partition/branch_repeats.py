@@ -7,6 +7,7 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import PINNED
 from dovetail.dialects.calls import is_extern
+from dovetail.dialects.cloning import attributes_key
 from dovetail.dialects.reading import body
 from dovetail.dialects.recompute import is_pinned, pin
 from dovetail.passes.partition.joint_graph import JointGraph
@@ -14,7 +15,6 @@ from dovetail.passes.partition.min_cut import RecomputeNetwork
 from dovetail.passes.partition.recompute_price import recompute_prices
 from dovetail.passes.partition.saved_memory import SavedMemory
 from dovetail.passes.partition.saved_values import save_costs
-from dovetail.passes.rewriting.cloning import attributes_key
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import FOLLOWED, SAVED, TANGENT_OF
+from dovetail.dialects.cloning import constant_none, set_signature, state_facts
 from dovetail.dialects.dovetail import GradientOp, OwnOp, RefType, TangentOp
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.dovetail.ops.copy import copy
@@ -20,7 +21,6 @@ from dovetail.dialects.symbols import all_symbols, facts_of, row_major_numbers
 from dovetail.passes.partition.halves import Halves
 from dovetail.passes.partition.joint_graph import JointGraph
 from dovetail.passes.partition.saved_memory import Fate, SavedMemory
-from dovetail.passes.rewriting.cloning import constant_none, set_signature, state_facts
 
 
 def build_forward(graph: JointGraph, halves: Halves, memory: SavedMemory, saved: Sequence[int]) -> list[ir.Type]:

@@ -2,13 +2,13 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.reading import COMPUTING, Module, body, producer, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
 _IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION)

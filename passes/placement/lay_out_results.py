@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import Module, body, of_class, producer, users
@@ -13,7 +14,6 @@ from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
 from dovetail.dialects.torch_facts.types import require_shaped_info, tensor_info, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import erase_unused
 from dovetail.passes.rewriting.constants import integer_list
 from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, with_known_sizes
 from dovetail.passes.rewriting.rules import create

@@ -4,11 +4,11 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import DEVICE, SIZES, STRIDES
 from dovetail.dialects.calls import extern
+from dovetail.dialects.cloning import clone
 from dovetail.dialects.dovetail.ops.copy import copy
 from dovetail.dialects.reading import copy_attributes
 from dovetail.dialects.regions import is_copy
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
-from dovetail.passes.rewriting.cloning import clone
 
 _KEPT = (STRIDES, SIZES, DEVICE)
 """What is said of an op that is as true of the library call in its place."""

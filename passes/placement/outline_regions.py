@@ -4,8 +4,10 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import LEVEL, PLACEMENT, PLACEMENT_REASON, ROLE, SIZES
+from dovetail.dialects.cloning import FROM_PYTHON, clone, constant_none
 from dovetail.dialects.dovetail import CopyOp
 from dovetail.dialects.reading import COMPUTING, Module, Role, copy_attributes, drop_attributes, role
+from dovetail.dialects.region_builder import RegionBuilder
 from dovetail.dialects.symbols import sizes_map, sizes_of
 from dovetail.dialects.torch_facts.ops import aten_name
 from dovetail.passes.base import Pass, fail
@@ -13,8 +15,6 @@ from dovetail.passes.placement.library_calls import call_in_place_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
 from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
-from dovetail.passes.rewriting.cloning import FROM_PYTHON, clone, constant_none
-from dovetail.passes.rewriting.region_builder import RegionBuilder
 
 _TAGS = (PLACEMENT, PLACEMENT_REASON)
 # On the host, these are no library calls.

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, users
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.symbols import Size, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, with_shape
 from dovetail.passes.base import Pass
-from dovetail.passes.rewriting.cloning import erase_unused
 from dovetail.passes.rewriting.constants import integer
 from dovetail.passes.rewriting.pointwise import is_whole, of_others, op_of_elements, pointwise_op, with_known_sizes
 from dovetail.passes.rewriting.rules import create

@@ -10,6 +10,7 @@ from math import prod
 from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
+from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.reading import copy_attributes, made_by, producer
 from dovetail.dialects.torch_facts.row import HALVES
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, with_dtype, with_shape
@@ -24,7 +25,6 @@ from dovetail.passes.regions.gpu_shares import (
     row_form,
 )
 from dovetail.passes.regions.summation_order import IN_A_ROW
-from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import cast, constant, dtype_number, integer_list
 from dovetail.passes.rewriting.pointwise import converts, of_others
 from dovetail.passes.rewriting.rules import create, shape

@@ -3,6 +3,7 @@
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import Module, body, operand_ops, producer, users
 from dovetail.dialects.target import device_type
@@ -13,7 +14,6 @@ from dovetail.passes.base import Pass
 from dovetail.passes.placement.cost_model import MOST_BINDINGS, costs_of
 from dovetail.passes.regions.pieces import Piece, by_stores, divided, is_work
 from dovetail.passes.regions.split_region import replace_region
-from dovetail.passes.rewriting.cloning import ancestors
 from dovetail.passes.rewriting.sums import reduced_dims
 
 

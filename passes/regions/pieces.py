@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.cloning import ancestors
 from dovetail.dialects.handed_on import handed_on, stores_after
 from dovetail.dialects.reachable import reachable
 from dovetail.dialects.reading import body, operand_ops, producer, users
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, kind
 from dovetail.dialects.torch_facts.types import is_memory
-from dovetail.passes.rewriting.cloning import ancestors
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, producer
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.target import device_type
@@ -15,7 +16,6 @@ from dovetail.dialects.torch_facts.types import is_open, is_tensor, with_shape
 from dovetail.passes.base import Pass
 from dovetail.passes.cleanup.compose_views import RESHAPES
 from dovetail.passes.exactness.value_flow import deciding_ops
-from dovetail.passes.rewriting.cloning import erase_unused
 from dovetail.passes.rewriting.constants import integers
 from dovetail.passes.rewriting.pointwise import of_others, pointwise_op
 from dovetail.passes.rewriting.rules import create, shape

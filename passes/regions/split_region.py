@@ -7,9 +7,9 @@ from torch_mlir.dialects import func
 
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import Module
+from dovetail.dialects.region_builder import RegionBuilder, call_with_new_memory
 from dovetail.passes.base import Pass, fail, named_regions
 from dovetail.passes.regions.pieces import Piece, pieces_of
-from dovetail.passes.rewriting.region_builder import RegionBuilder, call_with_new_memory
 
 
 class SplitRegionPass(Pass, name="split-region", runs_at="regions"):

@@ -5,6 +5,7 @@ from functools import reduce
 from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
+from dovetail.dialects.region_builder import new_memory
 from dovetail.dialects.symbols import Size, known_sizes, state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
@@ -14,7 +15,6 @@ from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.given_memory import can_write, give, give_part, library_calls, sizes_by
 from dovetail.passes.rewriting.constants import integer
-from dovetail.passes.rewriting.region_builder import new_memory
 
 
 class WriteJoinedPass(Pass, name="write-joined", runs_at="regions"):

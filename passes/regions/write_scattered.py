@@ -7,6 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.calls import is_extern
 from dovetail.dialects.dovetail import AllocOp
 from dovetail.dialects.reading import made_by, producer, users
+from dovetail.dialects.region_builder import new_memory
 from dovetail.dialects.symbols import state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LOAD
@@ -15,7 +16,6 @@ from dovetail.dialects.torch_facts.types import require_shaped_info
 from dovetail.passes.base import Pass
 from dovetail.passes.regions.given_memory import can_write, give, give_part, library_calls, sizes_by
 from dovetail.passes.rewriting.constants import integer, is_none
-from dovetail.passes.rewriting.region_builder import new_memory
 
 
 class _Part(NamedTuple):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.dovetail.build import i64
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.numbers import number
 from dovetail.dialects.torch_facts.scalar_types import SCALAR_TYPES
 from dovetail.dialects.torch_facts.types import require_shaped_info, require_tensor_info, torch_type, with_dtype
-from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.rules import create
 
 ARANGE = "torch.aten.arange.start_step"

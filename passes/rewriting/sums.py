@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.symbols import Size, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype, with_shape
-from dovetail.passes.rewriting.cloning import constant_none
 from dovetail.passes.rewriting.constants import constant, dtype_number, integer, integer_list, integers, is_none
 from dovetail.passes.rewriting.pointwise import with_known_sizes
 from dovetail.passes.rewriting.rules import create

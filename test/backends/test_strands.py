@@ -145,3 +145,8 @@ def test_a_batch_takes_regions_of_the_same_parts():
     split = {"first": shared, "second": other, "third": shared[::-1]}
     found = batches.batches(dict.fromkeys(split, "whole" * 99) | {"alone": "e" * 5}, split, 2)
     assert sorted(map(sorted, found)) == [["alone", "first", "third"], ["second"]]
+
+
+def test_each_op_stands_in_a_strand_once():
+    """Would catch an op that is cloned once for its user and once for itself: each call would compute it twice."""
+    assert {strand.text.count("torch.aten._softmax") for strand in strands(region(SIZES + SIZES))} == {2}

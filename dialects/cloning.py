@@ -1,4 +1,4 @@
-"""What several passes need to move IR around: cloning with a value map, types of functions, facts, what is unused."""
+"""What moves IR around: cloning with a value map, types of functions, facts, what is unused."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 

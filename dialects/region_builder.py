@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.cloning import clone, set_signature, state_facts
 from dovetail.dialects.dovetail.ops.alloc import alloc
 from dovetail.dialects.memory.contents import load, store
 from dovetail.dialects.reading import Role, set_role
 from dovetail.dialects.symbols import facts_of, open_numbers, state_sizes
 from dovetail.dialects.torch_facts.types import memory_type
-from dovetail.passes.rewriting.cloning import clone, set_signature, state_facts
 
 
 class RegionBuilder:

@@ -2,10 +2,10 @@
 
 from torch_mlir import ir
 
+from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.context import make_context, parse_module
 from dovetail.dialects.reading import Module, body
 from dovetail.dialects.torch_facts.ops import Kind
-from dovetail.passes.rewriting.cloning import erase_unused
 
 TEXT = """
 !v = !torch.vtensor<[2],f32>
