@@ -8,7 +8,7 @@ another order.
 from torch_mlir import ir
 
 from dovetail.dialects.torch_facts.ops import aten_name, row
-from dovetail.dialects.torch_facts.row import Kind, Rounding
+from dovetail.dialects.torch_facts.row import Counts, Rounding
 from dovetail.dialects.torch_facts.types import ShapedInfo, is_torch_type, shaped_info, tensor_info
 
 # What adds up counts, which half precision can't hold.
@@ -51,18 +51,16 @@ def count_by(op: ir.Operation, counted: int) -> int:
 
     `counted` says so of its first operand. Counts are whole, so that no order of adding them up rounds one.
     """
-    name = aten_name(op)
-    if not counted and name != "aten._to_copy.default":
+    how = row(op).counts
+    if how is Counts.NOT or (not counted and how is not Counts.MADE):
         return 0
     source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     if source is None or result is None or result.dtype not in _SINGLE:
         return 0
-    if name in ("aten.sum.default", "aten.sum.dim_IntList"):
+    if how is Counts.ADDED:
         most = counted * source.numel // max(result.numel, 1)
         return most if most <= _COUNTED else 0
-    if name == "aten._to_copy.default":
-        return 1 if source.dtype == "bool" else counted
-    return counted if row(op).kind is Kind.VIEW else 0
+    return 1 if how is Counts.MADE and source.dtype == "bool" else counted
 
 
 def _results(op: ir.Operation) -> list[ShapedInfo]:

@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from dovetail.dialects.operand_strides import Strides
 from dovetail.dialects.torch_facts.broadcast_strides import broadcast_strides
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.dialects.torch_facts.ops import op_name, row_of_name
+from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.dialects.torch_facts.row import Layout
 from dovetail.errors import UnsupportedError
 
@@ -65,7 +65,7 @@ def laid_out_as(results, strides: Sequence[Strides | None]):
 
 
 def _layout(func: torch._ops.OpOverload, args: tuple, kernels: str) -> Layout:
-    facts = row_of_name(op_name(func))
+    facts = row_of_func(func)
     # What was found of the CPU's kernels is taken to hold of those of GPUs, too, where nothing else was measured.
     on_cuda = facts.layout_on_cuda if kernels == "cuda" else None
     layout = on_cuda or facts.layout

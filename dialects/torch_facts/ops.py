@@ -97,6 +97,11 @@ def row_of_name(name: str) -> Row:
     return own or ROWS.get(base, _UNKNOWN)
 
 
+def row_of_func(func: "torch._ops.OpOverload") -> Row:
+    """Like `row`, for an op of PyTorch's."""
+    return row_of_name(op_name(func))
+
+
 def kind_of_name(name: str) -> Kind:
     """Like `kind`, for an overload's name."""
     return row_of_name(name).kind

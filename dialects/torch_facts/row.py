@@ -92,6 +92,15 @@ class Rounding(Enum):
     OFTEN = "often"  # the last bit differs between two ways of compiling it
 
 
+class Counts(Enum):
+    """Whether an op's numbers count truth values, where its first operand's do or are some."""
+
+    NOT = "not"
+    MADE = "made"  # of each truth value a number, of each number the same
+    KEPT = "kept"  # the same, elsewhere
+    ADDED = "added"  # sums of several
+
+
 class Traced(Enum):
     """How the op goes through tracing."""
 
@@ -144,8 +153,10 @@ class Row:
             them out so, whatever its operands' strides.
         layout: how the CPU's kernel lays its result out, if not as PyTorch describes.
         layout_on_cuda: how that of a GPU does, where it was measured to differ.
+        writes_in_training: names of arguments that it writes if its argument `training` is true; no schema says so.
         drawn_by: of random numbers: eager's op, if its name is not that of this one with a "_".
         strides: of a view: the rule for the strides of its result.
+        overlaps: of a view: it may show an element more than once.
         sees_strides: its values may depend on how its operands lie in memory, so they are laid out as in eager.
         in_rows: names of arguments whose last dimension its kernel takes for contiguous.
         is_identity: of a value, which has no memory, it gives that value.
@@ -159,6 +170,7 @@ class Row:
             of them, where it makes whole numbers or truth values.
         rounding: how often it rounds.
         keeps_equality: numbers that are equal before it may have to be equal after it; it does not blend many into one.
+        counts: whether its numbers count truth values.
         tells_subnormals: it jumps at zero or is infinitely steep there.
         recompute: what computing it again in the backward costs.
         flops: its floating-point operations.
@@ -176,8 +188,10 @@ class Row:
     order: tuple[int, ...] = ()
     layout: Layout = Layout.TOLD
     layout_on_cuda: Layout | None = None
+    writes_in_training: tuple[str, ...] = ()
     drawn_by: str = ""
     strides: StridesRule | None = None
+    overlaps: bool = False
     sees_strides: bool = True
     in_rows: tuple[str, ...] = ()
     is_identity: bool = False
@@ -190,6 +204,7 @@ class Row:
     decides_by: tuple[int, ...] | None = ()
     rounding: Rounding = Rounding.OFTEN
     keeps_equality: bool = True
+    counts: Counts = Counts.NOT
     tells_subnormals: bool = False
     recompute: Recompute = Recompute.NEVER
     flops: Flops = flops.of_results
@@ -206,7 +221,7 @@ class Row:
 constant = partial(
     Row, kind=Kind.CONSTANT, sees_strides=False, rounding=Rounding.NEVER, recompute=Recompute.FREE, flops=flops.none
 )
-view = partial(constant, kind=Kind.VIEW, memory=ResultMemory.OPERAND)
+view = partial(constant, kind=Kind.VIEW, memory=ResultMemory.OPERAND, counts=Counts.KEPT)
 _computed = partial(Row, memory=ResultMemory.OWN, sees_strides=False, decides_by=None)
 pointwise = partial(_computed, kind=Kind.POINTWISE, recompute=Recompute.FREE)
 reduction = partial(

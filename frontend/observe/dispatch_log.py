@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as i
 
 from dovetail.dialects.operand_strides import Stated, Strides
 from dovetail.dialects.torch_facts.kernel_layouts import as_kernel_lays_out, laid_out_as
+from dovetail.dialects.torch_facts.ops import row_of_func
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import is_whole, share_elements
@@ -20,12 +21,6 @@ from dovetail.frontend.observe.bound_arguments import bound, is_written, schema,
 from dovetail.frontend.observe.eager_errors import eager_error
 from dovetail.frontend.observe.operand_layouts import call_layout
 from dovetail.frontend.observe.view_chains import Key, Viewed, key
-
-# Ops that write arguments without saying so, if the argument `flag` is true: its name, and theirs.
-_BATCH_NORMS = (torch.ops.aten.native_batch_norm, torch.ops.aten.cudnn_batch_norm, torch.ops.aten.miopen_batch_norm)
-_UNMARKED_WRITES = {op.default: ("training", ("running_mean", "running_var")) for op in _BATCH_NORMS}
-
-_WINDOWS = (torch.ops.aten.unfold.default, torch.ops.aten.expand.default)
 
 
 class Wrote(NamedTuple):
@@ -133,10 +128,15 @@ def _writes(call: OpCall) -> list[Wrote | Reshaped]:
     written = [tensor for argument in arguments for tensor in tensors_in(call.given.get(argument.name))]
     if written and torch.Tag.inplace_view in call.func.tags:
         return [Reshaped(tensor, now) for tensor in written]
-    flag, names = _UNMARKED_WRITES.get(call.func, ("", ()))
-    unmarked = [tensor for name in names if call.given.get(flag) for tensor in tensors_in(call.given.get(name))]
     # Batch norm saves its statistics after it has updated the running ones.
-    return [*(Wrote(tensor, now) for tensor in written), *(Wrote(tensor, now - 1) for tensor in unmarked)]
+    return [*(Wrote(tensor, now) for tensor in written), *(Wrote(tensor, now - 1) for tensor in _unmarked(call))]
+
+
+def _unmarked(call: OpCall) -> list[torch.Tensor]:
+    """What the call writes though its schema does not say so."""
+    is_training = schema(call.func) and call.given.get("training")
+    names = row_of_func(call.func).writes_in_training if is_training else ()
+    return [tensor for name in names for tensor in tensors_in(call.given.get(name))]
 
 
 def _operands(call: OpCall) -> list[Took]:
@@ -161,7 +161,7 @@ def _views(call: OpCall, source: Key, result: object) -> list[Viewed]:
 
 def _is_window(event: Viewed, windows: Mapping[Key, torch.Tensor]) -> bool:
     """Whether a view shows elements more than once, or is a view of one that does."""
-    return event.view != event.source and (event.callee in _WINDOWS or event.source in windows)
+    return event.view != event.source and (row_of_func(event.callee).overlaps or event.source in windows)
 
 
 def _writes_window(call: OpCall, log: DispatchLog) -> str | None:

@@ -12,7 +12,7 @@ import torch
 from torch._prims_common import make_contiguous_strides_for
 
 from dovetail.dialects.operand_strides import Stated
-from dovetail.dialects.torch_facts.ops import op_name, row_of_name
+from dovetail.dialects.torch_facts.ops import op_name, row_of_func, row_of_name
 from dovetail.frontend.dynamo.graph import graphs_in
 from dovetail.frontend.dynamo.open_sizes import known
 
@@ -44,7 +44,7 @@ class OperandLayouts(defaultdict[Caller, list[tuple[Stated, ...]]]):
 
 def call_layout(func: object, given: Mapping[str, object]) -> tuple[str, tuple[Stated, ...]] | None:
     """The name of the op `func`, and the strides of its arguments `given` by name; None if it can't tell them."""
-    if not isinstance(func, torch._ops.OpOverload) or not row_of_name(op_name(func)).sees_strides:
+    if not isinstance(func, torch._ops.OpOverload) or not row_of_func(func).sees_strides:
         return None
     if func is torch.ops.aten.bernoulli.p and isinstance(value := given.get("self"), torch.Tensor):
         # Row by row, however the operand lies; tracing makes it of `bernoulli_` too, which goes along memory.
@@ -58,7 +58,7 @@ def eager_operands(graph: torch.fx.Graph, seen: OperandLayouts) -> dict[torch.fx
     traced: dict[Caller, list[torch.fx.Node]] = defaultdict(list)
     for node in _calls(graph):
         origin, op = node.meta.get("from_node"), called_op(node)
-        if origin and op is not None and row_of_name(op_name(op)).sees_strides:
+        if origin and op is not None and row_of_func(op).sees_strides:
             traced[Caller(origin[-1].graph_id, origin[-1].name, op_name(op))].append(node)
     found: dict[torch.fx.Node, tuple[Stated, ...]] = {}
     for caller, nodes in traced.items():

@@ -1,6 +1,7 @@
 """What is known of ops stands in their rows: passes ask them, and keep no sets of ops' names."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,14 +11,27 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("dialects", "passes", "backends", "frontend", "runtime", "dovetail")
 NAMES = {row.name.partition(".")[0] for row in OPS}
 
+DECOMPOSITIONS = [
+    f"frontend/decompose/{name}.py"
+    for name in (
+        *("activations", "arithmetic", "convolutions", "extrema", "foreach", "gradients", "loss_gradients"),
+        *("mixed_types", "replacements", "sums", "variance"),
+    )
+]
+
 # Where several ops are named: what a pass does with each, by its own rules.
 OWN_RULES = {
     "backends/worker/numbers.py": "how MLIR compares integers, no ops",
+    "backends/python/on_values.py": "PyTorch's function for each op",
     "backends/python/parts.py": "what writes the result of each op to memory",
     "dialects/torch_facts/arithmetic.py": "Python's operator for each op",
     "dialects/dovetail/ops/view.py": "views of ours that may change the element type",
     "dialects/plan_numbers.py": "how MLIR compares integers, no ops",
-    "frontend/decompose/foreach.py": "decompositions",
+    **dict.fromkeys(DECOMPOSITIONS, "decompositions"),
+    "frontend/to_ir/number_nodes.py": "two names of one op",
+    "frontend/trace/extremum_gradients.py": "PyTorch's ops that get a kernel of ours",
+    "frontend/trace/python_kernels.py": "PyTorch's ops that get a kernel of ours",
+    "frontend/trace/recurrent_layers.py": "PyTorch's ops that get a kernel of ours",
     "passes/cleanup/compose_views.py": "a rule for each view",
     "passes/cleanup/constant_arrays.py": "numpy's function for each op",
     "passes/cleanup/fold_concatenations.py": "a rule for each op",
@@ -34,21 +48,25 @@ OWN_RULES = {
 
 
 def ops_named_in(source: Path) -> Iterator[tuple[int, list[str]]]:
-    """The collections and split texts of a file that name more than one op, by line."""
+    """The collections and split texts of a file that name more than one op, by line: as texts, or as PyTorch's ops."""
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        texts: list[ast.expr | None] = []
+        listed: list[ast.expr | None] = []
         if isinstance(node, ast.Tuple | ast.Set | ast.List):
-            texts = [*node.elts]
+            listed = [*node.elts]
         elif isinstance(node, ast.Dict):
-            texts = node.keys
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
-            texts = [node.func.value]
-        words = [text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)]
-        if isinstance(node, ast.Call):
-            words = [word for text in words for word in text.split()]
+            listed = node.keys
+        words = [each.value for each in listed if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+            text = node.func.value
+            words = text.value.split() if isinstance(text, ast.Constant) and isinstance(text.value, str) else []
         found = [name for word in words if (name := _op(word)) in NAMES]
+        found += [called[1] for each in listed if each is not None and (called := OVERLOAD.match(ast.unparse(each)))]
         if len(set(found)) > 1:
             yield node.lineno, found
+
+
+OVERLOAD = re.compile(r"(?:torch\.ops\.)?_?(?:aten|prims)\.(\w+)[\w.]*$")
+"""An op of PyTorch's, or one of its overloads: `torch.ops.aten.add.Tensor`, `aten.add`; the group is the op's name."""
 
 
 def _op(word: str) -> str:
@@ -73,3 +91,5 @@ def test_sets_are_found(tmp_path):
     """A search that finds nothing would prove nothing."""
     (tmp_path / "a.py").write_text('A = {"aten.add.Tensor", "mul"}\nB = "cat stack".split()\nC = {"add": 1, "x": 2}\n')
     assert list(ops_named_in(tmp_path / "a.py")) == [(1, ["add", "mul"]), (2, ["cat", "stack"])]
+    (tmp_path / "b.py").write_text("A = (torch.ops.aten.lstm, aten.gru.input)\nB = {_aten.add.Tensor: 1, aten: 2}\n")
+    assert list(ops_named_in(tmp_path / "b.py")) == [(1, ["lstm", "gru"])]

@@ -11,6 +11,7 @@ _deciding = partial(opaque, decides_by=None)
 _whole = partial(opaque, traced=Traced.WHOLE)
 _in_rows_on_cuda = partial(opaque, layout_on_cuda=Layout.ROWS)
 _in_parts = partial(opaque, traced=Traced.IN_PARTS)
+_running = partial(opaque, writes_in_training=("running_mean", "running_var"))
 
 OPAQUE = (
     *alike(partial(_reinterpretation, sees_strides=False), "_conj _neg_view view_as_real"),
@@ -45,7 +46,8 @@ OPAQUE = (
         "reflection_pad2d_backward replication_pad2d_backward",
     ),
     _in_parts("mse_loss_backward", layout=Layout.ROWS),
-    _in_parts("native_batch_norm", layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
+    *alike(_running, "cudnn_batch_norm miopen_batch_norm"),
+    _running("native_batch_norm", traced=Traced.IN_PARTS, layout=Layout.FORMAT, layout_on_cuda=Layout.FIRST),
     _in_parts("native_batch_norm_backward", layout=Layout.FORMAT_OF_SECOND),
     *alike(
         _in_parts,

@@ -8,6 +8,7 @@ from dovetail.dialects.torch_facts.row import (
     FLOATS,
     HALVES,
     INTEGERS,
+    Counts,
     DecidedBy,
     Layout,
     Refused,
@@ -40,6 +41,7 @@ _SHORT_RANGE = Refused("wrong for large arguments: its range reduction is too sh
 _WRONG_POWERS = Refused("wrong for negative bases, zeros and infinities, and whole numbers do not compile")
 
 _keeping = partial(pointwise, rounding=Rounding.NEVER)
+_copying = partial(_keeping, is_by_position=True, knows_uint8=True, converts=True)
 _telling = partial(pointwise, tells_subnormals=True)
 _stepping = partial(_keeping, tells_subnormals=True, decides_by=(0,))
 _rounding = partial(_telling, decides_by=(0, 1), refused=(_ROUNDS_QUOTIENTS,))
@@ -109,7 +111,8 @@ POINTWISE = (
     *alike(partial(_keeping, refused=(_NO_BROADCAST,)), "fmax fmin"),
     *alike(partial(_keeping, knows_uint8=True), "masked_fill where"),
     *alike(partial(_keeping, is_by_position=True), "tril triu"),
-    *alike(partial(_keeping, is_by_position=True, knows_uint8=True, converts=True), "copy _to_copy"),
+    _copying("copy"),
+    _copying("_to_copy", counts=Counts.MADE),
     *alike(_stepping, "ceil floor heaviside sgn threshold"),
     *alike(_telling, "digamma hypot lgamma log logit reciprocal rsqrt sqrt"),
     *alike(partial(_telling, decides_by=()), "isfinite isinf isnan"),

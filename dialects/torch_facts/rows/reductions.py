@@ -6,6 +6,7 @@ from dovetail.dialects.torch_facts.row import (
     FLOATS,
     HALVES,
     INTEGERS,
+    Counts,
     Layout,
     Recompute,
     Refused,
@@ -52,7 +53,7 @@ REDUCTIONS = (
     reduction("_softmax", traced=Traced.IN_PARTS),
     reduction("_softmax_backward_data", reduces_at=2, traced=Traced.IN_PARTS),
     reduction("std", tells_subnormals=True, refused=(_NOT_ON_GPUS,)),
-    reduction("sum", refused=(_ADDS_IN_HALVES,)),
+    reduction("sum", counts=Counts.ADDED, refused=(_ADDS_IN_HALVES,)),
     reduction("var", refused=(_NEGATIVE, _NOT_ON_GPUS)),
     reduction("var_mean", tells_subnormals=True, refused=(_ADDS_APART, _NEGATIVE)),
 )

@@ -177,3 +177,20 @@ def test_reduced_dimensions_are_where_the_row_says(name: str):
         arguments = [argument.name for argument in overload._schema.arguments if not argument.is_out]
         named = [index for index, each in enumerate(arguments) if each in ("dim", "dims")]
         assert named in ([], [position]), overload
+
+
+@pytest.mark.parametrize("row", [row for row in OPS if row.writes_in_training], ids=lambda row: row.name)
+def test_unmarked_writes_are_of_arguments(row: Row):
+    """Catches a name that is no argument's, or a write that PyTorch's schema tells by now: it would be noted twice."""
+    written = {each.name: each.is_write for each in getattr(torch.ops.aten, row.name).default._schema.arguments}
+    assert "training" in written
+    assert not any(written[name] for name in row.writes_in_training)
+
+
+@pytest.mark.parametrize("name", ["expand", "unfold"])
+def test_views_that_overlap(name: str):
+    """Catches a view that shows an element twice and is taken for one that does not: a write to it would be traced."""
+    arguments = {"expand": ([3, 2],), "unfold": (0, 2, 1)}[name]
+    shown = getattr(torch.ops.aten, name)(torch.arange(2.0) if name == "expand" else torch.arange(4.0), *arguments)
+    assert row_of_name(f"aten.{name}.default").overlaps
+    assert len(shown.unique()) < shown.numel()
