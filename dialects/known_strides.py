@@ -9,7 +9,7 @@ from dovetail.dialects.attributes import STRIDES, SYMBOL
 from dovetail.dialects.dovetail.ops.own import OwnOp
 from dovetail.dialects.dovetail.types import RefType
 from dovetail.dialects.reading import attribute, fact_of, made_by, producer
-from dovetail.dialects.symbols import Size, known_sizes
+from dovetail.dialects.symbols import KnownSize, known_sizes
 
 _MUL = "torch.aten.mul.int"
 
@@ -49,13 +49,13 @@ def order_in_memory(ref: ir.Value) -> tuple[int, ...] | None:
     return tuple(order)
 
 
-def _lying(ref: ir.Value) -> tuple[tuple[Size, ...] | None, list[Size] | None]:
+def _lying(ref: ir.Value) -> tuple[tuple[KnownSize, ...] | None, list[KnownSize] | None]:
     """The sizes and the strides."""
     own = made_by(ref, OwnOp.OPERATION_NAME)
     return known_sizes(ref if own is None else own.operands[0]), _of_argument(ref) if own is None else _of_owned(own)
 
 
-def _of_argument(ref: ir.Value) -> list[Size] | None:
+def _of_argument(ref: ir.Value) -> list[KnownSize] | None:
     """The strides of an argument, by its type or what is stated of it; None where some are not known."""
     known = RefType(ref.type).strides
     if producer(ref) is not None or None not in known:
@@ -64,14 +64,14 @@ def _of_argument(ref: ir.Value) -> list[Size] | None:
     return list(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
 
 
-def _of_owned(own: ir.Operation) -> list[Size] | None:
+def _of_owned(own: ir.Operation) -> list[KnownSize] | None:
     numbers = iter([_expression(operand) for operand in own.operands[1:]])
     found = [next(numbers) if step is None else step for step in RefType(own.results[0].type).strides]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
 
 
-def _expression(number: ir.Value) -> Size | None:
+def _expression(number: ir.Value) -> KnownSize | None:
     """What a number is by the symbols, None where it is no product of them."""
     owner = producer(number)
     if owner is None:
@@ -86,7 +86,7 @@ def _expression(number: ir.Value) -> Size | None:
     return None if symbol is None else ir.AffineExpr.get_symbol(ir.IntegerAttr(symbol).value, number.type.context)
 
 
-def _factors(sizes: Iterable[Size]) -> tuple[int, list[str]]:
+def _factors(sizes: Iterable[KnownSize]) -> tuple[int, list[str]]:
     """The product of `sizes`, equal for equal products: MLIR keeps `(s0 * s1) * s2` and `s0 * (s1 * s2)` apart."""
     numbers, others, pending = [], [], list(sizes)
     while pending:

@@ -23,7 +23,8 @@ from dovetail.dialects.torch_facts.types import is_number, is_open, require_shap
 
 _FACTS = (SYMBOL, RANGE, SIZES, STRIDES)
 
-Size: TypeAlias = int | ir.AffineExpr
+KnownSize: TypeAlias = int | ir.AffineExpr
+"""A size as far as a module tells it: a number, or an expression of symbols where its type leaves it open."""
 
 
 def symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
@@ -38,7 +39,7 @@ def all_symbols(function_op: func.FuncOp) -> dict[int, ir.Value]:
     return symbols(function_op) | {ir.IntegerAttr(op.attributes[SYMBOL]).value: op.results[0] for op in made}
 
 
-def sizes_map(sizes: Sequence[Size]) -> ir.AffineMapAttr:
+def sizes_map(sizes: Sequence[KnownSize]) -> ir.AffineMapAttr:
     """`dovetail.sizes` of a tensor of these `sizes`."""
     said = [ir.AffineExpr.get_constant(size) if isinstance(size, int) else size for size in sizes]
     count = max((symbol + 1 for size in said for symbol in used_symbols_of(size)), default=0)
@@ -56,7 +57,7 @@ def sizes_of(value: ir.Value) -> tuple[ir.AffineExpr, ...] | None:
     return tuple(stated.value.results) if isinstance(stated, ir.AffineMapAttr) else None
 
 
-def known_sizes(value: ir.Value) -> tuple[Size, ...] | None:
+def known_sizes(value: ir.Value) -> tuple[KnownSize, ...] | None:
     """The sizes of a tensor, or of one that a ref shows: numbers, or what is known of them; None where nothing is."""
     info = value.type.shaped if isinstance(value.type, RefType) else require_shaped_info(value.type)
     stated = sizes_of(value)
@@ -65,7 +66,7 @@ def known_sizes(value: ir.Value) -> tuple[Size, ...] | None:
     return tuple((stated or ())[dim] if size is None else size for dim, size in enumerate(info.shape))
 
 
-def in_types(sizes: Sequence[Size]) -> tuple[OpenSize, ...]:
+def in_types(sizes: Sequence[KnownSize]) -> tuple[OpenSize, ...]:
     """`sizes` as a tensor's type says them."""
     return tuple(size if isinstance(size, int) else None for size in sizes)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 Sizes = tuple[int, ...]
 
 OpenSize = int | None
-"""A size, or None where it is known only when the program runs."""
+"""What a tensor's type says of a size that may be open: None if it is. What is known of it is a `KnownSize`."""
 
 LARGEST = 2**63 - 1
 """The largest size, as of any whole number in a program: PyTorch has 64 bits for it."""

@@ -8,7 +8,7 @@ from torch_mlir import ir
 from dovetail.dialects.cloning import FROM_PYTHON
 from dovetail.dialects.dovetail import ReadOp
 from dovetail.dialects.reading import made_by, producer
-from dovetail.dialects.symbols import Size, known_sizes
+from dovetail.dialects.symbols import KnownSize, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.passes.in_place.candidates import Update
 
@@ -76,7 +76,7 @@ def is_own(update: Update, inside: ir.Value) -> bool:
     return read is not None and read.operands[0] == update.argument
 
 
-def is_elementwise(op: ir.Operation, sizes: tuple[Size, ...] | None) -> bool:
+def is_elementwise(op: ir.Operation, sizes: tuple[KnownSize, ...] | None) -> bool:
     """Whether `op` computes each element of a tensor of `sizes` from elements at the same index, and single numbers.
 
     Other ops need loops of their own, and might keep what they compute in between in the destination's memory.
@@ -88,6 +88,6 @@ def is_elementwise(op: ir.Operation, sizes: tuple[Size, ...] | None) -> bool:
     return computed is not None and (computed == sizes or (computed == () and is_large(sizes)))
 
 
-def is_large(sizes: tuple[Size, ...] | None) -> bool:
+def is_large(sizes: tuple[KnownSize, ...] | None) -> bool:
     """Whether a tensor of `sizes` is compiled as one of more elements than one."""
     return sizes is not None and any(size != 1 for size in sizes) and 0 not in sizes

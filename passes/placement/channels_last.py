@@ -13,7 +13,7 @@ from torch_mlir import ir
 from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.size_expressions import bounds
-from dovetail.dialects.symbols import Size, is_open_op, known_sizes
+from dovetail.dialects.symbols import KnownSize, is_open_op, known_sizes
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
@@ -168,18 +168,18 @@ def _tensors(op: ir.Operation) -> list[ir.Value]:
     return [each for each in (*op.operands, *op.results) if is_value_type(each.type)]
 
 
-def in_order(sizes: Sequence[Size]) -> tuple[Size, ...]:
+def in_order(sizes: Sequence[KnownSize]) -> tuple[KnownSize, ...]:
     """The sizes of images, by the dimensions from the outermost one in memory on."""
     return tuple(sizes[dim] for dim in ORDER)
 
 
-def keeps_rows(sizes: Sequence[Size], order: Sequence[int]) -> bool:
+def keeps_rows(sizes: Sequence[KnownSize], order: Sequence[int]) -> bool:
     """Whether a tensor of `sizes` is the same in memory with its dimensions in `order`: only those of size 1 move."""
     large = [dim for dim in order if sizes[dim] != 1]
     return large == sorted(large)
 
 
-def strides_of(sizes: Sequence[Size]) -> tuple[Size, ...]:
+def strides_of(sizes: Sequence[KnownSize]) -> tuple[KnownSize, ...]:
     """The strides of images that lie channels last, in elements."""
     _, channels, rows, columns = sizes
     return rows * columns * channels, 1, columns * channels, channels

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SHOWS_ROWS
 from dovetail.dialects.reading import Module, body
-from dovetail.dialects.symbols import Size, in_types, known_sizes
+from dovetail.dialects.symbols import KnownSize, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import reordered
@@ -53,7 +53,7 @@ def _show_rows(op: ir.Operation, result: ir.Value, order: Sizes) -> bool:
     return True
 
 
-def _permuted(value: ir.Value, sizes: Sequence[Size], order: Sequence[int]) -> ir.Value:
+def _permuted(value: ir.Value, sizes: Sequence[KnownSize], order: Sequence[int]) -> ir.Value:
     turned = [sizes[dim] for dim in order]
     type_ = with_shape(value.type, in_types(turned))
     return with_known_sizes(create("torch.aten.permute", [value, integer_list(order)], type_), turned)

@@ -10,7 +10,7 @@ from dovetail.dialects.attributes import SHOWS_ROWS, STRIDES
 from dovetail.dialects.operand_strides import Stated, strides_attribute
 from dovetail.dialects.reading import Module, body, is_used, made_by, producer, users
 from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.symbols import Size, in_types, known_sizes, sizes_map
+from dovetail.dialects.symbols import KnownSize, in_types, known_sizes, sizes_map
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.names import LIST
 from dovetail.dialects.torch_facts.ops import Kind, kind
@@ -216,16 +216,16 @@ def _is_spread(value: ir.Value) -> bool:
     return all(not _sizes(each) or made_by(each, _EXPAND) is not None or _is_spread(each) for each in tensors)
 
 
-def _like(op: ir.Operation, operands: Sequence[ir.Value], sizes: Sequence[Size]) -> ir.Value:
+def _like(op: ir.Operation, operands: Sequence[ir.Value], sizes: Sequence[KnownSize]) -> ir.Value:
     return of_others(op, operands, with_shape(op.results[0].type, in_types(sizes)), sizes)
 
 
-def _made(name: str, operands: Sequence[ir.Value], like: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+def _made(name: str, operands: Sequence[ir.Value], like: ir.Value, sizes: Sequence[KnownSize]) -> ir.Value:
     """Builds an op that gives elements like those of `like`, in `sizes`."""
     return with_known_sizes(create(name, operands, with_shape(like.type, in_types(sizes))), sizes)
 
 
-def _sizes(value: ir.Value) -> tuple[Size, ...]:
+def _sizes(value: ir.Value) -> tuple[KnownSize, ...]:
     """The sizes of a tensor, which chains take and give where they are known, by the symbols if open."""
     sizes = known_sizes(value)
     if sizes is None:

@@ -8,7 +8,7 @@ from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.dovetail import OwnOp
 from dovetail.dialects.known_strides import order_in_memory
 from dovetail.dialects.reading import Module, body, of_class, producer, users
-from dovetail.dialects.symbols import Size, known_sizes
+from dovetail.dialects.symbols import KnownSize, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.sizes import Sizes
 from dovetail.dialects.torch_facts.transposition import SMALLEST, reordered
@@ -110,6 +110,6 @@ def _whole_operands(value: ir.Value) -> Sequence[ir.Value]:
     return [operand for operand in value.owner.operands if is_whole(operand, _sizes(value))]
 
 
-def _sizes(value: ir.Value) -> tuple[Size, ...]:
+def _sizes(value: ir.Value) -> tuple[KnownSize, ...]:
     """The sizes of what an operand of known ones is computed of, which are known, too."""
     return known_sizes(value) or ()

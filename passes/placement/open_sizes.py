@@ -12,7 +12,15 @@ from dovetail.dialects.attributes import RANGE, SIZES
 from dovetail.dialects.bound_sizes import Range
 from dovetail.dialects.reading import attribute, users
 from dovetail.dialects.size_expressions import bounds
-from dovetail.dialects.symbols import Size, facts_of, is_open_number, is_open_op, known_sizes, symbols, used_symbols
+from dovetail.dialects.symbols import (
+    KnownSize,
+    facts_of,
+    is_open_number,
+    is_open_op,
+    known_sizes,
+    symbols,
+    used_symbols,
+)
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, row
 from dovetail.dialects.torch_facts.transposition import reorders
@@ -88,7 +96,7 @@ def _name(op: ir.Operation) -> str:
     return row(op).name.partition(".")[0]
 
 
-def _reduced(op: ir.Operation, sizes: Sequence[Size]) -> list[Size]:
+def _reduced(op: ir.Operation, sizes: Sequence[KnownSize]) -> list[KnownSize]:
     """The `sizes` of the operand that the result does not have."""
     dims = reduced_dims(op)
     return list(sizes) if dims is None else [sizes[dim] for dim in dims]
@@ -115,7 +123,7 @@ def may_move(view: ir.Operation, device: str) -> bool:
     return (reorders(view) and device == "cpu") or _name(view) in ("unsqueeze", "alias", "detach")
 
 
-def _meets(operand: tuple[Size, ...], result: tuple[Size, ...]) -> bool:
+def _meets(operand: tuple[KnownSize, ...], result: tuple[KnownSize, ...]) -> bool:
     """Whether `operand`, where it is broadcast, is so by sizes that are 1 for sure."""
     pairs = zip(reversed(operand), reversed(result), strict=False)
     return all(own == full or (isinstance(own, int) and own == 1) for own, full in pairs)

@@ -7,7 +7,7 @@ from torch_mlir import ir
 from dovetail.dialects.cloning import erase_unused
 from dovetail.dialects.reading import Module, body, users
 from dovetail.dialects.recompute import is_pinned
-from dovetail.dialects.symbols import Size, known_sizes
+from dovetail.dialects.symbols import KnownSize, known_sizes
 from dovetail.dialects.torch_facts.ops import Kind
 from dovetail.dialects.torch_facts.types import require_shaped_info, with_shape
 from dovetail.passes.base import Pass
@@ -48,8 +48,8 @@ class _Gather:
 
     op: ir.Operation
     dim: int
-    sizes: tuple[Size, ...]
-    chosen: tuple[Size, ...]
+    sizes: tuple[KnownSize, ...]
+    chosen: tuple[KnownSize, ...]
 
     @classmethod
     def of(cls, op: ir.Operation) -> "_Gather | None":
@@ -109,5 +109,5 @@ class _Gather:
         is_one = len(sizes) == len(self.sizes) and sizes[self.dim] == 1
         return not sizes or (is_one and self._without_dim(sizes) == self._without_dim(self.sizes))
 
-    def _without_dim(self, sizes: tuple[Size, ...]) -> tuple[Size, ...]:
+    def _without_dim(self, sizes: tuple[KnownSize, ...]) -> tuple[KnownSize, ...]:
         return sizes[: self.dim] + sizes[self.dim + 1 :]

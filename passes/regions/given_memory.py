@@ -10,7 +10,7 @@ from dovetail.dialects.dovetail.ops.part import part
 from dovetail.dialects.memory.contents import load
 from dovetail.dialects.reading import COMPUTING, Module, body, copy_attributes, producer
 from dovetail.dialects.size_expressions import materialise, used_symbols_of
-from dovetail.dialects.symbols import Size, known_sizes, state_sizes, symbols
+from dovetail.dialects.symbols import KnownSize, known_sizes, state_sizes, symbols
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.out_overloads import out_overload
 
@@ -33,14 +33,14 @@ def can_write(value: ir.Value) -> bool:
     return len(list(value.uses)) == 1 and name is not None and out_overload(name) is not None
 
 
-def sizes_by(value: ir.Value, known: set[int]) -> tuple[Size, ...] | None:
+def sizes_by(value: ir.Value, known: set[int]) -> tuple[KnownSize, ...] | None:
     """The sizes of `value`, None where the symbols that are `known` do not say them."""
     sizes = known_sizes(value)
     is_said = sizes is not None and all(isinstance(size, int) or used_symbols_of(size) <= known for size in sizes)
     return sizes if is_said else None
 
 
-def give_part(value: ir.Value, memory: ir.Value, dim: int, start: Size, step: int = 1) -> None:
+def give_part(value: ir.Value, memory: ir.Value, dim: int, start: KnownSize, step: int = 1) -> None:
     """Has the library call that gives `value` write it to a part of `memory`, from `start` on along `dim`."""
     op = value.owner.operation
     length = (known_sizes(value) or ())[dim]

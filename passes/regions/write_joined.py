@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.reading import made_by
 from dovetail.dialects.region_builder import new_memory
-from dovetail.dialects.symbols import Size, known_sizes, state_sizes
+from dovetail.dialects.symbols import KnownSize, known_sizes, state_sizes
 from dovetail.dialects.target import device_type
 from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.names import LIST
@@ -50,7 +50,7 @@ def _is_even(cat: ir.Operation, known: set[int]) -> bool:
     return across is not None and all(_across(value, dim, known) == across for value in listed.operands)
 
 
-def _across(value: ir.Value, dim: int, known: set[int]) -> list[Size] | None:
+def _across(value: ir.Value, dim: int, known: set[int]) -> list[KnownSize] | None:
     """The sizes of `value` but for that along `dim`; None where the symbols that are `known` do not say its sizes."""
     sizes = sizes_by(value, known)
     return [size for index, size in enumerate(sizes) if index != dim % len(sizes)] if sizes else None
@@ -66,7 +66,7 @@ def _write(cat: ir.Operation) -> bool:
     first = reduce(lambda one, other: one if one.is_before_in_block(other) else other, writers)
     with cat.location, ir.InsertionPoint(first):
         memory = state_sizes(new_memory(cat.results[0]), cat.results[0])
-    start: Size = 0
+    start: KnownSize = 0
     for value in values:
         length = (known_sizes(value) or ())[dim]
         if can_write(value):

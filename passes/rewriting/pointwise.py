@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from dovetail.dialects.attributes import SIZES
 from dovetail.dialects.reading import producer
-from dovetail.dialects.symbols import Size, known_sizes, sizes_map
+from dovetail.dialects.symbols import KnownSize, known_sizes, sizes_map
 from dovetail.dialects.torch_facts.ops import Kind, is_constant, row
 from dovetail.dialects.torch_facts.types import is_open, shaped_info
 from dovetail.passes.rewriting.constants import is_none
@@ -26,7 +26,9 @@ def converts(op: ir.Operation) -> bool:
     return op.name == "torch.aten._to_copy" and is_none(op.operands[3]) and is_none(op.operands[6])
 
 
-def op_of_elements(value: ir.Value, sizes: Sequence[Size], may_meet: Callable[[ir.Value], bool]) -> ir.Operation | None:
+def op_of_elements(
+    value: ir.Value, sizes: Sequence[KnownSize], may_meet: Callable[[ir.Value], bool]
+) -> ir.Operation | None:
     """The op that computes each element of `value` of one from each operand of `sizes`; None if none does.
 
     Its other operands are what the IR states, such as numbers, and smaller tensors, all of which it `may_meet`.
@@ -40,19 +42,19 @@ def op_of_elements(value: ir.Value, sizes: Sequence[Size], may_meet: Callable[[i
     return op
 
 
-def is_whole(value: ir.Value, sizes: Sequence[Size]) -> bool:
+def is_whole(value: ir.Value, sizes: Sequence[KnownSize]) -> bool:
     """Whether `value` is surely a tensor of `sizes`."""
     return shaped_info(value.type) is not None and known_sizes(value) == tuple(sizes)
 
 
-def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, sizes: Sequence[Size]) -> ir.Value:
+def of_others(op: ir.Operation, operands: Sequence[ir.Value], result: ir.Type, sizes: Sequence[KnownSize]) -> ir.Value:
     """Builds `op`, one of one result, on other operands at the current insertion point; the result has `sizes`."""
     named = {name: op.attributes[name] for name in op.attributes if name != SIZES}
     made = ir.Operation.create(op.name, results=[result], operands=list(operands), attributes=named, loc=op.location)
     return with_known_sizes(made.result, sizes)
 
 
-def with_known_sizes(made: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+def with_known_sizes(made: ir.Value, sizes: Sequence[KnownSize]) -> ir.Value:
     """Says of `made`, the one result of an op, that it has `sizes`, if its type leaves some open; returns it."""
     if is_open(made.type):
         made.owner.attributes[SIZES] = ir.ArrayAttr.get([sizes_map(sizes)])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from dovetail.dialects.cloning import constant_none
-from dovetail.dialects.symbols import Size, in_types, known_sizes
+from dovetail.dialects.symbols import KnownSize, in_types, known_sizes
 from dovetail.dialects.torch_facts.ops import row
 from dovetail.dialects.torch_facts.sizes import static
 from dovetail.dialects.torch_facts.types import require_shaped_info, shaped_info, with_dtype, with_shape
@@ -58,7 +58,7 @@ def quotient(total: ir.Value, count: int) -> ir.Value:
     return create("torch.aten.div.Scalar", [total, constant(float(count))], total.type)
 
 
-def with_sizes(value: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+def with_sizes(value: ir.Value, sizes: Sequence[KnownSize]) -> ir.Value:
     """Builds `value` in the shape `sizes`, one of which may be open, if it has another one."""
     if known_sizes(value) == tuple(sizes):
         return value
