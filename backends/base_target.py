@@ -1,4 +1,4 @@
-"""What all targets are: frozen, hashable, and beside their parts the only place where compiler flags are chosen."""
+"""What all targets are: frozen, hashable, and beside their parts all that chooses compiler flags."""
 
 import functools
 import hashlib

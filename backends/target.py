@@ -121,9 +121,9 @@ count its bytes more than once.
 
 
 SINGLE_ROWS = range(128, 2049)
-"""Numbers of a row of which IREE takes too many at once: their places in the first cache are the same few. Of shorter
-rows the sum of a vector's lanes is too much of the work, and of longer ones IREE takes fewer. The variant `by-blocks`
-takes them one by one."""
+"""Numbers of a row of which IREE takes too many at once: the lines of the first cache that they go to are the same few.
+Of shorter rows the sum of a vector's lanes is too much of the work, and of longer ones IREE takes fewer. The variant
+`by-blocks` takes them one by one."""
 
 
 def is_summed_by_twos(op: "ir.Operation") -> bool:

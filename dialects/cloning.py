@@ -59,8 +59,8 @@ def state_facts(function_op: func.FuncOp, where: str, facts: Mapping[int, Mappin
 
 def set_signature(function_op: func.FuncOp, results: Sequence[ir.Type]) -> None:
     """Makes the function's type say what its block takes and what it now returns."""
-    inputs = [argument.type for argument in function_op.body.blocks[0].arguments]
-    function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, list(results)))
+    taken = [argument.type for argument in function_op.body.blocks[0].arguments]
+    function_op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(taken, list(results)))
 
 
 def constant_none() -> ir.Value:

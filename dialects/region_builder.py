@@ -1,4 +1,4 @@
-"""The one place that builds regions, and calls that give them new memory for their results."""
+"""The one builder of regions, and of calls that give them new memory for their results."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,23 +18,23 @@ class RegionBuilder:
 
     Args:
         name: its symbol.
-        inputs: what it takes, as known to the code that its ops are cloned from: values, and memory.
+        operands: what it takes, as known to the code that its ops are cloned from: values, and memory.
         stored: the values, of this code too, for which it takes further memory.
 
     Attributes:
         function: the region.
-        values: what inputs, and results of ops since added, are inside.
+        values: what operands, and results of ops since added, are inside.
         memory: the arguments for the further memory.
     """
 
-    def __init__(self, name: str, inputs: Sequence[ir.Value], stored: Sequence[ir.Value] = ()):
-        types = [*(value.type for value in inputs), *(memory_type(value.type) for value in stored)]
+    def __init__(self, name: str, operands: Sequence[ir.Value], stored: Sequence[ir.Value] = ()):
+        types = [*(value.type for value in operands), *(memory_type(value.type) for value in stored)]
         self.function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
         set_role(self.function, Role.REGION)
-        state_facts(self.function, "arg_attrs", dict(enumerate(map(facts_of, [*inputs, *stored]))))
+        state_facts(self.function, "arg_attrs", dict(enumerate(map(facts_of, [*operands, *stored]))))
         arguments = list(self.function.add_entry_block().arguments)
-        self.values: dict[ir.Value, ir.Value] = dict(zip(inputs, arguments, strict=False))
-        self.memory = arguments[len(inputs) :]
+        self.values: dict[ir.Value, ir.Value] = dict(zip(operands, arguments, strict=False))
+        self.memory = arguments[len(operands) :]
 
     @property
     def end(self) -> ir.InsertionPoint:

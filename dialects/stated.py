@@ -1,4 +1,4 @@
-"""Attributes that must be there, read by their class: else an error that names the place and what would be valid."""
+"""Attributes that must be there, read by their class: else an error that names the location and what would be valid."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Wrapper subclasses taken apart and put together, in autograd's sight.
 
-The parts of a wrapper have no place in autograd's graph: the wrapper has. Where it requires grad, `Unwrap` gives its
+The parts of a wrapper are not in autograd's graph: the wrapper is. Where it requires grad, `Unwrap` gives its
 parts one, and `Wrap` is its inverse; each is the other's gradient.
 """
 

@@ -174,7 +174,7 @@ def _refusing(what: str, expected: type[Exception] = Exception) -> Iterator[None
     except GraphBreak:
         raise
     except DovetailError as error:
-        # The interpreter adds the node to what is raised below it; the message names the place itself.
+        # The interpreter adds the node to what is raised below it; the message names the location itself.
         raise type(error)(str(error).split("\n\nWhile executing")[0]) from error
     except expected as error:
         lines = str(error).strip().splitlines() or [""]

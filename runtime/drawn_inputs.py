@@ -19,7 +19,7 @@ from dovetail.runtime.drawn_sizes import drawn_symbols, layout
 from dovetail.runtime.on_host import runnable
 from dovetail.runtime.read_guard import read_guard
 
-# Of library kernels, those that take places.
+# Of library kernels, those that take positions.
 _INDEXING = ("gather or scatter", "pooling")
 
 
@@ -89,7 +89,7 @@ def drawn(value: ir.Value, symbols: Mapping[int, int], generator: torch.Generato
 
 
 def _may_index(op: ir.Operation) -> bool:
-    """Whether `op` may take integers for places: a gather, a scatter, a pooling, and whatever has no row."""
+    """Whether `op` may take integers for positions: a gather, a scatter, a pooling, and whatever has no row."""
     if aten_name(op) is None or (row(op).kind is not Kind.UNKNOWN and row(op).kernel not in _INDEXING):
         return False
     listed = [made.operands if (made := made_by(value, LIST)) else [value] for value in op.operands]

@@ -49,7 +49,7 @@ def run_reference(module: ir.Module, inputs: list, seed: int = 0) -> Observation
 
 
 def _failed_op(module: ir.Module, error: Exception) -> ir.Operation | None:
-    """The op of `module` whose statement `error` came out of, which names no place; None if that can't be told."""
+    """The op of `module` whose statement `error` came out of, which names no location; None if that can't be told."""
     met = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     lines = [(name, line) for name, line in met if name.startswith("<dovetail ")]
     if not lines:

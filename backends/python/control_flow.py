@@ -24,16 +24,16 @@ def separate(results: tuple, operands: tuple) -> tuple:
 
     A function of values may return its argument, one value twice, or a view; who gets the results may own them.
     """
-    taken = {_memory(operand) for operand in operands if isinstance(operand, torch.Tensor)}
+    taken = {_storage(operand) for operand in operands if isinstance(operand, torch.Tensor)}
     separated = []
     for result in results:
         if isinstance(result, torch.Tensor):
             is_part = result.untyped_storage().nbytes() != result.numel() * result.itemsize
-            result = result.clone() if _memory(result) in taken or is_part else result
-            taken.add(_memory(result))
+            result = result.clone() if _storage(result) in taken or is_part else result
+            taken.add(_storage(result))
         separated.append(result)
     return tuple(separated)
 
 
-def _memory(tensor: torch.Tensor) -> int:
+def _storage(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata

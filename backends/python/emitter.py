@@ -76,7 +76,7 @@ class Emitter:
     """Emits one `func.func`. It takes its arguments in a list, which it empties, so that they can die early.
 
     `bindings` gives the callables for called functions, by symbol. Of `helpers`, "with_strides" and "write_..." stand
-    in for those of `backends.python.aten`, and "ready", where it is there, is what the inputs of updates in place go
+    in for those of `backends.python.aten`, and "ready", where it is there, is what the operands of updates in place go
     through, so that no copy of them can fail later. With `has_layouts` it also takes the strides of what `@layouts`
     returns, which operands in the backward lie as. `starts` counts the lines before each op's. `run` are the op that is
     emitted and those beside it which Python asks one question for.
@@ -214,7 +214,7 @@ class Emitter:
             raise
         except (ModuleError, *_NONSENSE) as error:
             if str(error).startswith(str(op.location)):
-                raise  # it names the place
+                raise  # it names the location
             is_ours = isinstance(error, ModuleError)
             message = error if is_ours else f"{type(error).__name__}: {error}"
             cause = None if is_ours else error

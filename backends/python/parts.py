@@ -68,15 +68,15 @@ def scatter(
     _put(source, torch.ops.aten.slice.Tensor(memory.data, dim, start, end, step))
 
 
-def _put(tensor: torch.Tensor, place: torch.Tensor) -> None:
-    if place.shape != tensor.shape:
-        raise ModuleError(f"{list(tensor.shape)} is written where memory of {list(place.shape)} is")
-    if not _lies_in(tensor, place):
-        place.copy_(tensor)
+def _put(tensor: torch.Tensor, into: torch.Tensor) -> None:
+    if into.shape != tensor.shape:
+        raise ModuleError(f"{list(tensor.shape)} is written where memory of {list(into.shape)} is")
+    if not _lies_in(tensor, into):
+        into.copy_(tensor)
 
 
-def _lies_in(tensor: torch.Tensor, place: torch.Tensor) -> bool:
-    return (place.data_ptr(), place.stride()) == (tensor.data_ptr(), tensor.stride())
+def _lies_in(tensor: torch.Tensor, into: torch.Tensor) -> bool:
+    return (into.data_ptr(), into.stride()) == (tensor.data_ptr(), tensor.stride())
 
 
 def _emits(write: Callable[..., None]) -> Callable[..., None]:

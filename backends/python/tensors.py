@@ -41,7 +41,7 @@ def in_rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _overlapping(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    """A copy of `tensor` in which several elements, equal ones, lie in one place: expanded, or windows."""
+    """A copy of `tensor` in which several elements, equal ones, are one in memory: expanded, or windows."""
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
     addresses = torch.arange(last + 1, device=tensor.device).as_strided(tensor.shape, strides)
     memory = tensor.new_zeros(last + 1).index_put((addresses,), tensor)

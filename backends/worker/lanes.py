@@ -129,7 +129,7 @@ def _slice(value: ir.Value, offset: ir.Value, size: ir.Value) -> ir.Value:
 
 
 def _parts(rows: ir.Value, count: ir.Value) -> list[ir.Value]:
-    """The vectors of `count` blocks, each of `rows`, by their place in it."""
+    """The vectors of `count` blocks, each of `rows`, by their position in it."""
     type_ = ir.RankedTensorType(rows.type)
     rank, shape = type_.rank, [*list(type_.shape)[:-1], _OPEN, _BLOCK]
     groups = [*([dim] for dim in range(rank - 1)), [rank - 1, rank]]

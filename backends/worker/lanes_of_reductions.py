@@ -39,6 +39,6 @@ def check_lanes(kernel: ir.Operation) -> None:
 
 
 def _by_loop(basis: ir.Attribute) -> list[int]:
-    """Of a basis, counts and each loop's place among them, the count of each loop."""
-    counts, places = ([each.value for each in part] for part in basis)
-    return [counts[place] for place in places]
+    """Of a basis, counts and each loop's position among them, the count of each loop."""
+    counts, positions = ([each.value for each in part] for part in basis)
+    return [counts[position] for position in positions]

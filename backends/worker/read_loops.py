@@ -10,7 +10,7 @@ _BITS = {"i1": 8, "index": 64}
 
 
 def read_loops(op: ir.Operation, takes_open: bool = False) -> Loops | None:
-    """The loops of `op`; None where one's extent, or an operand's place in them, is not plain.
+    """The loops of `op`; None where one's extent, or an operand's position in them, is not plain.
 
     An extent that is known only when the region runs is `OPEN`, if the caller takes such.
     """

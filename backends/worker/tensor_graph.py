@@ -90,7 +90,7 @@ class TensorGraph:
         return [n for n, needed in enumerate(self.needs) if n not in inside and not inside.isdisjoint(needed)]
 
     def copied(self, numbers: Iterable[int], at: ir.InsertionPoint) -> dict[ir.Value, ir.Value]:
-        """Copies of ops, in order, at a place where all else that they take is known; their results by the old ones."""
+        """Copies of ops, in order, where all else that they take is known; their results by the old ones."""
         values: dict[ir.Value, ir.Value] = {}
         for number in sorted(numbers):
             clone(self.ops[number], values, at)

@@ -42,7 +42,7 @@ class Buffer:
     kept_by: ir.Operation | None = None
 
     @property
-    def memory(self) -> set["Buffer"]:
+    def may_be(self) -> set["Buffer"]:
         """All buffers whose memory it may be."""
         return {self, *self.within}
 

@@ -50,7 +50,7 @@ class Buffers:
             for buffer in used:
                 buffer.last = index
             is_asked = used and op.name.startswith("torch.")
-            for buffer in {each for one in used for each in one.memory} if is_asked and may_keep_operands(op) else ():
+            for buffer in {each for one in used for each in one.may_be} if is_asked and may_keep_operands(op) else ():
                 buffer.kept_by = op
             for result in op.results:
                 if (holds_tensors(result.type) or is_list_type(result.type)) and not is_constant(op):
@@ -71,7 +71,7 @@ class Buffers:
     def _make(
         self, root: ir.Value, origin: MemoryOrigin, start: int, nbytes: int = 0, within: Sequence[Buffer] = ()
     ) -> None:
-        memory = frozenset(each for one in within for each in one.memory)
+        memory = frozenset(each for one in within for each in one.may_be)
         buffer = Buffer(root, origin, start, nbytes, memory, [root], last=start)
         self.all.append(buffer)
         self.by_value[root] = buffer

@@ -79,7 +79,7 @@ def memory_use(module: ir.Module) -> dict[str, MemoryUse]:
 
 
 def memory_remarks(module: ir.Module) -> Iterator[str]:
-    """For each host function: its place, what it allocates, and the most that it holds at a time."""
+    """For each host function: a location, what it allocates, and the most that it holds at a time."""
     for name, use in memory_use(module).items():
         where = use.ops[use.live.index(use.peak)].location
         yield (

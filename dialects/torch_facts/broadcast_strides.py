@@ -64,13 +64,13 @@ def _sorted(sizes: Sequence, steps: Sequence[Sequence]) -> list[int]:
     order = [*reversed(range(len(sizes)))]
     for last in range(1, len(order)):
         moved = last
-        for place in reversed(range(last)):
-            found = _compared(order[place], order[moved], sizes, steps)
+        for other in reversed(range(last)):
+            found = _compared(order[other], order[moved], sizes, steps)
             if found < 0:
                 break
             if found > 0:
-                order[place], order[moved] = order[moved], order[place]
-                moved = place
+                order[other], order[moved] = order[moved], order[other]
+                moved = other
     return order
 
 

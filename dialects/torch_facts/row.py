@@ -44,9 +44,9 @@ class Kind(Enum):
 
     CONSTANT = "constant"  # a Python value in the IR
     VIEW = "view"  # no arithmetic, and in PyTorch no copy
-    POINTWISE = "pointwise"  # one output element from one element of each input
+    POINTWISE = "pointwise"  # one element of the result from one of each operand
     REDUCTION = "reduction"
-    MOVEMENT = "movement"  # copies elements to other places
+    MOVEMENT = "movement"  # copies elements elsewhere
     CREATION = "creation"  # a tensor from nothing
     LIBRARY = "library"  # vendor kernels are better than what we would generate
     UNKNOWN = "unknown"  # no row, or one that claims no kind, or no op of ATen's

@@ -5,4 +5,4 @@ SCALAR_TYPES = tuple(
     "bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz "
     "float8_e4m3fnuz uint16 uint32 uint64".split()
 )
-"""Their names, without `torch.`, each in the place of its number."""
+"""Their names, without `torch.`, each at the position of its number."""

@@ -24,6 +24,6 @@ def can_tell(op: ir.Operation) -> bool:
     if aten_name(op) is None or not any(info is not None and info.is_floating_point for info in infos):
         return False
     results = [tensor_info(value.type) for value in op.results]
-    # A truth value, or an index, of a number: comparisons by any name, casts, the places of extremes.
+    # A truth value, or an index, of a number: comparisons by any name, casts, the positions of extremes.
     makes_choices = any(info is not None and not info.is_floating_point for info in results)
     return makes_choices or row(op).tells_subnormals

@@ -150,7 +150,7 @@ def is_tensor(type_: ir.Type) -> bool:
 
 
 def require_tensor_info(type_: ir.Type) -> TensorInfo:
-    """Like `tensor_info`, for places where only a ranked, static tensor can stand.
+    """Like `tensor_info`, where only a ranked, static tensor can stand.
 
     Raises:
         ValueError: for any other type, naming it.
@@ -162,7 +162,7 @@ def require_tensor_info(type_: ir.Type) -> TensorInfo:
 
 
 def require_shaped_info(type_: ir.Type) -> ShapedInfo:
-    """Like `shaped_info`, for places where only a ranked tensor can stand.
+    """Like `shaped_info`, where only a ranked tensor can stand.
 
     Raises:
         ValueError: for any other type, naming it.

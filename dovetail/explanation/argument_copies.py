@@ -21,7 +21,7 @@ class Copies:
     def __init__(self):
         self._memo: dict = {}
         self._kept: list[torch.Tensor] = []
-        self._existing = {_memory(each) for each in _all_tensors() if _has_memory(each) and not is_wrapper(each)}
+        self._existing = {_storage(each) for each in _all_tensors() if _has_memory(each) and not is_wrapper(each)}
 
     def call(self, fn: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
         """A call of a copy of `fn` (if it is a module, or the method of an object) on copies of its arguments.
@@ -40,7 +40,7 @@ class Copies:
     def inputs(self, values: Sequence) -> list:
         """A graph's inputs, with copies for tensors that were there before; the others were made by the run itself."""
         return [
-            self._tensor(each) if _has_memory(each) and _memory(each) in self._existing else each for each in values
+            self._tensor(each) if _has_memory(each) and _storage(each) in self._existing else each for each in values
         ]
 
     def _tensor(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -130,7 +130,7 @@ def _has_memory(value) -> bool:
     return not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
-def _memory(tensor) -> int:
+def _storage(tensor) -> int:
     """Names the storage of `tensor`, or of the first one inside."""
     while is_wrapper(tensor):
         tensor = getattr(tensor, tensor.__tensor_flatten__()[0][0])

@@ -19,7 +19,7 @@ from dovetail.explanation.value_origins import Origins, frame, line
 from dovetail.explanation.work import library_calls, name_of, regions, saved
 
 
-def memory(module: ir.Module) -> tuple[Memory, ...]:
+def memory_figures(module: ir.Module) -> tuple[Memory, ...]:
     """One record for each host function; see `dialects/memory/memory_use.py` for what is counted."""
     return tuple(Memory(name, len(use.ops), tuple(_steps(name, use))) for name, use in memory_use(module).items())
 
@@ -49,7 +49,7 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
         regions=regions(origins),
         library_calls=library_calls(origins),
         nodes=found_nodes,
-        memory=memory(module),
+        memory=memory_figures(module),
         guard=guard(origins),
         grad_mode=modes[-1].is_enabled if modes else None,
         has_backward=Role.BACKWARD in origins.module,

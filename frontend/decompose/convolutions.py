@@ -36,7 +36,7 @@ class _Windows:
     sizes: Sequence[int]
 
     def matrix(self, weights: torch.Tensor) -> torch.Tensor:
-        """[channel and place of the result, channel and place of the pixel]."""
+        """[channel and position of the result, channel and position of the pixel]."""
         parts = [_cropped(weights, taps) for taps in self.taps]
         rows = parts[0] if len(parts) == 1 else torch.stack(parts, 1)
         return rows.reshape(weights.size(0) * len(parts), -1)

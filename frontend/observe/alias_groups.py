@@ -40,7 +40,7 @@ def alias_groups(values: Sequence) -> tuple[AliasGroup, ...]:
 def neighbours(values: Sequence) -> tuple[tuple[int, ...], ...]:
     """The positions of two or more tensors in one storage: a write of one may move the version counter of all."""
     tensors = ((index, value) for index, value in enumerate(values) if isinstance(value, torch.Tensor))
-    storages = by_key((memory(tensor), index) for index, tensor in tensors if not is_empty(tensor))
+    storages = by_key((storage(tensor), index) for index, tensor in tensors if not is_empty(tensor))
     return tuple(tuple(indices) for indices in storages.values() if len(indices) > 1)
 
 
@@ -85,7 +85,7 @@ def retains_grad(tensor: torch.Tensor) -> bool:
     return tensor.retains_grad or root(tensor).retains_grad
 
 
-def memory(tensor: torch.Tensor) -> int:
+def storage(tensor: torch.Tensor) -> int:
     """What is equal for tensors of one storage."""
     return tensor.untyped_storage()._cdata
 
@@ -107,7 +107,7 @@ def share_elements(left: torch.Tensor, right: torch.Tensor) -> bool:
 
     That asks for the numbers that open sizes are now, if the sizes do not tell that they are apart.
     """
-    if memory(left) != memory(right):
+    if storage(left) != storage(right):
         return False
     return not _are_apart(left, right) and bool(numpy.shares_memory(_array(left), _array(right)))
 
@@ -147,7 +147,7 @@ _SOMEWHERE = numpy.zeros(1, dtype=numpy.uint8)
 
 
 def _array(tensor: torch.Tensor) -> numpy.ndarray:
-    """An array at the tensor's place in memory that is all one, never read."""
+    """An array over the tensor's memory that is all one, never read."""
     start, end = span(tensor)
     memory = numpy.lib.stride_tricks.as_strided(_SOMEWHERE, shape=(end,), strides=(1,))
     steps = tuple(stride * tensor.itemsize for stride in tensor.stride())

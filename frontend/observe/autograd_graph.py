@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.by_key import by_key
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.alias_groups import root, storage
 from dovetail.frontend.observe.transforms import unwrapped
 
 Edge = tuple[torch.autograd.graph.Node, int]
@@ -89,10 +89,10 @@ def sharing(
 
     Moves the counters: nothing more can be asked of autograd's graph afterwards.
     """
-    by_memory = by_key((memory(tensor), (index, tensor)) for index, tensors in saved.items() for tensor in tensors)
+    by_memory = by_key((storage(tensor), (index, tensor)) for index, tensors in saved.items() for tensor in tensors)
     found: list[tuple[int, ...]] = []
     for each in counted:
-        near = [] if each is None else by_memory.get(memory(each), [])
+        near = [] if each is None else by_memory.get(storage(each), [])
         moved = counted_with(each, [tensor for _, tensor in near]) if each is not None and near else []
         found.append(tuple(sorted({near[position][0] for position in moved})))
     return found

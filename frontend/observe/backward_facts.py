@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from dovetail.dialects.by_key import by_key
-from dovetail.frontend.observe.alias_groups import AliasGroup, memory
+from dovetail.frontend.observe.alias_groups import AliasGroup, storage
 from dovetail.frontend.observe.autograd_graph import edges, frees, nodes_on_the_way, saved_by, sharing
 from dovetail.frontend.observe.run_facts import EagerRun, LeavingTensor, OwnedTensor, WrittenArgument
 from dovetail.frontend.records import Needed, Result
@@ -97,7 +97,7 @@ def _reread(
     return [
         ()
         if tensor is None
-        else tuple(sorted(position for position, memories in read.items() if memory(tensor) in memories))
+        else tuple(sorted(position for position, memories in read.items() if storage(tensor) in memories))
         for tensor in tensors
     ]
 

@@ -73,7 +73,7 @@ class DispatchLog(TorchDispatchMode):
 
     Attributes:
         events: in order.
-        addresses_storage: whether anything, since the first node, relied on a place in a storage.
+        addresses_storage: whether anything, since the first node, relied on an offset in a storage.
         windows: what was seen through windows, by how; the tensors are kept, so that memory stays what it is.
         results: the strides of what the present node's control flow gives, where that is known.
 
@@ -182,7 +182,7 @@ def _reads_written(call: OpCall, log: DispatchLog) -> str | None:
 
 
 def _finds_no_order(call: OpCall, log: DispatchLog) -> str | None:
-    """Values have no memory: where one is addressed by its place in it, that must be its place among the elements."""
+    """Values have no memory: an offset in the memory of one must be a position among its elements."""
     if not _addresses_storage(call, log):
         return None
     tensor = call.args[0]
@@ -202,7 +202,7 @@ REFUSALS = (_writes_window, _reads_written, _finds_no_order, _fails_in_eager)
 
 
 def _addresses_storage(call: OpCall, log: DispatchLog) -> bool:
-    """Whether the call addresses memory by its place in the storage, and not as autograd alone does."""
+    """Whether the call addresses memory by its offset in the storage, and not as autograd alone does."""
     if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
         return False
     tensor, *line = call.args

@@ -13,7 +13,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.subclasses import Convention
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import edges, reachable, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recorder import Recorder
@@ -62,4 +62,4 @@ def eager_run(
 def _state(value) -> tuple | None:
     if not isinstance(value, torch.Tensor):
         return None
-    return memory(value), value.untyped_storage().nbytes(), value.storage_offset()
+    return storage(value), value.untyped_storage().nbytes(), value.storage_offset()

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import known
-from dovetail.frontend.observe.alias_groups import AliasGroup, memory
+from dovetail.frontend.observe.alias_groups import AliasGroup, storage
 from dovetail.frontend.observe.autograd_graph import counted_with
 from dovetail.frontend.observe.backward_facts import BackwardFacts, backward_facts
 from dovetail.frontend.observe.results import Results
@@ -66,11 +66,11 @@ def observe(run: EagerRun, names: Sequence[str], groups: Sequence[AliasGroup]) -
 
 
 def _check_memory(run: EagerRun, names: Sequence[str]) -> None:
-    reached = {memory(run.arguments[index]) for index in run.written}
+    reached = {storage(run.arguments[index]) for index in run.written}
     for name, value, before in zip(names, run.arguments, run.before, strict=True):
         if before is None:
             continue
-        if memory(value) != before[0]:
+        if storage(value) != before[0]:
             raise UnsupportedError(f"argument {name}: `set_`, which gives it other memory, is not supported yet")
         if value.untyped_storage().nbytes() != before[1]:
             raise UnsupportedError(f"argument {name}: resizing its memory is not supported yet")

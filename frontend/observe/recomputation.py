@@ -6,7 +6,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from dovetail.errors import RereadError, UnsupportedError
-from dovetail.frontend.observe.alias_groups import memory, share_elements
+from dovetail.frontend.observe.alias_groups import share_elements, storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.dispatch_log import Drew, Reshaped, Wrote
 from dovetail.frontend.observe.run_facts import Reread
@@ -37,7 +37,7 @@ class Recomputation:
 
     def note(self, step: Step, draws_alike: bool) -> None:
         """Notes a step inside of the call; `draws_alike` is whether its random numbers are drawn again."""
-        given = [operand.tensor for operand in step.given if memory(operand.tensor) in self.outside]
+        given = [operand.tensor for operand in step.given if storage(operand.tensor) in self.outside]
         self._given_since += given
         self._read_since += [] if _only_shows(step) else given
         if not self.outside.isdisjoint(step.written):
@@ -61,7 +61,7 @@ class Recomputation:
             raise UnsupportedError(f"{self.writes[0]}: a checkpointed region writes again when it is recomputed")
         if self.packed and self.draws:
             raise UnsupportedError(f"{self.draws[0]}: a checkpointed region draws other numbers when it is recomputed")
-        return Reread(range(self.first, torch.autograd._get_sequence_nr()), frozenset(map(memory, self.read)))
+        return Reread(range(self.first, torch.autograd._get_sequence_nr()), frozenset(map(storage, self.read)))
 
     def check_later(self, step: Step) -> None:
         """Raises RereadError where a step after the call changes what the recomputation reads."""
@@ -85,5 +85,5 @@ def packing(calls: Sequence[Recomputation]) -> saved_tensors_hooks:
 
 def _only_shows(step: Step) -> bool:
     """Whether the step makes nothing but views."""
-    given: Collection[int] = {memory(operand.tensor) for operand in step.given}
-    return bool(step.returned) and not step.written and all(memory(value) in given for value in step.returned)
+    given: Collection[int] = {storage(operand.tensor) for operand in step.given}
+    return bool(step.returned) and not step.written and all(storage(value) in given for value in step.returned)

@@ -13,7 +13,7 @@ from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.checkpoint_regions import region_of
 from dovetail.frontend.dynamo.open_sizes import rebind
 from dovetail.frontend.dynamo.source_lines import deciding_at
-from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.alias_groups import root, storage
 from dovetail.frontend.observe.autograd_graph import nodes_on_the_way, reachable, saved_by, version
 from dovetail.frontend.observe.dispatch_log import DispatchLog
 from dovetail.frontend.observe.recomputation import Recomputation, packing
@@ -66,7 +66,7 @@ class Recorder(torch.fx.Interpreter):
             self.facts.rereads.append(self.inside[-1].close())
             self.over.append(self.inside.pop())
         for number in calls[len(self.inside) :]:
-            arguments = (memory(argument) for argument in self.facts.arguments if isinstance(argument, torch.Tensor))
+            arguments = (storage(argument) for argument in self.facts.arguments if isinstance(argument, torch.Tensor))
             outside = (*arguments, *chain.from_iterable(self.facts.memories_of.values()))
             self.inside.append(Recomputation(number, outside))
 
@@ -89,7 +89,7 @@ class Recorder(torch.fx.Interpreter):
         """Notes what autograd saved where an in-place op was called on a view of a tensor that requires grad."""
         node = step.node
         is_op = node.op in ("call_function", "call_method") and not isinstance(node.target, HigherOrderOperator)
-        if written._base is None or not written.requires_grad or not is_op or step.written != {memory(written)}:
+        if written._base is None or not written.requires_grad or not is_op or step.written != {storage(written)}:
             return
         if not any(leaf is written for leaf in tree_leaves((step.args, step.kwargs))):
             return
@@ -102,7 +102,7 @@ class Recorder(torch.fx.Interpreter):
 def _move_forgotten_counters(step: Step) -> None:
     """On tensors without memory, `_foreach` ops forget the version counters."""
     for tensor, before, *_ in step.given if step.name.startswith("_foreach") else ():
-        if memory(tensor) in step.written and version(tensor) == before and not tensor.is_inference():
+        if storage(tensor) in step.written and version(tensor) == before and not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
 
 
@@ -126,7 +126,7 @@ def saved_by_update(
     known = reachable([alone])
     call(*tree_map(lambda each: alone if each is written else each, (args, kwargs)))
     for saved in saved_by(nodes_on_the_way([alone], known)):
-        if memory(saved) == memory(alone):
+        if storage(saved) == storage(alone):
             yield written
         elif root(saved) is root(written):
             raise UnsupportedError("autograd saved a value that is written later: a part of what an in-place op wrote")

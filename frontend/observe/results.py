@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.alias_groups import is_whole, memory
+from dovetail.frontend.observe.alias_groups import is_whole, storage
 from dovetail.frontend.observe.replayed_chains import checked_chain
 from dovetail.frontend.observe.run_facts import EagerRun, OwnedTensor
 from dovetail.frontend.records import FinalLayout, Result
@@ -40,7 +40,9 @@ class Results:
 
     def showing(self, tensor: torch.Tensor) -> list[torch.Tensor]:
         """The results that lie in the memory of `tensor`."""
-        return [each for each in self.run.results if isinstance(each, torch.Tensor) and memory(each) == memory(tensor)]
+        return [
+            each for each in self.run.results if isinstance(each, torch.Tensor) and storage(each) == storage(tensor)
+        ]
 
     def is_alone(self, value: torch.Tensor) -> bool:
         """Whether no other result lies in the same memory."""
@@ -87,7 +89,7 @@ def refused(results: Results, index: int, value: torch.Tensor) -> None:
     # The run's tensors that share memory count their versions apart, as those of arguments may be one or not.
     root, _ = results.run.path(value)
     others = (results.run.arguments[number] for number in results.run.written)
-    if any(other is not root and memory(other) == memory(value) for other in others):
+    if any(other is not root and storage(other) == storage(value) for other in others):
         raise UnsupportedError(
             f"result {index} is a view made together with others, and an alias of its base is written"
         )
@@ -112,7 +114,7 @@ def view_of_argument(results: Results, index: int, value: torch.Tensor) -> Resul
     """Row O3: a view of an argument. Other tensors in an argument's memory are refused."""
     run = results.run
     arguments = zip(results.names, run.arguments, strict=True)
-    sharing = [name for name, each in arguments if isinstance(each, torch.Tensor) and memory(each) == memory(value)]
+    sharing = [name for name, each in arguments if isinstance(each, torch.Tensor) and storage(each) == storage(value)]
     if not sharing:
         return None
     root, chain = run.path(value)

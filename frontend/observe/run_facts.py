@@ -12,7 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from dovetail.dialects.subclasses import Convention
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import Edge
 from dovetail.frontend.observe.operand_layouts import OperandLayouts
 from dovetail.frontend.records import FinalLayout, ViewStep
@@ -84,7 +84,7 @@ class EagerRun:
         slices: what nodes of in-place ops on slices have saved, which these don't tell.
         rereads: what calls of `checkpoint` read.
         last_write: when an argument was last written, by autograd's count of nodes, and by which source line.
-        fixes_offsets: whether memory is addressed by its place in the storage, which Dynamo does not guard.
+        fixes_offsets: whether memory is addressed by its offset in the storage, which Dynamo does not guard.
     """
 
     mode: FakeTensorMode
@@ -121,7 +121,7 @@ class EagerRun:
     @cached_property
     def argument_memories(self) -> set[int]:
         """The arguments' memory; a run that gives one other memory is refused."""
-        return {memory(argument) for argument in self.arguments if isinstance(argument, torch.Tensor)}
+        return {storage(argument) for argument in self.arguments if isinstance(argument, torch.Tensor)}
 
     def path(
         self, tensor: torch.Tensor, until: torch.Tensor | None = None

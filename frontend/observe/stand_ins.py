@@ -10,7 +10,7 @@ from dovetail.frontend.dynamo.open_sizes import has_context, open_item
 
 
 def stand_ins(mode: FakeTensorMode, values: Sequence, together: Sequence[tuple[int, ...]]) -> list:
-    """One for each tensor: same sizes, strides, place in autograd's graph. Those that are `together` share memory.
+    """One for each tensor: same sizes, strides, history in autograd's graph. Those that are `together` share memory.
 
     The others are independent even where the tensors lie in one storage: what is learned holds for any that don't
     overlap. Other values stay as they are.

@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.bound_arguments import bound, is_written, schema
 from dovetail.frontend.observe.dispatch_log import Event, Reshaped, Wrote
@@ -71,17 +71,17 @@ class Step:
     @cached_property
     def written(self) -> set[int]:
         """The memory that was written."""
-        return {memory(event.tensor) for event in self.of(Wrote)}
+        return {storage(event.tensor) for event in self.of(Wrote)}
 
     @cached_property
     def changed(self) -> set[int]:
         """The memory that was written, or whose tensors were given other sizes."""
-        return self.written.union(memory(event.tensor) for event in self.of(Reshaped))
+        return self.written.union(storage(event.tensor) for event in self.of(Reshaped))
 
     @cached_property
     def targets(self) -> list[torch.Tensor]:
         """The tensors that an in-place op was called on: what it returns, else what it was given first, else all."""
-        touched = [operand.tensor for operand in self.given if memory(operand.tensor) in self.written]
+        touched = [operand.tensor for operand in self.given if storage(operand.tensor) in self.written]
         returned, first = set(map(id, self.returned)), plain_tensors(tree_leaves(self.args[:1]))
         same = [tensor for tensor in touched if id(tensor) in returned]
         firsts = [tensor for tensor in touched if any(tensor is other for other in first)]

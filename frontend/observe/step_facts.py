@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from dovetail.frontend.observe.alias_groups import memory, root
+from dovetail.frontend.observe.alias_groups import root, storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
@@ -25,7 +25,7 @@ def refuse_repeated_writes(step: Step) -> str | None:
 def note_memory(step: Step, run: EagerRun) -> None:
     """Keeps what the node returned, so that identities stay, and in whose memory that lies."""
     run.kept.append(step.returned)
-    run.memories_of[step.node.name] = tuple(map(memory, step.returned))
+    run.memories_of[step.node.name] = tuple(map(storage, step.returned))
     run.memories |= step.written
 
 
@@ -79,7 +79,7 @@ def note_origins(step: Step, run: EagerRun) -> None:
         run.origins[id(tensor)], run.born[id(tensor)] = FirstSeen(step.node.name, index, False), version(tensor)
         if step.node.target is _APPLY:
             run.barriers.add(id(tensor))
-        source = next((operand for operand in step.given if memory(operand.tensor) == memory(tensor)), None)
+        source = next((operand for operand in step.given if storage(operand.tensor) == storage(tensor)), None)
         if source is None and tensor._base is not None:
             source = Given.of(tensor._base)
             if not run.is_known(tensor._base):  # it was made inside of the node

@@ -14,7 +14,7 @@ from dovetail.frontend.records import ViewStep
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """What tells apart two tensors of one storage: their place in it and how they show it.
+    """What tells apart two tensors of one storage: where they lie in it and how they show it.
 
     Open numbers are equal where they are for all calls; `shown` is all but the memory, to be compared.
     """

@@ -7,7 +7,7 @@ import torch
 
 from dovetail.dialects.subclasses import Same, Wrapped
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.wrapped_arguments import PlainArguments, differentiable_parts, is_wrapper, plain_tensors
 
 
@@ -67,9 +67,9 @@ def _check_result(what: str, value: torch.Tensor, everything: Sequence) -> None:
         raise UnsupportedError(f"{what} around a tensor that requires grad itself is not supported yet")
     if not (value._is_view() or value.requires_grad):
         return
-    memories = [memory(tensor) for tensor in inner]
+    memories = [storage(tensor) for tensor in inner]
     others = plain_tensors([result for result in everything if result is not value])
-    if len(set(memories)) < len(memories) or any(memory(other) in memories for other in others):
+    if len(set(memories)) < len(memories) or any(storage(other) in memories for other in others):
         raise UnsupportedError(f"{what} that shares memory with an argument or a result is not supported yet")
 
 
@@ -101,9 +101,9 @@ def _check_kept(what: str, wrapped: Wrapped, tensor: torch.Tensor, values: Seque
     needs_grad = any(part.requires_grad for part in own)
     if tensor.requires_grad != needs_grad:
         raise UnsupportedError(f"{what} that gets a gradient from what is written to it is not supported yet")
-    if needs_grad and (tensor._version or written.intersection(map(memory, own))):
+    if needs_grad and (tensor._version or written.intersection(map(storage, own))):
         raise UnsupportedError(f"{what} that requires grad and is mutated is not supported yet")
     is_kept = (tuple(tensor.size()), tuple(tensor.stride())) == (wrapped.size, wrapped.stride)
-    has_own = all(memory(new) == memory(old) for new, old in zip(plain_tensors([tensor]), own, strict=True))
+    has_own = all(storage(new) == storage(old) for new, old in zip(plain_tensors([tensor]), own, strict=True))
     if not (is_kept and has_own):
         raise UnsupportedError(f"{what} that is given other sizes or other tensors is not supported yet")

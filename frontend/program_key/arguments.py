@@ -6,7 +6,7 @@ from itertools import count
 
 import torch
 
-from dovetail.frontend.observe.alias_groups import memory, retains_grad
+from dovetail.frontend.observe.alias_groups import retains_grad, storage
 from dovetail.frontend.program_key.unkeyed import NUMBERS, Unkeyed, number_text
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
@@ -33,7 +33,7 @@ def _text(value: object, objects: Mapping[int, int], storages: Mapping[int, int]
     facts = (
         type(value).__name__,
         objects[id(value)],
-        storages[memory(value)],
+        storages[storage(value)],
         value.untyped_storage().nbytes(),
         value.dtype,
         tuple(value.size()),

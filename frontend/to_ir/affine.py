@@ -84,18 +84,18 @@ def settle(capture: Capture) -> None:
     A size that is fixed by that is known before anything has a type. Equals come last: they can be ordered in two ways,
     and what else is decided may leave one that fixes nothing.
     """
-    places: dict[sympy.Expr, tuple[torch.fx.Node, ShapeEnv]] = {}
+    found: dict[sympy.Expr, tuple[torch.fx.Node, ShapeEnv]] = {}
     for number, node in _numbers(capture):
         for part in number.node.expr.atoms(*LARGEST_OF, *_SMALLEST_OF) if isinstance(number, torch.SymInt) else ():
-            places.setdefault(part, (node, number.node.shape_env))
+            found.setdefault(part, (node, number.node.shape_env))
     symbols = [argument.symbol.node for argument in capture.inputs if argument.symbol is not None]
     now = {symbol.expr: sympy.sympify(symbol.hint) for symbol in symbols if symbol.hint is not None}
 
     def order(part: sympy.Expr) -> tuple:
         return len({each.xreplace(now) for each in part.args}) < len(part.args), sympy.count_ops(part), str(part)
 
-    for part in sorted(places, key=order):
-        node, environment = places[part]
+    for part in sorted(found, key=order):
+        node, environment = found[part]
         if not free_unbacked_symbols(part):
             with deciding_at(node):
                 _chosen(part, environment)

@@ -24,7 +24,7 @@ def stated(argument: CapturedArgument) -> dict[str, ir.Attribute]:
     return attributes
 
 
-def watched(needed: Needed, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
+def needed_facts(needed: Needed, numbers: dict[int, int]) -> dict[str, ir.Attribute]:
     """The owned results, by position in `numbers`, for which eager needs memory unchanged, or reads it again."""
     found = {
         name: sorted(numbers[index] for index in indices if index in numbers)

@@ -21,9 +21,9 @@ def listed(elements: str, values: Sequence[ir.Value]) -> ir.Value:
     return torch_op(LIST, f"list<{elements}>", *values)
 
 
-def new_function(name: str, role: Role, inputs: Sequence[ir.Type], private: bool = True) -> func.FuncOp:
-    """A function without a body that takes `inputs`, at the insertion point."""
-    made = func.FuncOp(name, ir.FunctionType.get(inputs, []), visibility="private" if private else None)
+def new_function(name: str, role: Role, arguments: Sequence[ir.Type], private: bool = True) -> func.FuncOp:
+    """A function without a body that takes `arguments`, at the insertion point."""
+    made = func.FuncOp(name, ir.FunctionType.get(arguments, []), visibility="private" if private else None)
     set_role(made, role)
     return made
 

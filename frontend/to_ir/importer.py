@@ -21,7 +21,7 @@ from dovetail.dialects.torch_facts.types import torch_type
 from dovetail.frontend.devices import CPU_DEVICE, takes_current
 from dovetail.frontend.records import Capture, CapturedArgument
 from dovetail.frontend.to_ir.affine import settle
-from dovetail.frontend.to_ir.argument_facts import reached, state_devices, stated, watched
+from dovetail.frontend.to_ir.argument_facts import needed_facts, reached, state_devices, stated
 from dovetail.frontend.to_ir.building import finish, new_function, state_arguments
 from dovetail.frontend.to_ir.guard_function import call_guard, fix_offsets
 from dovetail.frontend.to_ir.layouts_function import layouts_function
@@ -121,7 +121,7 @@ class _Joint:
             layouts_function(self.nodes, self.capture.layouts, numbers, tangents)
         facts = []
         for index, argument in enumerate(self.capture.inputs):
-            known = stated(argument) | watched(argument.needed, numbers) | reached(argument, [*tangents], numbers)
+            known = stated(argument) | needed_facts(argument.needed, numbers) | reached(argument, [*tangents], numbers)
             known |= self.open.facts(index, argument) | self.open.lying(argument.node.meta.get("val"))
             facts.append(known)
         state_arguments(self.func, facts)

@@ -19,7 +19,7 @@ from dovetail.frontend.devices import named
 from dovetail.frontend.dynamo.open_sizes import identity, is_open, known
 from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.records import ArgumentWrite, Capture, CapturedArgument, FinalLayout, Result, ViewStep
-from dovetail.frontend.to_ir.argument_facts import watched
+from dovetail.frontend.to_ir.argument_facts import needed_facts
 from dovetail.frontend.to_ir.node_importer import NodeImporter
 from dovetail.frontend.to_ir.refs import of_size, replay, stated_strides
 
@@ -85,7 +85,7 @@ class Leaving:
             if self._capture.frees[position] != (0,):
                 self.owns[position].attributes[FREES] = ir.DenseI64ArrayAttr.get(self._capture.frees[position])
         for position, owned in enumerate(self._capture.owned):
-            for name, attribute in watched(owned.needed, numbers).items():
+            for name, attribute in needed_facts(owned.needed, numbers).items():
                 self.owns[position].attributes[name] = attribute
             if owned.base is not None:
                 self.owns[position].attributes[BASE] = _base(owned.base)

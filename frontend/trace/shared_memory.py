@@ -13,7 +13,7 @@ from dovetail.frontend.observe.autograd_graph import is_followed
 
 @dataclass(frozen=True)
 class SharedArgument:
-    """One argument of an alias group: its place in the group's memory, and whether autograd sees it as a view of that.
+    """One argument of an alias group: where it lies in the group's memory, and whether autograd takes it for a view.
 
     `start` is in bytes; `argument` and `same_as` differ where the same tensor is given twice.
     """
@@ -53,7 +53,7 @@ class SharedMemory:
 
     def arguments(self, primals: Sequence) -> dict[int, torch.Tensor]:
         """The members as views of one memory; gradients flow to those that are attached."""
-        memory = self._memory(primals)
+        memory = self._gathered(primals)
         views = {
             member.argument: member.of(memory, primals[member.argument])
             for member in self.members
@@ -61,7 +61,7 @@ class SharedMemory:
         }
         return {member.argument: views[member.same_as] for member in self.members}
 
-    def _memory(self, primals: Sequence) -> torch.Tensor:
+    def _gathered(self, primals: Sequence) -> torch.Tensor:
         device = primals[self.members[0].argument].device
         if all(primals[member.argument].is_contiguous() and member.dtype == self.dtype for member in self.members):
             pieces = [self._piece(primals, device, *bounds) for bounds in self._pieces(primals)]

@@ -7,7 +7,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dovetail.dialects.torch_facts.empty import is_empty
-from dovetail.frontend.observe.alias_groups import memory
+from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.run_facts import EagerRun
 from dovetail.frontend.observe.transforms import unwrapped
 from dovetail.frontend.observe.wrapped_arguments import is_wrapper, plain_tensors
@@ -32,12 +32,12 @@ def differing_node(run: EagerRun, arguments: Sequence, values: Mapping[str, obje
 
 def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> Iterator[tuple[str, int, int]]:
     """Node by node, the memory of each tensor in the eager and in the traced run."""
-    held = Counter(memory(argument) for argument in run.arguments if isinstance(argument, torch.Tensor))
+    held = Counter(storage(argument) for argument in run.arguments if isinstance(argument, torch.Tensor))
     # Arguments of one storage that have no element in common are independent in the traced run.
     several = {each for each, count in held.items() if count > 1}
     for seen, found in zip(run.arguments, arguments, strict=True):
-        if isinstance(seen, torch.Tensor) and memory(seen) not in several:
-            yield "", memory(seen), memory(found)
+        if isinstance(seen, torch.Tensor) and storage(seen) not in several:
+            yield "", storage(seen), storage(found)
     for name, memories in run.memories_of.items():
         results = tree_leaves(values.get(name))
         if any(is_wrapper(result) for result in results):
@@ -45,4 +45,4 @@ def _pairs(run: EagerRun, arguments: Sequence, values: Mapping[str, object]) -> 
         tensors = [unwrapped(tensor) for tensor in plain_tensors(results)]
         for seen, tensor in zip(memories, tensors, strict=True):
             if not is_empty(tensor) and seen not in several:
-                yield name, seen, memory(tensor)
+                yield name, seen, storage(tensor)

@@ -39,7 +39,7 @@ def _dead_writes(function_op: func.FuncOp) -> Iterator[ir.Operation]:
     for op in body(function_op):
         if op.name in _OBSERVERS:
             for ref in op.operands:
-                unseen.pop(held.memory(ref), None)
+                unseen.pop(held.memory_key(ref), None)
         if op.name != "dovetail.write":
             held.pass_by(op)
             continue
@@ -48,11 +48,11 @@ def _dead_writes(function_op: func.FuncOp) -> Iterator[ir.Operation]:
         if known is not None and known == value and not is_tracked:
             yield op
             continue
-        earlier = unseen.pop(held.memory(ref), None)
+        earlier = unseen.pop(held.memory_key(ref), None)
         if earlier is not None and earlier.operands[1] == ref and not is_tracked:
             yield earlier
         if not is_tracked:
-            unseen[held.memory(ref)] = op
+            unseen[held.memory_key(ref)] = op
         held.pass_by(op)
 
 

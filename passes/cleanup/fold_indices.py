@@ -24,10 +24,10 @@ _RESHAPE = "torch.aten.reshape"
 class FoldIndicesPass(Pass, name="fold-indices", runs_at="joint"):
     """Takes `index`, `embedding` and `index_select` by whole numbers from 0 up, each once and in order, for views.
 
-    Masks of attention are traced from functions of a batch's, a query's and a key's place: each place is an `arange`
-    along a dimension of its own. So are the places that a model with learned ones looks up. Numbers beyond the tensor's
-    sizes stay, since eager raises there, as do those that `index_select` is not given in one row; so does what would be
-    transposed, or be a diagonal.
+    Masks of attention are traced from functions of a batch's, a query's and a key's position: each is an `arange`
+    along a dimension of its own. So are the positions that a model with learned ones looks up. Numbers beyond the
+    tensor's sizes stay, since eager raises there, as do those that `index_select` is not given in one row; so does what
+    would be transposed, or be a diagonal.
 
     Before:  `%i = view (arange 8), [8, 1, 1]; %j = view (arange 64), [1, 1, 64]; %1 = index %x, [%i, %j]`
     After:   `%1 = reshape %x, [8, 1, 64]`

@@ -22,11 +22,11 @@ _WHERE = "torch.aten.where.self"
 
 
 class FoldOneHotSumsPass(Pass, name="fold-one-hot-sums", runs_at="joint"):
-    """Takes the sum along a dimension of what is 0 but at one place of it for the number there.
+    """Takes the sum along a dimension of what is 0 but at one position of it for the number there.
 
     The gradient of a classifier's loss is such: a number at each row's class. The gradient of the logarithm of softmax
     adds up every row of it, and would have to compute all of a row before any of its result. Other conditions may hold
-    of the place, too, and what is chosen may be converted; a row without such a place adds up to 0, and -0.0 to 0.0.
+    of the position, too, and what is chosen may be converted; a row without such a one adds up to 0, and -0.0 to 0.0.
 
     Before:  `%1 = eq (arange 8), %class; %2 = where %1, %x, 0.0; %3 = sum %2, [1]` of `[4, 8]`, `%class` of `[4, 1]`
     After:   `%3 = (where (%class >= 0 and %class < 8), %x, 0.0) + 0.0`
@@ -81,7 +81,7 @@ def _conjuncts(condition: ir.Value) -> Iterator[ir.Value]:
 
 
 def _index(test: ir.Value, position: int, size: int) -> ir.Value | None:
-    """What `test` says that the place along dimension `position` equals, the same along it; None if it says none."""
+    """What `test` says that the position along dimension `position` equals, the same along it; None if it says none."""
     equal = made_by(test, _EQUAL)
     for count, index in () if equal is None else (list(equal.operands), list(equal.operands)[::-1]):
         is_whole = require_tensor_info(index.type).dtype in ("int32", "int64")

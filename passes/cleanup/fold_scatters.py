@@ -16,7 +16,7 @@ _VIEW_OF = {scatter: view for view, scatter in _SCATTER_OF.items()}
 
 
 class FoldScattersPass(Pass, name="fold-scatters", runs_at="joint"):
-    """Takes `view(scatter(x, v))` for `v`, `scatter(x, view(x))` for `x`, and the later of two scatters to one place.
+    """Takes `view(scatter(x, v))` for `v`, `scatter(x, view(x))` for `x`, and the later of two scatters to one part.
 
     A scatter is what an update of a view in place becomes: `slice_scatter`, `select_scatter`, `diagonal_scatter` and
     `as_strided_scatter`. Places are equal if the numbers that say where are. None is one of an element twice: ATen

@@ -1,4 +1,4 @@
-"""What memory holds at each place of a function, as far as its reads and writes tell."""
+"""What memory holds before each op of a function, as far as its reads and writes tell."""
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -25,7 +25,7 @@ class HeldValues:
         """The value in the memory of `ref`, None if that is not known."""
         return self._held.get(ref)
 
-    def memory(self, ref: ir.Value) -> ir.Value | int:
+    def memory_key(self, ref: ir.Value) -> ir.Value | int:
         """What is equal for refs that may share memory."""
         root = memory_root(ref)
         return self._groups.get(root, root)
@@ -44,8 +44,8 @@ class HeldValues:
 
     def _hold(self, ref: ir.Value, value: ir.Value) -> None:
         self._held[ref] = value
-        self._refs.setdefault(self.memory(ref), []).append(ref)
+        self._refs.setdefault(self.memory_key(ref), []).append(ref)
 
     def _forget(self, ref: ir.Value) -> None:
-        for each in self._refs.pop(self.memory(ref), []):
+        for each in self._refs.pop(self.memory_key(ref), []):
             self._held.pop(each, None)

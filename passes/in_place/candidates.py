@@ -13,7 +13,7 @@ from dovetail.dialects.reading import Module, Role, made_by, of_class, producer,
 from dovetail.dialects.recompute import is_pinned
 from dovetail.dialects.torch_facts.names import LOAD
 from dovetail.dialects.torch_facts.types import tensor_info
-from dovetail.passes.in_place.refusals import Refusals
+from dovetail.passes.in_place.caller_writes import CallerWrites
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Candidates:
     """What is asked of `@forward` for each write, gathered once; `module` is at level `regions`."""
 
     def __init__(self, module: Module):
-        self.module, self.refusals = module, Refusals(module)
+        self.module, self.caller_writes = module, CallerWrites(module)
         host = module.ops(module.forward)
         seen = [value for value in host[-1].operands if not isinstance(value.type, RefType)]
         seen += [op.operands[0] for op in of_class(host, OwnOp)]
@@ -54,10 +54,10 @@ class Candidates:
 
     def find(self, write: WriteOp) -> Update | str:
         """The update that `write` stores, or the reason why no region can store it."""
-        refusal = self.refusals.refusal(write)
+        refusal = self.caller_writes.refusal(write)
         if refusal:
             return refusal
-        argument, own = self.refusals.in_forward(write)
+        argument, own = self.caller_writes.in_forward(write)
         if argument in self.seen:
             return "its old value is handed out or saved"
         return self._computed(write, argument, own)

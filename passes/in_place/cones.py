@@ -15,10 +15,10 @@ from dovetail.passes.in_place.candidates import Update
 
 @dataclass(frozen=True)
 class Cone:
-    """What computes one update: ops of its region, in order, and the values they start from, or that are updates."""
+    """What computes one update: ops of its region, in order, the values they start from, and those that are updates."""
 
     ops: tuple[ir.Operation, ...]
-    inputs: tuple[ir.Value, ...]
+    starts: tuple[ir.Value, ...]
     updated: dict[ir.Value, Update]
 
 
@@ -36,7 +36,7 @@ class Cones:
         """What computes `update`. It starts at what its region has `stored` to memory anyway."""
         sizes = known_sizes(update.value)
         ops: dict[ir.Operation, None] = {}
-        inputs: dict[ir.Value, None] = {}
+        starts: dict[ir.Value, None] = {}
         updated: dict[ir.Value, Update] = {}
 
         def visit(value: ir.Value) -> None:
@@ -44,18 +44,18 @@ class Cones:
             if other is not None:
                 updated[value] = other
             elif op is None:
-                inputs[value] = None
+                starts[value] = None
             elif is_constant(op) or op in ops:
                 return  # a constant is cloned with its user
             elif (value in stored and value != update.value) or not is_elementwise(op, sizes):
-                inputs[value] = None
+                starts[value] = None
             else:
                 for operand in op.operands:
                     visit(operand)
                 ops[op] = None
 
         visit(update.value)
-        return Cone(tuple(ops), tuple(inputs), updated)
+        return Cone(tuple(ops), tuple(starts), updated)
 
     def _other(self, update: Update, value: ir.Value) -> Update | None:
         """The update, if not `update` itself, whose new value is `value`."""

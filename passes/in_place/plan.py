@@ -18,10 +18,10 @@ from dovetail.passes.in_place.candidates import Update
 from dovetail.passes.in_place.cones import Cone, Cones, is_large, is_own, passed
 from dovetail.passes.in_place.stages import grouped, stages_of
 
-MAX_INPUTS = 16
+MAX_READ = 16
 """Tensors that one update may read. IREE made one dispatch of 19, two of 31 (docs/decisions/0012)."""
 
-MAX_INPUTS_TWICE = 2
+MAX_READ_TWICE = 2
 """Tensors that an update may read if something else needs the new value too: with more, a copy moves fewer bytes."""
 
 
@@ -107,8 +107,8 @@ class Attempt:
 
     def _first_of(self, region: func.FuncOp, kept: set[Update]) -> set[ir.Operation]:
         """What computes what `region` stores anyway, what cones start from, and the new values of those `kept`."""
-        inputs = (value for update, cone in self.cones.items() if update.region == region for value in cone.inputs)
-        values = {*self.stored[symbol(region)], *inputs, *(each.value for each in kept if each.region == region)}
+        starts = (value for update, cone in self.cones.items() if update.region == region for value in cone.starts)
+        values = {*self.stored[symbol(region)], *starts, *(each.value for each in kept if each.region == region)}
         return ancestors(op for value in values if (op := producer(value)))
 
     @cached_property
@@ -140,8 +140,8 @@ class Attempt:
             for update, cone in self.cones.items()
         }
         found = {update: reason for update, reason in reasons.items() if reason}
-        placed = {update for stage in self.stages for update in stage}
-        stuck = [update for update in self.updates if update not in placed]
+        staged = {update for stage in self.stages for update in stage}
+        stuck = [update for update in self.updates if update not in staged]
         return found or dict.fromkeys(stuck[:1], "its old value is still needed when its new one is")
 
     def _apart(self) -> list[Update]:
@@ -149,11 +149,11 @@ class Attempt:
         arguments = {update.argument for update in self.updates}
         found = []
         for result, cone in self._results:
-            read = {passed(result.call, value) for value in cone.inputs if not producer(value)}
+            read = {passed(result.call, value) for value in cone.starts if not producer(value)}
             reads_old = any(arguments & may_show_old(value) for value in read)
             is_needed = result in self.kept or producer(result.value) in self.computed
-            is_large = len(cone.inputs) + len(cone.updated) > MAX_INPUTS
-            if reads_old or is_needed or is_large or any(map(producer, cone.inputs)) or not cone.updated:
+            is_large = len(cone.starts) + len(cone.updated) > MAX_READ
+            if reads_old or is_needed or is_large or any(map(producer, cone.starts)) or not cone.updated:
                 found.append(result)
         return found
 
@@ -172,16 +172,16 @@ class Attempt:
 def _refusal(update: Update, cone: Cone, is_needed: bool) -> str:
     if not cone.ops:
         return "its new value is not computed element by element"
-    count, dtype = len(cone.inputs) + len(cone.updated), require_shaped_info(update.value.type).dtype
-    if count > MAX_INPUTS:
-        return f"its new value depends on {count} tensors, more than the {MAX_INPUTS} known to be read in one loop"
-    for value in cone.inputs:
+    count, dtype = len(cone.starts) + len(cone.updated), require_shaped_info(update.value.type).dtype
+    if count > MAX_READ:
+        return f"its new value depends on {count} tensors, more than the {MAX_READ} known to be read in one loop"
+    for value in cone.starts:
         shares = not producer(value) and update.argument in may_show_old(passed(update.call, value))
         if shares and not is_own(update, value):
             return "its old value is read through a view"
         if is_own(update, value) and dtype.startswith(("int", "uint")):
             return f"IREE can't compile a region that reads and writes one memory of type {dtype}"
-    if count > MAX_INPUTS_TWICE and is_needed:
+    if count > MAX_READ_TWICE and is_needed:
         return "its new value is needed elsewhere too, and a copy is cheaper than computing it twice"
     return ""
 
@@ -191,7 +191,7 @@ def _readers(cones: Mapping[Update, Cone]) -> dict[Update, set[Update]]:
     by_argument = {update.argument: update for update in cones}
     readers: dict[Update, set[Update]] = {update: set() for update in cones}
     for update, cone in cones.items():
-        outside = (passed(update.call, value) for value in cone.inputs if not producer(value))
+        outside = (passed(update.call, value) for value in cone.starts if not producer(value))
         for argument in {argument for value in outside for argument in may_show_old(value)} - {update.argument}:
             if argument in by_argument:
                 readers[by_argument[argument]].add(update)

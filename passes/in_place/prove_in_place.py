@@ -57,7 +57,7 @@ class ProveInPlacePass(Pass, name="prove-in-place", runs_at="regions"):
 
 
 def in_place_remarks(module: ir.Module) -> Iterator[str]:
-    """For each write that the pass has looked at: its place, its argument, and the proof or the reason against it."""
+    """For each write that the pass has seen: its location, its argument, and the proof or the reason against it."""
     for caller in Module(module).of(Role.CALL).values():
         for op in of_class(body(caller), WriteOp):
             written = ir.BlockArgument(memory_root(op.opview.ref))
@@ -97,7 +97,7 @@ def _sources(plan: UpdatePlan) -> list[SourceRegion]:
             region,
             updates[0].call,
             frozenset(update.position for update in updates if update not in plan.kept),
-            tuple(value for update in updates for value in plan.updates[update].inputs),
+            tuple(value for update in updates for value in plan.updates[update].starts),
         )
         for region, updates in found.items()
     ]
@@ -107,7 +107,7 @@ def _destination(update: Update, cone: Cone, end: ir.Operation) -> ir.Value:
     """States the proof of an update, and builds the memory that it is made in; a result's is there."""
     if update.write is None:
         return update.argument
-    proof = "pointwise" if any(is_own(update, value) for value in cone.inputs) else "not read"
+    proof = "pointwise" if any(is_own(update, value) for value in cone.starts) else "not read"
     update.write.attributes[IN_PLACE] = ir.StringAttr.get(proof)
     with update.write.location, ir.InsertionPoint(end):
         return state_sizes(destination(update.argument, proof).memory, update.value)

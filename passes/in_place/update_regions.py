@@ -48,10 +48,10 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
     with call.location, ir.InsertionPoint(call):
         into = [new_memory(value) for value in new]
     held |= zip(new, into, strict=True)
-    ops, inputs = _needed(region, stores, new)
+    ops, taken = _needed(region, stores, new)
     if held:
         with region.location, ir.InsertionPoint(region):
-            rest = RegionBuilder(symbol(region), inputs, new)
+            rest = RegionBuilder(symbol(region), taken, new)
             rest.compute(ops)
             for value, memory in stores:
                 rest.store(rest.values[value], rest.values[memory])
@@ -59,7 +59,7 @@ def build_rest(source: SourceRegion, end: ir.Operation) -> dict[ir.Value, ir.Val
                 rest.store(rest.values[value], memory)
             rest.finish()
         with call.location, ir.InsertionPoint(call):
-            func.CallOp([], symbol(region), [*(known[argument] for argument in inputs), *into])
+            func.CallOp([], symbol(region), [*(known[argument] for argument in taken), *into])
     with call.location, ir.InsertionPoint(end):
         loaded = [value for value in dict.fromkeys(source.wanted) if value not in known]
         return {value: state_sizes(load(held[value]), value) for value in loaded} | known
@@ -110,15 +110,15 @@ class UpdateBuilder:
 
     def _read(self, update: Update, cone: Cone) -> list[ir.Value]:
         """What an update reads besides the memory that it updates."""
-        values = [self.known[value] for value in cone.inputs if not is_own(update, value)]
+        values = [self.known[value] for value in cone.starts if not is_own(update, value)]
         return [*values, *(self.updated[other] for other in cone.updated.values() if other in self.updated)]
 
     def _compute(
         self, region: RegionBuilder, update: Update, cone: Cone, computed: Mapping[Update, ir.Value]
     ) -> ir.Value:
         """Clones a cone to the region, where other updates are `computed`; returns the new value there."""
-        own = [value for value in cone.inputs if is_own(update, value)]
-        values = {value: region.values[self.known[value]] for value in cone.inputs if value not in own}
+        own = [value for value in cone.starts if is_own(update, value)]
+        values = {value: region.values[self.known[value]] for value in cone.starts if value not in own}
         for value, other in cone.updated.items():
             values[value] = computed[other] if other in computed else region.values[self.updated[other]]
         if own:

@@ -17,8 +17,8 @@ from dovetail.dialects.reading import Module, Role, body, made_by, of_class, pro
 from dovetail.dialects.symbols import known_sizes
 from dovetail.dialects.torch_facts.names import LOAD, STORE
 from dovetail.dialects.torch_facts.ops import is_constant
+from dovetail.passes.in_place.caller_writes import CallerWrites
 from dovetail.passes.in_place.cones import is_elementwise
-from dovetail.passes.in_place.refusals import Refusals
 
 Functions = Mapping[str, func.FuncOp]
 Broken = tuple[ir.Operation, str]
@@ -35,20 +35,20 @@ def broken_proofs(module: Module) -> Iterator[Broken]:
     marked = [op for op in of_class(module.ops(module.call), WriteOp) if IN_PLACE in op.attributes]
     if not proved and not marked:
         return
-    yield from _broken_writes(Refusals(module), marked, proved)
+    yield from _broken_writes(CallerWrites(module), marked, proved)
     yield from _Destinations(module.functions, host).broken(proved)
     yield from _broken_order(host, proved, module.functions)
 
 
-def _broken_writes(refusals: Refusals, marked: list[ir.Operation], proved: list[ir.Operation]) -> Iterator[Broken]:
+def _broken_writes(writes: CallerWrites, marked: list[ir.Operation], proved: list[ir.Operation]) -> Iterator[Broken]:
     held = {op.results[0]: op for op in proved}
     written: set[ir.Value | None] = set()
     for op in marked:
-        refusal = refusals.refusal(op.opview)
+        refusal = writes.refusal(op.opview)
         if refusal:
             yield op, f"can't be '{IN_PLACE}': {refusal}"
             continue
-        argument, own = refusals.in_forward(op.opview)
+        argument, own = writes.in_forward(op.opview)
         memory, proof = _loaded(own.operands[0]), op.attributes[IN_PLACE]
         made = held.get(memory)
         if made is None or made.operands[0] != argument or made.attributes["proof"] != proof:

@@ -73,16 +73,16 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
                     if bool(launch.threads) != is_gpu:
                         expected = "expects 'workgroup_size' on a GPU" if is_gpu else "has a 'workgroup_size' on a CPU"
                         raise fail(op, expected)
-                    touched |= {_memory(value) for value in launch.bindings}
+                    touched |= {_memory_of(value) for value in launch.bindings}
                 case CopyBufferOp() as copy:
                     self._check_copy(copy, touched)
-                    touched.add(_memory(copy.target))
+                    touched.add(_memory_of(copy.target))
                 case FillBufferOp() as fill:
                     self._check_target(fill, fill.target)
                     size = _span(fill.target).size
                     if isinstance(size, int) and size % fill.width:
                         raise fail(op, f"fills {size} bytes by {fill.width}")
-                    touched.add(_memory(fill.target))
+                    touched.add(_memory_of(fill.target))
         held = [any(user.name == LOAD for user in users(argument)) for argument in region.arguments]
         for index, argument in enumerate(plan.arguments):
             if is_memory(argument) and argument not in touched and not held[index] and bytes_of(argument) != 0:
@@ -94,8 +94,8 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
         moves = [op.opview for op in body(plan) if isinstance(op.opview, CopyBufferOp | FillBufferOp)]
         for index in indices:
             memory = plan.arguments[index]
-            touching = [launch for launch in launches if memory in map(_memory, launch.bindings)]
-            moved = any(memory in map(_memory, move.operation.operands) for move in moves)
+            touching = [launch for launch in launches if memory in map(_memory_of, launch.bindings)]
+            moved = any(memory in map(_memory_of, move.operation.operands) for move in moves)
             if len(touching) != 1 or moved:
                 times = f"touches argument {index} {len(touching)} times"
                 raise fail(plan, f"'@{symbol(plan)}' {times}, whose new value others take")
@@ -124,7 +124,7 @@ class VerifyLaunchesPass(Pass, name="verify-launches", runs_at="launches"):
         self._check_target(copy, copy.target)
 
     def _check_target(self, op: ir.OpView, target: ir.Value) -> None:
-        memory = _memory(target)
+        memory = _memory_of(target)
         if isinstance(memory.owner, ir.Block) and not is_memory(memory):
             raise fail(op, f"overwrites a value of type '{memory.type}'")
         if made_by(memory, ConstantOp.OPERATION_NAME):
@@ -138,6 +138,6 @@ def _span(value: ir.Value) -> SubspanOp:
     return made
 
 
-def _memory(value: ir.Value) -> ir.Value:
+def _memory_of(value: ir.Value) -> ir.Value:
     """The argument or the transient that a launch touches through `value`."""
     return _span(value).memory

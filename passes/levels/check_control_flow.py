@@ -59,7 +59,7 @@ def _check_predicate(op: ir.Operation, types: list[ir.Type], where: str) -> None
         raise fail(op, f"expects one truth value {where}, got {got}")
 
 
-def _check_type(op: ir.Operation, callee: func.FuncOp, inputs: list, results: list) -> None:
-    if list(callee.type.inputs) != inputs or list(callee.type.results) != results:
-        expected = ir.FunctionType.get(inputs, results, op.context)
+def _check_type(op: ir.Operation, callee: func.FuncOp, arguments: list, results: list) -> None:
+    if list(callee.type.inputs) != arguments or list(callee.type.results) != results:
+        expected = ir.FunctionType.get(arguments, results, op.context)
         raise fail(op, f"expects '@{symbol(callee)}' to be of type '{expected}', got '{callee.type}'")

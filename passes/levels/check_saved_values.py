@@ -11,7 +11,7 @@ from dovetail.dialects.saved import SavedValue, checked_results, saved_values
 from dovetail.passes.base import fail
 from dovetail.passes.border.memory_of_saved import MemoryOfSaved
 
-_PLACES = (RESULT, IN_RESULT, IN_ARGUMENT)
+_WHERE = (RESULT, IN_RESULT, IN_ARGUMENT)
 
 
 def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> None:
@@ -30,7 +30,7 @@ def check_saved_values(border: func.FuncOp, module: Module, is_stated: bool) -> 
     ):
         for name in (each for each in limits if each in facts):
             is_said = True
-            _check_form(op, f"'{name}' of {what}", facts[name], name in _PLACES, limits[name])
+            _check_form(op, f"'{name}' of {what}", facts[name], name in _WHERE, limits[name])
     if is_said or is_stated:
         memory = MemoryOfSaved(border, module)
         said = {number: SavedValue(checked_for=each) for number, each in checked_results(forward).items()}
@@ -55,7 +55,7 @@ def _problems(said: SavedValue, true: SavedValue, reached: SavedValue) -> Iterat
     """What is wrong with what is `said` of a result of `@forward`; `reached` is where it lies, were it checked."""
     indices = _positions(said)
     if len(indices) != said.is_checked:
-        yield f"to say {'one' if said.is_checked else 'none'} of {', '.join(_PLACES)}, got {_listed(indices)}"
+        yield f"to say {'one' if said.is_checked else 'none'} of {', '.join(_WHERE)}, got {_listed(indices)}"
     if said.saved == "private" and reached.is_checked:
         yield f"to be checked, as the user can reach its memory: {_listed(_positions(reached))}"
     if said.is_checked and (_positions(true) or RESULT in indices) and indices != _positions(true):
@@ -66,7 +66,7 @@ def _problems(said: SavedValue, true: SavedValue, reached: SavedValue) -> Iterat
 
 
 def _positions(said: SavedValue) -> dict[str, int]:
-    stated = zip(_PLACES, (said.result, said.in_result, said.in_argument), strict=True)
+    stated = zip(_WHERE, (said.result, said.in_result, said.in_argument), strict=True)
     return {name: number for name, number in stated if number is not None}
 
 

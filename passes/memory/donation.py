@@ -18,7 +18,7 @@ class Donors:
     def __init__(self, buffers: Buffers):
         self.buffers = buffers
         self.saved = returned_saved(buffers.function)
-        self.sharing = Counter(buffer for one in self.buffers.used(self.buffers.ops[-1]) for buffer in one.memory)
+        self.sharing = Counter(buffer for one in self.buffers.used(self.buffers.ops[-1]) for buffer in one.may_be)
 
     def refusal(self, number: int) -> str:
         """Why saved value `number` can't be donated, empty if it can."""

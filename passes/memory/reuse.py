@@ -33,7 +33,7 @@ class Scan:
         self, buffers: Buffers, held: Mapping[Buffer, int], donated: frozenset[Buffer], elsewhere: Set[Buffer]
     ):
         self.held = dict(held)
-        self.handed_out = {buffer for one in buffers.used(buffers.ops[-1]) for buffer in one.memory}
+        self.handed_out = {buffer for one in buffers.used(buffers.ops[-1]) for buffer in one.may_be}
         self.ends = {buffer: buffer.last for buffer in buffers.all if buffer.last < len(buffers.ops) - 1}
         gone = {buffer: end + 1 for buffer, end in self.ends.items()}
         self.profile = live_bytes(buffers, held, gone)

@@ -108,13 +108,13 @@ class _Checker:
     def _broken_call(self, op: ir.Operation) -> Iterator[Broken]:
         """IREE is not alias safe: docs/iree-region-abi.md."""
         used = [(value, self.buffers.by_value[value]) for value in op.operands if value in self.buffers.by_value]
-        takers = Counter(each for _, buffer in used for each in buffer.memory)
+        takers = Counter(each for _, buffer in used for each in buffer.may_be)
         for index, (value, buffer) in enumerate(used):
-            if is_memory(value) and any(takers[memory] > 1 for memory in buffer.memory):
+            if is_memory(value) and any(takers[memory] > 1 for memory in buffer.may_be):
                 yield op, f"is given memory to overwrite (argument {index}) that another argument may lie in"
 
     def _broken_results(self, terminator: ir.Operation) -> Iterator[Broken]:
-        for buffer in {each for one in self.buffers.used(terminator) for each in one.memory}:
+        for buffer in {each for one in self.buffers.used(terminator) for each in one.may_be}:
             has = self.sizes.get(buffer, 0)
             if buffer.origin is MemoryOrigin.ALLOCATED and has != buffer.nbytes:
                 yield terminator, f"hands out {buffer.nbytes} bytes in memory of {has}, expected memory of its own size"

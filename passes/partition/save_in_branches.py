@@ -51,10 +51,10 @@ def _continues(backward: ir.Operation, forward: ir.Operation) -> bool:
 def _share(forward: ir.Operation, backward: ir.Operation, found: dict[str, func.FuncOp]) -> None:
     """Rewrites both calls and their branches, if there is something to save."""
     slots: list[ir.Type] = []
-    placed = {part: _placed(_pairs(forward, backward, part, found), slots) for part in PARTS[COND]}
+    assigned = {part: _assigned(_pairs(forward, backward, part, found), slots) for part in PARTS[COND]}
     if not slots:
         return
-    for part, pairs in placed.items():
+    for part, pairs in assigned.items():
         by_slot = [pairs.get(number) for number in range(len(slots))]
         return_too(found[referred(forward.opview, part)], [pair and pair.forward for pair in by_slot], slots)
         take_too(found[referred(backward.opview, part)], [pair and pair.backward for pair in by_slot], slots)
@@ -70,19 +70,19 @@ def _pairs(forward: ir.Operation, backward: ir.Operation, part: str, found: dict
     return worth_saving(first, second, {argument: given[value] for value, argument in taken if value in given})
 
 
-def _placed(saved: Sequence[Pair], slots: list[ir.Type]) -> dict[int, Pair]:
+def _assigned(saved: Sequence[Pair], slots: list[ir.Type]) -> dict[int, Pair]:
     """By the number of a slot, what a branch hands over in it; `slots`, the types of all, get further ones.
 
     As only one branch runs, both use the same slots where types allow.
     """
-    placed: dict[int, Pair] = {}
+    assigned: dict[int, Pair] = {}
     for pair in saved:
         type_ = pair.forward.type
-        free = (number for number, slot in enumerate(slots) if slot == type_ and number not in placed)
+        free = (number for number, slot in enumerate(slots) if slot == type_ and number not in assigned)
         number = next(free, len(slots))
-        placed[number] = pair
+        assigned[number] = pair
         slots += [type_] if number == len(slots) else []
-    return placed
+    return assigned
 
 
 def _replaced(op: ir.Operation, operands: list[ir.Value], results: list[ir.Type]) -> ir.Operation:

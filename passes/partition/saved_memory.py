@@ -58,21 +58,21 @@ class SavedMemory:
             return Fate.COPY
         if root not in self._handed_out and not isinstance(self.graph.values[root].type, RefType):
             return Fate.PRIVATE
-        return Fate.CHECKED if self._is_watched(root) or self.is_static(value) else Fate.COPY
+        return Fate.CHECKED if self._is_kept_by_eager(root) or self.is_static(value) else Fate.COPY
 
-    def _is_watched(self, root: int) -> bool:
+    def _is_kept_by_eager(self, root: int) -> bool:
         """Whether eager's backward raises if the memory of `root` has changed, or reads it again: here, that raises.
 
         So does a change beside wrapper subclasses, of which the graph does not say what eager saves.
         """
-        return root in self._watched or (ARGUMENTS in self.graph.joint.attributes and not self._watched)
+        return root in self._kept_by_eager or (ARGUMENTS in self.graph.joint.attributes and not self._kept_by_eager)
 
     @cached_property
     def _handed_out(self) -> set[int]:
         return {self.graph.roots[self.graph.nodes[index].operands[0]] for index in self.graph.of(OwnOp)}
 
     @cached_property
-    def _watched(self) -> set[int]:
+    def _kept_by_eager(self) -> set[int]:
         """The memory, by its root, that eager's autograd saves, or that a checkpointed region reads again."""
         nodes = (self.graph.nodes[index] for index in self.graph.of(OwnOp))
         owned = {self.graph.roots[node.operands[0]] for node in nodes if _is_needed(node.op.attributes)}

@@ -22,8 +22,8 @@ class CostModel:
     """Costs in microseconds of one core's time. `python -m dovetail.tools.measure_costs` prints them anew.
 
     Attributes:
-        launch: calling a region on the calling thread, with one input and one output and their memory.
-        argument: each further input or output of a region.
+        launch: calling a region on the calling thread, with one argument and one result and their memory.
+        argument: each further argument or result of a region.
         library_call: an ATen op on a few elements, with the memory of its result.
         byte: reading or writing one byte of memory, by either.
         reduction_depth: how many reductions, each of what the one before it gave, a region may hold: the compile time
@@ -40,9 +40,9 @@ class CostModel:
     results: int
     odd_product: float = 0.0
 
-    def as_region(self, inputs: Iterable[ir.Value], outputs: Iterable[ir.Value]) -> float:
+    def as_region(self, operands: Iterable[ir.Value], results: Iterable[ir.Value]) -> float:
         """The cost of a region's call: what stays inside costs no memory traffic."""
-        tensors = [*inputs, *outputs]
+        tensors = [*operands, *results]
         return self.launch + self.argument * max(len(tensors) - 2, 0) + self.byte * expected_bytes(tensors)
 
     def as_library_calls(self, ops: Iterable[ir.Operation]) -> float:

@@ -241,7 +241,7 @@ def _strides(images: ir.Value) -> Stated:
 
 
 def _permuted(value: ir.Value, order: Sequence[int]) -> ir.Value:
-    """`value`, its dimensions in `order`: a reshape, if only dimensions of size 1 change places."""
+    """`value`, its dimensions in `order`: a reshape, if only dimensions of size 1 move."""
     sizes = [_sizes(value)[dim] for dim in order]
     if keeps_rows(_sizes(value), order) and in_types(sizes).count(None) < 2:
         return with_sizes(value, sizes)

@@ -14,7 +14,7 @@ from dovetail.passes.base import Pass, fail
 from dovetail.passes.placement.library_calls import call_in_place_of
 from dovetail.passes.placement.placed_graph import PlacedGraph
 from dovetail.passes.placement.region_levels import region_levels
-from dovetail.passes.placement.region_values import inputs_of, needed_on_host, outputs_of, with_views
+from dovetail.passes.placement.region_values import needed_on_host, operands_of, results_of, with_views
 
 _TAGS = (PLACEMENT, PLACEMENT_REASON)
 # On the host, these are no library calls.
@@ -69,23 +69,23 @@ class _Outliner:
     def _launch(self, name: str, computed: list[int]) -> None:
         """Makes the region of one level, and its call."""
         inside = with_views(self.graph, computed)
-        outputs = outputs_of(self.graph, computed)
-        inputs = inputs_of(self.graph, inside)
+        results = results_of(self.graph, computed)
+        operands = operands_of(self.graph, inside)
         ops = [self.graph.ops[index] for index in inside]
         with ir.InsertionPoint(self.module.body), ops[0].location:
-            region = RegionBuilder(name, inputs)
+            region = RegionBuilder(name, operands)
             with region.end:
                 for op in ops:
                     with op.location:
                         _compute(op, region.values)
-            region.finish(outputs)
+            region.finish(results)
         with self.graph.ops[computed[0]].location:
-            made = func.CallOp([value.type for value in outputs], name, [self.values[value] for value in inputs])
-            known = [sizes_of(value) for value in outputs]
+            made = func.CallOp([value.type for value in results], name, [self.values[value] for value in operands])
+            known = [sizes_of(value) for value in results]
             if any(each is not None for each in known):
                 stated = [ir.UnitAttr.get() if sizes is None else sizes_map(sizes) for sizes in known]
                 made.attributes[SIZES] = ir.ArrayAttr.get(stated)
-        self.values.update(zip(outputs, made.results, strict=True))
+        self.values.update(zip(results, made.results, strict=True))
 
     def _host(self, number: int) -> None:
         op, placement = self.graph.ops[number], self.graph.placement[number]

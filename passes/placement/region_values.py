@@ -1,4 +1,4 @@
-"""What goes into a region and comes out of it: the views that move inside, its inputs and its outputs."""
+"""What goes into a region and comes out of it: the views that move inside, its operands and its results."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,14 +17,14 @@ def with_views(graph: PlacedGraph, computed: Iterable[int]) -> list[int]:
     return sorted(reachable(computed, views))
 
 
-def inputs_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:
+def operands_of(graph: PlacedGraph, inside: list[int]) -> list[ir.Value]:
     """What the ops of a region need from outside; constants are cloned to where they are used."""
     produced = {result for number in inside for result in graph.results[number]}
     operands = dict.fromkeys(value for number in inside for value in graph.operands[number])
     return [value for value in operands if value not in produced and not graph.is_constant(value)]
 
 
-def outputs_of(graph: PlacedGraph, computed: list[int]) -> list[ir.Value]:
+def results_of(graph: PlacedGraph, computed: list[int]) -> list[ir.Value]:
     """The results of a region's ops that somebody outside needs, directly or through views."""
     own = set(computed)
     return [value for number in computed for value in graph.results[number] if _leaves(graph, value, own)]

@@ -21,13 +21,13 @@ class Piece:
 
     Attributes:
         ops: in order, with the views that they read through and without constants, which `clone` brings along.
-        inputs: what they need from outside: values, of the other piece among them, and then the memory to overwrite.
+        operands: what they need from outside: values, of the other piece among them, and then the memory to overwrite.
         crossing: their results that only the other piece needs.
         updated: their results that the other piece takes from the memory that they are stored in, with this memory.
     """
 
     ops: tuple[ir.Operation, ...]
-    inputs: tuple[ir.Value, ...]
+    operands: tuple[ir.Value, ...]
     crossing: tuple[ir.Value, ...] = ()
     updated: tuple[tuple[ir.Value, ir.Value], ...] = ()
 
@@ -63,7 +63,7 @@ def divided(ops: list[ir.Operation], early: set[ir.Operation]) -> tuple[Piece, P
         (second if _computed_by(store) & second else first).add(store)
     stored = dict(tuple(op.operands) for op in ops if op in first and op.name == STORE)
     second_piece = _piece(ops, second)
-    shared = [value for value in second_piece.inputs if producer(value)]
+    shared = [value for value in second_piece.operands if producer(value)]
     crossing = tuple(value for value in shared if value not in stored)
     updated = tuple((value, stored[value]) for value in shared if value in stored)
     return replace(_piece(ops, first, crossing), updated=updated), second_piece
@@ -109,5 +109,5 @@ def _piece(ops: Iterable[ir.Operation], chosen: set[ir.Operation], crossing: tup
     ordered = tuple(op for op in ops if op in inside and not is_constant(op))
     produced = {result for op in ordered for result in op.results}
     needed = (value for op in ordered for value in op.operands if value not in produced)
-    inputs = (value for value in needed if not ((op := producer(value)) and is_constant(op)))
-    return Piece(ordered, tuple(sorted(dict.fromkeys(inputs), key=is_memory)), crossing)
+    operands = (value for value in needed if not ((op := producer(value)) and is_constant(op)))
+    return Piece(ordered, tuple(sorted(dict.fromkeys(operands), key=is_memory)), crossing)

@@ -15,7 +15,7 @@ from dovetail.passes.rewriting.sums import with_sizes
 
 
 class SelectPartsPass(Pass, name="select-parts", runs_at="program"):
-    """Makes a concatenation of a few short parts of one size, on a GPU, a choice between them by the element's place.
+    """Makes a concatenation of a few short parts of one size, on a GPU, a choice between them by elements' positions.
 
     A loop over the elements computes what is joined, joins it and goes on with the result: one kernel, where writing
     the parts and joining them are two at least. Rotary embeddings and their gradients are such. Each element is

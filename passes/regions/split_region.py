@@ -39,7 +39,7 @@ def replace_region(module: ir.Module, name: str, pieces: tuple[Piece, Piece]) ->
     region = Module(module).regions[name]
     for number, piece in enumerate(pieces):
         with region.location, ir.InsertionPoint(region):
-            made = RegionBuilder(f"{name}_{number}", piece.inputs, piece.crossing)
+            made = RegionBuilder(f"{name}_{number}", piece.operands, piece.crossing)
             made.compute(piece.ops)
             for value, memory in zip(piece.crossing, made.memory, strict=True):
                 made.store(made.values[value], memory)
@@ -53,8 +53,8 @@ def _call_pieces(call: func.CallOp, region: func.FuncOp, name: str, pieces: Sequ
     values = dict(zip(region.body.blocks[0].arguments, call.operands, strict=True))
     first, second = pieces
     with call.location, ir.InsertionPoint(call):
-        held = call_with_new_memory(f"{name}_0", [values[value] for value in first.inputs], first.crossing)
+        held = call_with_new_memory(f"{name}_0", [values[value] for value in first.operands], first.crossing)
         values.update(zip(first.crossing, held, strict=True))
         values.update({value: load(values[memory]) for value, memory in first.updated})
-        func.CallOp([], f"{name}_1", [values[value] for value in second.inputs])
+        func.CallOp([], f"{name}_1", [values[value] for value in second.operands])
     call.operation.erase()

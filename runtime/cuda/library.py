@@ -128,6 +128,6 @@ def upload(owner: object, contents: bytes, device: int) -> int:
 
 
 def _free(address: Any, device: int) -> None:
-    """The driver waits for the kernels that run; a refusal ends in `sys.unraisablehook`."""
+    """The driver waits for the kernels that run; an error ends in `sys.unraisablehook`."""
     with driver.on(device), driver.loading():
         driver.checked(driver.functions().cuMemFree(address), f"giving back constants on cuda:{device}")

@@ -105,7 +105,7 @@ class _Prepared:
         self._idle.append(runs)
 
     def _again(self, index: int, run: Run, status: Any, addresses: Sequence[int], stream: int) -> None:
-        """Repeats a step that a thread without a context was refused; raises LaunchError for any other refusal."""
+        """Repeats a step that a thread without a context was refused; raises LaunchError for any other error."""
         if int(status) == _INVALID_CONTEXT:
             with driver.on(self._device):
                 status = run(addresses, stream)[0]

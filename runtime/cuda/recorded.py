@@ -24,7 +24,7 @@ class Recordable:
     Attributes:
         name: its symbol.
         refusal: why it can't be, "" if it can.
-        stays: of each argument, whether it lies in one place call by call: parameters and buffers, what is updated in
+        stays: of each argument, whether it lies at one address call by call: parameters and buffers, what is updated in
             place, and what the forward made for the backward.
         made: those of them that the forward made; such a call is replayed only after a replayed forward.
     """

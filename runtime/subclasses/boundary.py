@@ -14,7 +14,7 @@ from dovetail.dialects.reading import Module
 from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
 from dovetail.dialects.wrapping import parts, unwrap, wrap
 from dovetail.errors import AliasMismatch
-from dovetail.runtime.subclasses.versions import read_saved, watch
+from dovetail.runtime.subclasses.versions import check_wrappers, read_saved
 
 
 def with_subclasses(module: Module, program: Callable) -> Callable:
@@ -40,7 +40,7 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
         found: list = []
         for entry in stated.results:
             found.append(_result(entry, results, passed, found))
-        watch(saved, stated, results, passed, found)
+        check_wrappers(saved, stated, results, passed, found)
         return found
 
     return run

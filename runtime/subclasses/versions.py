@@ -29,7 +29,9 @@ class BackwardReads:
     made: frozenset[int]
 
 
-def watch(saved: BackwardReads, stated: Convention, results: Sequence, passed: Sequence, found: Sequence) -> None:
+def check_wrappers(
+    saved: BackwardReads, stated: Convention, results: Sequence, passed: Sequence, found: Sequence
+) -> None:
     """Has the backward of the call that made `results` check the wrappers among arguments and results.
 
     `passed` is what the caller gave, `found` what it gets.
@@ -38,11 +40,11 @@ def watch(saved: BackwardReads, stated: Convention, results: Sequence, passed: S
     tensor = next((result for result in made if result.grad_fn is not None), None)
     if tensor is None:
         return
-    watched = [*_touching(stated.arguments, passed, saved.arguments, "argument")]
+    checked = [*_touching(stated.arguments, passed, saved.arguments, "argument")]
     handed_out = _touching(stated.results, found, saved.results, "result")
     # A result's alias shares the counter, and does not keep the node alive that it would be kept by.
-    watched += [(what, tensor.detach()) for what, tensor in handed_out]
-    versions = [(what, tensor, tensor._version) for what, tensor in watched]
+    checked += [(what, tensor.detach()) for what, tensor in handed_out]
+    versions = [(what, tensor, tensor._version) for what, tensor in checked]
     if versions:
         _node(tensor).register_prehook(lambda _: _check(versions))
 

@@ -11,7 +11,7 @@ from dovetail.backends.compiler_runs import compiler_executable
 from dovetail.backends.iree import compile_regions
 from dovetail.backends.outcomes import CompiledRegion
 from dovetail.backends.target import CpuTarget
-from dovetail.passes.in_place.plan import MAX_INPUTS
+from dovetail.passes.in_place.plan import MAX_READ
 from dovetail.runtime.launch import Executable
 
 ELEMENTS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
@@ -69,11 +69,11 @@ def test_in_place_is_bit_for_bit_the_same():
 def test_each_update_is_one_dispatch(updated):
     """With two, the second one reads what the first one overwrote; tried with as many tensors as are allowed."""
     command = [str(compiler_executable()), "-", *CpuTarget().compile_flags(), "--compile-to=flow"]
-    source = region("1003", "f32", MAX_INPUTS - 1, updated)
+    source = region("1003", "f32", MAX_READ - 1, updated)
     text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
     main = text[text.index("util.func public @main$async") :]
     imported = re.findall(r"(%\d+) = hal.tensor.import .*=> %arg(\d+)", main)
-    memory = {name for name, number in imported if int(number) >= MAX_INPUTS - 1}
+    memory = {name for name, number in imported if int(number) >= MAX_READ - 1}
     reads = [name for call in re.findall(r"flow.dispatch \S+\((.*?)\) :", main) for name in call.split(", ")]
     assert len(memory) == updated
     assert sorted(name for name in reads if name in memory) == sorted(memory)

@@ -11,7 +11,7 @@ from dovetail.dialects.dovetail.verify import VerifiedOp
 
 
 class GradientOp(VerifiedOp, name="gradient"):
-    """`value` is the gradient of the loss with respect to the input `of`. An input without one has none.
+    """`value` is the gradient of the loss with respect to the argument `of`. An argument without one has none.
 
     `"dovetail.gradient"(%0, %x) : (!torch.vtensor<[4],f32>, !dovetail.ref<...>) -> ()`
     """

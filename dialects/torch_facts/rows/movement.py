@@ -1,4 +1,4 @@
-"""Ops that copy elements to other places."""
+"""Ops that copy elements elsewhere."""
 
 from dovetail.dialects.torch_facts.row import Layout, Refused, alike, movement
 

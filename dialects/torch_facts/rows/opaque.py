@@ -25,7 +25,7 @@ OPAQUE = (
     opaque("normal_functional", drawn_by="aten.normal_.default"),
     opaque("special_xlog1py", layout=Layout.TOGETHER),
     opaque("sym_size", decides_by=None, sees_strides=False),
-    opaque("where.default"),  # the places of what is true
+    opaque("where.default"),  # the positions of what is true
     *alike(
         _deciding,
         "adaptive_max_pool3d argsort bincount fractional_max_pool2d fractional_max_pool3d histc "

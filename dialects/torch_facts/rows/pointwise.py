@@ -1,4 +1,4 @@
-"""Pointwise ops: one output element from one element of each input."""
+"""Pointwise ops: one element of the result from one of each operand."""
 
 from dataclasses import replace
 from functools import partial

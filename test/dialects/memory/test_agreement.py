@@ -57,13 +57,13 @@ def test_root_and_buffer_agree(name: str):
     [made], memory, buffers = op.results, result_memory(op), Buffers(function_op)
     buffer, is_root = buffers.by_value[made], memory_root(made) == made
     if memory in (ResultMemory.OWN, ResultMemory.EXACT):
-        assert (is_root, buffer.memory) == (True, {buffer})
+        assert (is_root, buffer.may_be) == (True, {buffer})
         return
     given = op.operands[0]
     assert is_root == (memory in (ResultMemory.TAKEN_OVER, ResultMemory.UNKNOWN))
     assert is_root or memory_root(made) == memory_root(given)
     # What dies as it is reused is nobody's any more.
-    assert (buffers.by_value[given] in buffer.memory) == (name != "dovetail.reuse")
+    assert (buffers.by_value[given] in buffer.may_be) == (name != "dovetail.reuse")
 
 
 def test_each_op_is_asked():

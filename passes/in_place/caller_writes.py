@@ -13,7 +13,7 @@ from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Module, Role, argument_fact, arguments, made_by, of_class, referred, role
 
 
-class Refusals:
+class CallerWrites:
     """What is asked of the caller for each write, gathered once: an optimizer writes hundreds of arguments.
 
     `module` is at level `regions`.
