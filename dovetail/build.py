@@ -1,6 +1,7 @@
 """Compiles a module's regions; what fails is split and tried again before it becomes library calls."""
 
 import logging
+from collections.abc import Mapping
 from math import ceil, log2
 
 from torch_mlir import ir
@@ -47,36 +48,17 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
         with timed("tuning"):
             tune(module, options, target, runner, cache)
     tuning_hits = cache.hits if cache else 0
-    stats = current()
-    splits = _Splits(module)
-    known: dict[Made, Loaded | CompileFailure] = {}
-    while True:
-        loaded = load(module, options, target, cache, known)
-        failures = {name: outcome for name, outcome in loaded.items() if isinstance(outcome, CompileFailure)}
-        for name, failure in failures.items():
-            stats.failures[failure.reason] += 1
-            runner.run(_answer(module, name, failure, splits), module)
-        if failures:
-            continue
-        ready = {name: outcome for name, outcome in loaded.items() if not isinstance(outcome, CompileFailure)}
-        apart = several_loops(module, ready)
-        for name in apart:
-            log.info("region %s is split: one loop does not make all that is updated in place", name)
-            stats.splits += 1
-            runner.run(split_pipeline(name), module)
-        if apart:
-            continue
-        wrong = flushed(module, ready)
-        if not wrong:
-            break
-        for name, reason in wrong.items():
-            runner.run(fallback_pipeline([name], reason), module)
+    ready = None
+    splits, known = _Splits(module), dict[Made, Loaded | CompileFailure]()
+    while ready is None:
+        ready = _settled(module, load(module, options, target, cache, known), splits, runner)
     for op, reason in fallbacks(module) if options.strict else ():
         name = ir.StringAttr(op.attributes["name"]).value
         raise StrictError(
             f"{op.location}: {name} can't be compiled: {reason}; docs/ops.md says which row decides, CONTRIBUTING.md "
             "(\"An ATen op\") how to change it, and without 'strict' it runs through ATen"
         )
+    stats = current()
     stats.executables += len(set(made(module).values()))
     stats.cache_hits += cache.hits - tuning_hits if cache else 0
     for executable in ready.values():
@@ -87,6 +69,31 @@ def build(module: ir.Module, options: Options, runner: Runner) -> dict[str, Laun
     # Not among the passes that replay a compilation: what they check was read by another process.
     Runner(dump=runner.dump, after=runner.after, stage=runner.stage).run(launch_pipeline(), module, "plans")
     return launchers(module, ready)
+
+
+def _settled(
+    module: ir.Module, loaded: Mapping[str, Loaded | CompileFailure], splits: "_Splits", runner: Runner
+) -> dict[str, Loaded] | None:
+    """What is `loaded` for each region; None where some region can't be run by it, and the module is other now."""
+    stats = current()
+    failures = {name: outcome for name, outcome in loaded.items() if isinstance(outcome, CompileFailure)}
+    for name, failure in failures.items():
+        stats.failures[failure.reason] += 1
+        runner.run(_answer(module, name, failure, splits), module)
+    if failures:
+        return None
+    ready = {name: outcome for name, outcome in loaded.items() if not isinstance(outcome, CompileFailure)}
+    apart = several_loops(module, ready)
+    for name in apart:
+        log.info("region %s is split: one loop does not make all that is updated in place", name)
+        stats.splits += 1
+        runner.run(split_pipeline(name), module)
+    if apart:
+        return None
+    wrong = flushed(module, ready)
+    for name, reason in wrong.items():
+        runner.run(fallback_pipeline([name], reason), module)
+    return None if wrong else ready
 
 
 class _Splits:
