@@ -15,8 +15,8 @@ from dovetail import errors
 from dovetail.dialects import attributes
 from dovetail.dialects.dovetail import Dovetail, RefType, verify
 from dovetail.dialects.dovetail.effects import Reads, Writes
-from dovetail.frontend.observe.dispatch_log import REFUSALS
 from dovetail.frontend.observe.step_facts import refuse_repeated_writes
+from dovetail.frontend.observe.untraceable import REFUSALS
 from dovetail.options import Options
 from dovetail.passes.base import Pass, registry
 from dovetail.passes.levels.verify_level import LEVELS
@@ -187,9 +187,9 @@ def _unsupported() -> list[str]:
     return sorted(message for message in found if re.search(r"\w", message))
 
 
-def _reasons(refusal: Callable[..., str | None]) -> Iterator[str]:
+def _reasons(refusal: Callable[..., str]) -> Iterator[str]:
     """The texts that a function returns, be it on a condition."""
     for node in ast.walk(ast.parse(dedent(inspect.getsource(refusal)))):
         if isinstance(node, ast.Return):
             texts = [node.value.body, node.value.orelse] if isinstance(node.value, ast.IfExp) else [node.value]
-            yield from (_message(text) for text in texts if text is not None and ast.unparse(text) != "None")
+            yield from (_message(text) for text in texts if text is not None)

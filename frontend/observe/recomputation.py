@@ -8,7 +8,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from dovetail.errors import RereadError, UnsupportedError
 from dovetail.frontend.observe.alias_groups import share_elements, storage
 from dovetail.frontend.observe.autograd_graph import version
-from dovetail.frontend.observe.dispatch_log import Drew, Reshaped, Wrote
+from dovetail.frontend.observe.op_calls import Drew, Reshaped, Wrote
 from dovetail.frontend.observe.run_facts import Reread
 from dovetail.frontend.observe.step import Step
 

@@ -71,8 +71,7 @@ class Recorder(torch.fx.Interpreter):
             self.inside.append(Recomputation(number, outside))
 
     def _note(self, step: Step) -> None:
-        reason = refuse_repeated_writes(step)
-        if reason is not None:
+        if reason := refuse_repeated_writes(step):
             raise UnsupportedError(f"{step.line}: {reason}")
         _move_forgotten_counters(step)
         region = region_of(step.node)

@@ -12,7 +12,7 @@ from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import storage
 from dovetail.frontend.observe.autograd_graph import version
 from dovetail.frontend.observe.bound_arguments import bound, is_written, schema
-from dovetail.frontend.observe.dispatch_log import Event, Reshaped, Wrote
+from dovetail.frontend.observe.op_calls import Event, Reshaped, Wrote
 from dovetail.frontend.observe.transforms import unwrapped
 from dovetail.frontend.observe.view_chains import Key, key
 from dovetail.frontend.observe.wrapped_arguments import plain_tensors

@@ -6,7 +6,7 @@ import torch
 
 from dovetail.frontend.observe.alias_groups import root, storage
 from dovetail.frontend.observe.autograd_graph import version
-from dovetail.frontend.observe.dispatch_log import Reshaped, Took, Wrote
+from dovetail.frontend.observe.op_calls import Reshaped, Took, Wrote
 from dovetail.frontend.observe.operand_layouts import Caller
 from dovetail.frontend.observe.run_facts import EagerRun, FirstSeen
 from dovetail.frontend.observe.step import Given, Step
@@ -16,10 +16,10 @@ from dovetail.frontend.records import ViewStep
 _APPLY = torch.ops.higher_order.autograd_function_apply
 
 
-def refuse_repeated_writes(step: Step) -> str | None:
+def refuse_repeated_writes(step: Step) -> str:
     """A `_foreach` op that writes memory twice: eager's result depends on the order of its loop."""
     repeats = len(step.written) < len(step.of(Wrote))
-    return "writes the same memory more than once" if step.name.startswith("_foreach") and repeats else None
+    return "writes the same memory more than once" if step.name.startswith("_foreach") and repeats else ""
 
 
 def note_memory(step: Step, run: EagerRun) -> None:

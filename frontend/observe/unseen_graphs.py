@@ -14,7 +14,8 @@ from dovetail.dialects.torch_facts.empty import is_empty
 from dovetail.errors import UnsupportedError
 from dovetail.frontend.dynamo.open_sizes import known
 from dovetail.frontend.dynamo.source_lines import source_line
-from dovetail.frontend.observe.dispatch_log import DispatchLog, Took
+from dovetail.frontend.observe.dispatch_log import DispatchLog
+from dovetail.frontend.observe.op_calls import Took
 from dovetail.frontend.observe.operand_layouts import Caller, OperandLayouts
 
 _APPLY = torch.ops.higher_order.autograd_function_apply

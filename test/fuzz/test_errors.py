@@ -77,7 +77,7 @@ def test_what_is_let_through_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     (program,) = programs("errors", 62)
     assert any("1 - " in line.template for line in program.body)
     assert check(program, "dovetail", iree=True).status == "eager raised"
-    monkeypatch.setattr("dovetail.frontend.observe.dispatch_log.eager_error", lambda *_: None)
+    monkeypatch.setattr("dovetail.frontend.observe.untraceable.eager_error", lambda *_: None)
     torch.compiler.reset()
     (difference,) = check(program, "dovetail", iree=True).found
     assert difference.kind == "not raised"

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from dovetail.errors import UnsupportedError
-from dovetail.frontend.observe.dispatch_log import DispatchLog, Reshaped, Took, Wrote
+from dovetail.frontend.observe.dispatch_log import DispatchLog
+from dovetail.frontend.observe.op_calls import Reshaped, Took, Wrote
 from dovetail.frontend.observe.view_chains import Viewed
 
 

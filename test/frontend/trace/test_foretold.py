@@ -8,7 +8,7 @@ import dovetail
 from dovetail.errors import UnsupportedError
 from dovetail.frontend import capture as captures
 from dovetail.frontend.capture import capture
-from dovetail.frontend.observe import dispatch_log
+from dovetail.frontend.observe import op_calls
 from dovetail.frontend.trace import foretold
 from dovetail.frontend.trace.alias_free import AliasFree
 
@@ -57,7 +57,7 @@ def test_what_is_told_wrongly_is_run(runs: list[None], monkeypatch: pytest.Monke
 
 def test_a_write_that_no_schema_tells_is_refused(monkeypatch: pytest.MonkeyPatch):
     """Would catch a write that only tracing sees, lost since PyTorch does not look for it."""
-    monkeypatch.setattr(dispatch_log, "_unmarked", lambda call: [])
+    monkeypatch.setattr(op_calls, "_unmarked", lambda call: [])
     graph = torch.fx.symbolic_trace(lambda x, mean, var: functional.batch_norm(x, mean, var, training=True))
     with torch.no_grad(), pytest.raises(UnsupportedError, match="argument mean: is mutated by an op that doesn't say"):
         capture(graph, [torch.rand(4, 3), torch.zeros(3), torch.ones(3)])

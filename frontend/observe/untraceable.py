@@ -1,0 +1,62 @@
+"""What calls of ops can't be traced, wherever in the program they stand."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from dovetail.frontend.observe.alias_groups import is_whole, share_elements
+from dovetail.frontend.observe.bound_arguments import is_written, schema, tensors_in
+from dovetail.frontend.observe.eager_errors import eager_error
+from dovetail.frontend.observe.op_calls import OpCall, writes
+from dovetail.frontend.observe.view_chains import key
+
+if TYPE_CHECKING:
+    from dovetail.frontend.observe.dispatch_log import DispatchLog
+
+
+def _writes_window(call: OpCall, log: "DispatchLog") -> str:
+    """Functionalization loses what lies between windows, and adds up what is written twice."""
+    is_window = any(key(event.tensor) in log.windows for event in writes(call))
+    return "a write through `unfold` or `expand` can't be traced" if is_window else ""
+
+
+def _reads_written(call: OpCall, log: "DispatchLog") -> str:
+    """Eager refuses most ops that read memory which they write, but not in place."""
+    arguments = schema(call.func)
+    tensors = [(is_written(each), tensor) for each in arguments for tensor in tensors_in(call.given.get(each.name))]
+    for target in (tensor for is_target, tensor in tensors if is_target):
+        for _, other in tensors:
+            if key(other).shown != key(target).shown and share_elements(target, other):
+                return f"{call.func} reads a part of what it writes"
+    return ""
+
+
+def _finds_no_order(call: OpCall, log: "DispatchLog") -> str:
+    """Values have no memory: an offset in the memory of one must be a position among its elements."""
+    if not addresses_storage(call, log):
+        return ""
+    tensor = call.args[0]
+    # What an argument is a view of may have sizes that no guard can read.
+    is_in_order = tensor.is_contiguous() and statically_known_true(is_whole(tensor))
+    return "" if is_in_order else "as_strided of a tensor that is not all of its memory in order"
+
+
+def _fails_in_eager(call: OpCall, log: "DispatchLog") -> str:
+    """A graph that eager does not come through has nothing to be compiled; run as it is, it raises where eager does."""
+    error = eager_error(call.func, call.args, call.kwargs)
+    return "" if error is None else f"{call.func} raises: {error}"
+
+
+REFUSALS = (_writes_window, _reads_written, _finds_no_order, _fails_in_eager)
+"""Why a call can't be traced, each for a reason of its own; "" where it can."""
+
+
+def addresses_storage(call: OpCall, log: "DispatchLog") -> bool:
+    """Whether the call addresses memory by its offset in the storage, and not as autograd alone does."""
+    if not isinstance(call.func, torch._ops.OpOverload) or not call.func._opname.startswith("as_strided"):
+        return False
+    tensor, *line = call.args
+    layouts = ([[*view.size()], [*view.stride()], view.storage_offset()] for view in log.views if view._base is tensor)
+    target = log.node.target if log.node is not None else None
+    return line not in layouts or getattr(target, "__name__", str(target)).startswith("as_strided")
