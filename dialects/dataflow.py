@@ -20,6 +20,7 @@ from dovetail.dialects.torch_facts.types import is_memory
 T = TypeVar("T")
 Compute = Callable[[ir.Operation, list[T | None]], Iterable[T | None]]
 
+_CALL = func.CallOp.OPERATION_NAME
 _MEMORY = frozenset(each.OPERATION_NAME for each in (AllocOp, PartOp, ReuseOp, FreeOp))
 
 
@@ -54,7 +55,7 @@ def follow_ops(ops: Iterable[ir.Operation], module: Module, compute: Compute, kn
     """Like `follow`, through `ops` in their order; `known` has what stands for values that others compute."""
     for op in ops:
         name, operands = op.name, [known.get(value) for value in op.operands]
-        region = module.region(op) if name == func.CallOp.OPERATION_NAME else None
+        region = module.region(op) if name == _CALL else None
         if region is not None:
             into = [*filter(is_memory, op.operands), *op.results]
             known.update(zip(into, follow(region, operands, module, compute, known), strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import count, repeat
 from typing import NamedTuple
 
 from torch_mlir import ir
@@ -24,26 +24,31 @@ class FlowStep(NamedTuple):
     Attributes:
         op: what computes; None for an argument.
         host: the function that has it computed, itself or by a region.
-        function: the function that it stands in.
         number: which result of `op` it is.
-        is_number: whether its values are numbers, no truth values.
         operands: the step of each operand of `op`; None for constants.
         decided_by: the operands whose last bits decide; empty where nothing is decided.
         differs: whether it gives other bits for the same operands elsewhere.
         varies: whether it differs, or what it comes from does.
         counts: how many truth values one of its numbers counts at most; 0 of what is no count.
+        argument: that, if it is one.
     """
 
     op: ir.Operation | None
     host: str
-    function: str
     number: int
-    is_number: bool
     operands: tuple[int | None, ...] = ()
     decided_by: tuple[int, ...] = ()
     differs: bool = False
     varies: bool = False
     counts: int = 0
+    argument: ir.Value | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers, no truth values."""
+        value = self.argument if self.op is None else made(self.op)[self.number]
+        assert value is not None
+        return is_number(value.type)
 
     @property
     def comes_from(self) -> list[int]:
@@ -82,11 +87,15 @@ class ValueFlow:
 
     def given(self, value: ir.Value, host: str) -> int:
         """Adds a step for a value that nothing here computes."""
-        return self._append(FlowStep(None, host, host, 0, is_number(value.type)))
+        return self._append(FlowStep(None, host, 0, argument=value))
 
     def follow(self, ops: Iterable[ir.Operation], host: str, known: dict[ir.Value, int | None]) -> None:
         """Adds the steps of `ops`, in order, and of the regions that they call, to those that are `known` by value."""
         follow_ops(ops, self._module, partial(self._compute, host), known)
+
+    def function(self, step: FlowStep) -> str:
+        """The symbol of the function that `step` stands in."""
+        return step.host if step.op is None else self._symbols[step.op.parent]
 
     def alike(self, step: FlowStep) -> list[int]:
         """The operands of `step` that have to be equal where its results have to."""
@@ -110,11 +119,8 @@ class ValueFlow:
         counts = count_by(op, 0 if first is None else self.steps[first].counts)
         differs = not counts and not is_repeatable(op)
         varies = differs or any(self.steps[operand].varies for operand in used)
-        function, facts = self._symbols[op.parent], (operands, decided_by, differs, varies, counts)
-        return [
-            self._append(FlowStep(op, host, function, number, is_number(value.type), *facts))
-            for number, value in enumerate(made(op))
-        ]
+        facts = operands, decided_by, differs, varies, counts
+        return (self._append(FlowStep(op, host, number, *facts)) for number in count())
 
     def key(self, index: int) -> int:
         """What is equal for steps that compute the same; found when asked for: mostly there is nothing to compare."""

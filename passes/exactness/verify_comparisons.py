@@ -41,7 +41,7 @@ class VerifyComparisonsPass(Pass, name="verify-comparisons"):
             other, others = first.get(flow.key(index), (index, by))
             first[flow.key(index)] = other, by | others
             if len(by | others) > 1 and (other != index or index in along):
-                raise fail(_op(flow.steps[decision]), _meeting(step, flow.steps[other]))
+                raise fail(_op(flow.steps[decision]), _meeting(flow, step, flow.steps[other]))
 
 
 def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
@@ -52,15 +52,19 @@ def _computed_along_the_way(flow: ValueFlow, decision: int) -> set[int]:
         return step.decided_by if index == decision else flow.alike(step)
 
     users = reachable([decision], lambda index: (step for step in used(index) if flow.steps[step].varies))
-    inside = ((flow.steps[user].function, step) for user in users for step in used(user))
-    return {step for function, step in inside if function in flow.regions and flow.steps[step].function == function}
+    inside = ((flow.function(flow.steps[user]), step) for user in users for step in used(user))
+    return {
+        step for function, step in inside if function in flow.regions and flow.function(flow.steps[step]) == function
+    }
 
 
-def _meeting(one: FlowStep, other: FlowStep) -> str:
+def _meeting(flow: ValueFlow, one: FlowStep, other: FlowStep) -> str:
     what = f"two computations of '{_op(one).name}' at {_op(one).location}"
     if one is other:
-        return f"meets {what}: '@{one.function}' has it in memory or computes it along the way, once for each use"
-    return f"meets {what}: '@{other.function}' and '@{one.function}' compute it, and the last bit may differ"
+        return f"meets {what}: '@{flow.function(one)}' has it in memory or computes it along the way, once for each use"
+    return (
+        f"meets {what}: '@{flow.function(other)}' and '@{flow.function(one)}' compute it, and the last bit may differ"
+    )
 
 
 def _op(step: FlowStep) -> ir.Operation:
