@@ -5,10 +5,12 @@ from torch_mlir import ir
 from dovetail.dialects.cloning import constant_none
 from dovetail.dialects.reading import COMPUTING, Module, body, producer, users
 from dovetail.dialects.recompute import is_pinned
+from dovetail.dialects.symbols import known_sizes
+from dovetail.dialects.torch_facts.expected import expected_info
 from dovetail.dialects.torch_facts.ops import Kind, kind, row
 from dovetail.dialects.torch_facts.sizes import Sizes, row_major
-from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.passes.base import Pass
+from dovetail.passes.rewriting.pointwise import with_known_sizes
 from dovetail.passes.rewriting.rules import create
 
 _IN_REGIONS = (Kind.POINTWISE, Kind.REDUCTION)
@@ -20,7 +22,8 @@ class LayOutOperandsPass(Pass, name="lay-out-operands", runs_at="split"):
     """Has regions lay out what a library would be given as a copy.
 
     The host shows memory in other ways at no cost, but a reshape that joins what does not lie evenly is a copy.
-    Where rows stay whole, the region that computes the tensor may as well write it so.
+    Where rows stay whole, the region that computes the tensor may as well write it so. Open sizes are taken for those
+    that are expected: for others a copy may be made where none was needed.
 
     Before:  `%1 = mul %x, %y; %2 = permute %1, [0, 2, 1, 3]; %3 = view %2, [512, 32]; %4 = mm %3, %w`
     After:   `%1 = mul %x, %y; %2 = permute %1, [0, 2, 1, 3]; %5 = clone %2; %3 = view %5, [512, 32]; %4 = mm %3, %w`
@@ -29,17 +32,24 @@ class LayOutOperandsPass(Pass, name="lay-out-operands", runs_at="split"):
     def run(self, module: ir.Module) -> bool:
         ops = (op for function_op in Module(module).of(*COMPUTING).values() for op in body(function_op))
         copying = [op for op in ops if _copies_rows(op) and _is_a_librarys(op)]
-        for op in copying:
-            with op.location, ir.InsertionPoint(op):
-                op.operands[0] = create("torch.aten.clone", [op.operands[0], constant_none()], op.operands[0].type)
-        return bool(copying)
+        laid_out = [_lay_out(op) for op in copying]
+        return any(laid_out)
+
+
+def _lay_out(op: ir.Operation) -> bool:
+    value, sizes = op.operands[0], known_sizes(op.operands[0])
+    if sizes is None:
+        return False
+    with op.location, ir.InsertionPoint(op):
+        op.operands[0] = with_known_sizes(create("torch.aten.clone", [value, constant_none()], value.type), sizes)
+    return True
 
 
 def _copies_rows(op: ir.Operation) -> bool:
     """Whether `op` shows a tensor of a region's in a way that takes a copy, row by row."""
     if kind(op) is not Kind.VIEW or not op.operands:
         return False
-    given, made = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    given, made = expected_info(op.operands[0]), expected_info(op.results[0])
     rule, strides = row(op).strides, _strides(op.operands[0])
     if rule is None or given is None or made is None or strides is None:
         return False
@@ -50,7 +60,7 @@ def _copies_rows(op: ir.Operation) -> bool:
 
 def _strides(value: ir.Value) -> Sizes | None:
     """How the host shows `value`, a view of what a region computes; None of anything else."""
-    op, info = producer(value), tensor_info(value.type)
+    op, info = producer(value), expected_info(value)
     if op is None or info is None:
         return None
     if kind(op) in _IN_REGIONS and not is_pinned(op):
@@ -58,7 +68,7 @@ def _strides(value: ir.Value) -> Sizes | None:
     rule = row(op).strides
     if kind(op) is not Kind.VIEW or rule is None:
         return None
-    strides, source = _strides(op.operands[0]), tensor_info(op.operands[0].type)
+    strides, source = _strides(op.operands[0]), expected_info(op.operands[0])
     return None if strides is None or source is None else rule(op, source.shape, strides, info.shape)
 
 
