@@ -1,5 +1,6 @@
 """`torch.cond` and `while_loop` nodes: their graphs become functions of the module, the node a host call of them."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ def import_cond(importer, node: torch.fx.Node) -> None:
     """`cond(predicate, then graph, else graph, operands)`."""
     predicate, then, otherwise, operands = cast(tuple[Any, ...], node.args)
     graphs = {"then": then, "else": otherwise}
+    _agree(node, [then, otherwise])
     _call(importer, node, COND, graphs, _numbers(operands), [predicate, *_values(operands)])
 
 
@@ -37,6 +39,33 @@ def _values(operands: Sequence) -> list[torch.fx.Node]:
     return [operand for operand in operands if isinstance(operand, torch.fx.Node)]
 
 
+def _agree(node: torch.fx.Node, branches: Sequence[torch.fx.Node]) -> None:
+    """Has `cond` and its branches say one size of a result: known, where a guard made it so for one of them."""
+    agreed = []
+    for made, *returned in zip(node.meta["val"], *(_returned(_module(branch)) for branch in branches), strict=True):
+        nodes = [each for each in returned if isinstance(each, torch.fx.Node) and each.op != "placeholder"]
+        best = min([made, *(each.meta["val"] for each in nodes)], key=_count_open)
+        for each in nodes:
+            if _count_open(each.meta["val"]) > _count_open(best):
+                _say(each, best)
+        agreed.append(best)
+    node.meta["val"] = tuple(agreed)
+
+
+def _count_open(value: object) -> int:
+    return sum(map(is_open, sizes_in(value)))
+
+
+def _say(node: torch.fx.Node, value: torch.Tensor) -> None:
+    """Notes that `node` gives what looks like `value`, and so does what it is taken from."""
+    node.meta["val"] = value
+    node.meta.pop("tensor_meta", None)  # the same again, which torch-mlir asks first
+    if node.target is operator.getitem:
+        source, index = cast(tuple[Any, int], node.args)
+        values = source.meta["val"]
+        source.meta["val"] = type(values)([*values[:index], value, *values[index + 1 :]])
+
+
 def _call(
     importer, node, name: str, graphs: dict[str, torch.fx.Node], numbers: dict[int, Any], arguments: list
 ) -> None:
@@ -50,7 +79,7 @@ def _call(
 
 def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, numbers: dict[int, Any]) -> str:
     """Imports the graph that `graph` names as a private function, with `numbers` in place; returns its symbol."""
-    module = getattr(graph.graph.owning_module, str(graph.target))
+    module = _module(graph)
     placeholders = module.graph.find_nodes(op="placeholder")
     for index, number in numbers.items():
         placeholders[index].replace_all_uses_with(number)
@@ -74,11 +103,19 @@ def _subgraph(importer, node: torch.fx.Node, graph: torch.fx.Node, role: str, nu
         if any(facts):
             state_arguments(function_op, facts)
         inner.import_nodes(node for node in module.graph.nodes if node.op != "output")
-        returned = module.graph.output_node().args[0]
-        returned = returned if isinstance(returned, list | tuple) else [returned]
         with ir.InsertionPoint(function_op.entry_block):
-            finish(function_op, [inner.argument(result) for result in returned])
+            finish(function_op, [inner.argument(result) for result in _returned(module)])
     return name
+
+
+def _module(graph: torch.fx.Node) -> torch.fx.GraphModule:
+    """What `graph` names."""
+    return cast(torch.fx.GraphModule, getattr(graph.graph.owning_module, str(graph.target)))
+
+
+def _returned(module: torch.fx.GraphModule) -> Sequence:
+    returned = module.graph.output_node().args[0]
+    return returned if isinstance(returned, list | tuple) else [returned]
 
 
 def _sizes(graph: torch.fx.Graph) -> set:

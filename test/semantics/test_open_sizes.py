@@ -519,6 +519,35 @@ def test_control_flow_that_makes_sizes(op_by_op):
     assert dovetail.stats().eager
 
 
+def test_branches_that_know_a_size_by_a_guard(op_by_op):
+    """Catches a size that is 1 in one branch, which asked, and open in the other: the graph was fixed to one call's."""
+    first, last = lambda x: x[: x.shape[0] // 2], lambda x: x[x.shape[0] - x.shape[0] // 2 :]
+
+    def only(x):
+        return x.sum(0, keepdim=True).cos() if x.shape[0] == 1 else x * 2
+
+    def function(x):
+        return torch.cond(
+            x.sum() > 0,
+            lambda x: (only(first(x)), last(x).sin(), x.exp()),
+            lambda x: (last(x).sort(1)[0], only(first(x)), x * x),
+            (x,),
+        )
+
+    compiled = torch.compile(function, backend="dovetail", dynamic=True, fullgraph=True)
+    dovetail.stats(reset=True)
+    for size, sign in ((3, 1), (2, 1), (3, -1), (2, -1)):
+        x = tensor(size, 5).detach().abs().mul_(sign).requires_grad_()
+        twin = x.detach().clone().requires_grad_()
+        results = compiled(twin), function(x)
+        for got, expected in zip(*results, strict=True):
+            torch.testing.assert_close(got, expected)
+        sum(each.sin().sum() for pair in results for each in pair).backward()
+        torch.testing.assert_close(twin.grad, x.grad)
+    assert dovetail.stats().graphs == 1
+    assert not dovetail.stats().specialised
+
+
 def test_gradient_that_is_divided_by_a_size(op_by_op):
     """A size by which a gradient is divided by 0, and is infinite in eager, ends in Python's ZeroDivisionError.
 
