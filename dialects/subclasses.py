@@ -5,14 +5,17 @@ returns plain values, in order. See docs/decisions/0013-subclasses.md.
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.attributes import ARGUMENTS, RESULTS
 from dovetail.dialects.dovetail.build import i64
+from dovetail.dialects.size_expressions import is_sound, used_symbols_of
+from dovetail.dialects.symbols import KnownSize, sizes_map, symbols
 
 _FIELDS = {
     "class": str, "attributes": tuple, "parts": tuple, "context": str, "size": tuple, "stride": tuple, "versions": int
@@ -28,7 +31,8 @@ class Wrapped:
         class_name: "module:qualified name" of its class.
         names: its attributes that hold tensors; `parts` says for each the position of a plain tensor, or what it is.
         context: a Python literal, the second thing that its `__tensor_flatten__` returns.
-        size, stride: its own, which need not be those of its parts.
+        size, stride: its own, which need not be those of its parts. Open numbers are expressions of symbols; in a call
+            they are the call's, and PyTorch's in `frontend/`.
         versions: by how much the call moves its version counter, where it is an argument.
     """
 
@@ -36,14 +40,26 @@ class Wrapped:
     names: tuple[str, ...]
     parts: tuple["int | Wrapped", ...]
     context: str
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
+    size: tuple[KnownSize, ...]
+    stride: tuple[KnownSize, ...]
     versions: int = 0
 
     def positions(self) -> Iterator[int]:
         """The plain tensors that it is made of, in order."""
         for part in self.parts:
             yield from (part,) if isinstance(part, int) else part.positions()
+
+    def with_numbers(self, made_of: Callable[[Any], Any]) -> "Wrapped":
+        """The same with what is `made_of` each of its sizes and strides, and of those inside."""
+        size, stride = (tuple(map(made_of, numbers)) for numbers in (self.size, self.stride))
+        parts = tuple(part if isinstance(part, int) else part.with_numbers(made_of) for part in self.parts)
+        return replace(self, parts=parts, size=size, stride=stride)
+
+    def open_numbers(self) -> Iterator[ir.AffineExpr]:
+        """Those of its sizes and strides, and of those inside, that a call tells."""
+        yield from (number for number in (*self.size, *self.stride) if not isinstance(number, int))
+        for part in self.parts:
+            yield from () if isinstance(part, int) else part.open_numbers()
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,12 @@ class Convention:
 
     arguments: tuple[int | Wrapped, ...]
     results: tuple[int | Wrapped | Same, ...]
+
+    def with_numbers(self, made_of: Callable[[Any], Any]) -> "Convention":
+        """The same with what is `made_of` each size and stride of a wrapped tensor."""
+        arguments = (each if isinstance(each, int) else each.with_numbers(made_of) for each in self.arguments)
+        results = (each.with_numbers(made_of) if isinstance(each, Wrapped) else each for each in self.results)
+        return Convention(tuple(arguments), tuple(results))
 
     @property
     def is_plain(self) -> bool:
@@ -91,6 +113,9 @@ def convention(function_op: func.FuncOp) -> Convention | None:
     for index, result in enumerate(results):
         if isinstance(result, Same):
             _check_same(result, index, len(arguments))
+    for entry in (*arguments, *results):
+        if isinstance(entry, Wrapped):
+            _check_numbers(entry, symbols(function_op).keys())
     _check_positions(ARGUMENTS, arguments, len(function_op.type.inputs))
     _check_positions(RESULTS, results, len(function_op.type.results))
     return Convention(arguments, results)
@@ -109,6 +134,13 @@ def _check_same(same: Same, index: int, arguments: int) -> None:
         raise ValueError(f"'{RESULTS}' refers to result {same.index}, expected one before result {index}")
 
 
+def _check_numbers(wrapped: Wrapped, known: Set[int]) -> None:
+    for number in wrapped.open_numbers():
+        if not (isinstance(number, ir.AffineExpr) and is_sound(number) and used_symbols_of(number) <= known):
+            expected = "its sizes and strides to be numbers, or by symbols that the function takes"
+            raise ValueError(f"{wrapped.class_name} expects {expected}, got {number}")
+
+
 def _check_positions(name: str, entries: Sequence, count: int) -> None:
     """Each plain value is used once."""
     own = [entry for entry in entries if not isinstance(entry, Same)]
@@ -123,6 +155,8 @@ def _attribute(value) -> ir.Attribute:
             return i64(value)
         case str():
             return ir.StringAttr.get(value)
+        case tuple() if any(isinstance(each, ir.AffineExpr) for each in value):
+            return sizes_map(value)
         case tuple():
             return ir.ArrayAttr.get([_attribute(each) for each in value])
         case Same():
@@ -137,7 +171,7 @@ def _entry(attribute: ir.Attribute) -> int | Wrapped | Same:
         return attribute.value
     if not isinstance(attribute, ir.DictAttr):
         raise ValueError(f"expects a position or a wrapped tensor, got {attribute}")
-    fields = {named.name: _plain(named.attr) for named in attribute}
+    fields = {named.name: _read(named.name, named.attr) for named in attribute}
     if set(fields) in ({"argument"}, {"result"}):
         (kind,) = fields
         return Same(kind, _typed(fields, kind, int))
@@ -167,6 +201,16 @@ def _plain(attribute: ir.Attribute):
         case ir.ArrayAttr():
             return tuple(_plain(part) for part in attribute)
     return attribute
+
+
+def _read(name: str, attribute: ir.Attribute):
+    if name in ("size", "stride") and isinstance(attribute, ir.AffineMapAttr):
+        return tuple(map(_number, attribute.value.results))
+    return _plain(attribute)
+
+
+def _number(said: ir.AffineExpr) -> KnownSize:
+    return said.value if isinstance(said, ir.AffineConstantExpr) else said
 
 
 def _typed(fields: Mapping, name: str, kind: type):

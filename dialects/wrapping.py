@@ -9,6 +9,7 @@ import copy
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -92,7 +93,6 @@ def _put_together(wrapped: Wrapped, plain) -> torch.Tensor:
     return unflatten(inner, copy.deepcopy(_parsed(wrapped.context)), wrapped.size, wrapped.stride)
 
 
-@functools.cache
 def _in_order(wrapped: Wrapped) -> Wrapped:
     """`wrapped` as a description of its own parts: 0, 1, and so on."""
     return _numbered(wrapped, iter(range(len(list(wrapped.positions())))))
@@ -100,7 +100,7 @@ def _in_order(wrapped: Wrapped) -> Wrapped:
 
 def _numbered(wrapped: Wrapped, numbers) -> Wrapped:
     made = tuple(next(numbers) if isinstance(part, int) else _numbered(part, numbers) for part in wrapped.parts)
-    return Wrapped(wrapped.class_name, wrapped.names, made, wrapped.context, wrapped.size, wrapped.stride)
+    return replace(wrapped, parts=made, versions=0)
 
 
 @functools.cache

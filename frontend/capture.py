@@ -27,7 +27,6 @@ from dovetail.frontend.capture_checks import (
     check_inputs,
     check_metadata,
     check_nodes,
-    check_open,
     check_rereads,
     check_tracked,
 )
@@ -39,7 +38,7 @@ from dovetail.frontend.dynamo.graph import fix_sizes, fixed, input_names, static
 from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.dynamo.number_results import numbers_in_tensors
-from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources
+from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources, seen_by_dynamo
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, may_share_elements, neighbours
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
@@ -82,7 +81,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
             restore_sources(gm, example_inputs)
         gm, numbers = numbers_in_tensors(gm)
         given = [known(value) if env is not None else fixed(value) for value in example_inputs]
-        arguments = flatten_arguments(input_names(gm), given)
+        arguments = flatten_arguments(input_names(gm), given, seen_by_dynamo(gm, given, env))
     names, inputs = list(arguments.names), list(arguments.values)
     check_inputs(names, inputs)
     if env is None and (alike := alike_strands(gm, example_inputs)) is not None:
@@ -97,8 +96,6 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     check_rereads(seen.backward.arguments, names, inputs)
     static = arguments.positions(static_inputs(gm))
     check_histories(seen, static, groups, names)
-    if env is not None:
-        check_open(arguments)
     with _refusing("it can't be told whether its arguments overlap"):
         shared = [shared_memory(group, inputs, names) for group in groups if _overlaps(group, run)]
     function = AliasFree(gm, seen, shared, torch.is_grad_enabled(), arguments, run)

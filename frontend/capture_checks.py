@@ -14,7 +14,6 @@ from dovetail.frontend.dynamo.source_lines import source_line
 from dovetail.frontend.observe.alias_groups import AliasGroup, retains_grad, root
 from dovetail.frontend.observe.observations import Observations
 from dovetail.frontend.observe.run_facts import EagerRun
-from dovetail.frontend.observe.wrapped_arguments import PlainArguments
 from dovetail.frontend.records import Needed
 
 
@@ -58,13 +57,6 @@ def check_rereads(needed: Sequence[Needed], names: list[str], inputs: list) -> N
     for name, value, need in zip(names, inputs, needed, strict=True):
         if need.reread and value.is_inference():
             raise RereadError(f"argument {name}: an inference tensor that a checkpointed region reads again")
-
-
-def check_open(arguments: PlainArguments) -> None:
-    """Raises for what is known of arguments of now alone: what wrappers hold."""
-    for name, position in zip(arguments.passed_names, arguments.passed, strict=True):
-        if not isinstance(position, int):
-            raise UnsupportedError(f"argument {name}: sizes of a tensor subclass can't be open")
 
 
 def check_metadata(metadata, names: list[str]) -> None:

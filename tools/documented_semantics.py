@@ -60,7 +60,6 @@ class Row:
         plain_trace: trace without Dynamo, which would keep this from the graph.
         eager: the reason that runs it uncompiled, empty where it is compiled.
         compiled_inference: whether that concerns training only.
-        fixed: the reason that compiles it for the sizes of one call, empty where open sizes stay open.
         tests: more tests of it, as `file::function` below test/.
         dynamic: `torch.compile`'s argument of that name.
         around: a context that both calls run in, eager and compiled.
@@ -79,7 +78,6 @@ class Row:
     plain_trace: bool = False
     eager: str = ""
     compiled_inference: bool = False
-    fixed: str = ""
     tests: tuple[str, ...] = ()
     dynamic: bool | None = None
     around: Callable[[], AbstractContextManager] = nullcontext
@@ -201,8 +199,6 @@ def shown(row: Row, text: str) -> str:
     else:
         text = text.replace(f"{ROOT}/", "")
         parts += [f"At level `{row.level}`:\n", f"```mlir\n{trimmed(text, row)}\n```\n", _refused(row, text)]
-    if row.fixed:
-        parts.append(f'Of open sizes, it is compiled for those of each call: "{row.fixed}".\n')
     if row.tests:
         parts.append(f"More tests: {', '.join(f'`test/{each}`' for each in row.tests)}.\n")
     return "\n".join(parts)

@@ -105,6 +105,22 @@ def has_context(tensor: torch.Tensor, env: ShapeEnv | None) -> bool:
     return context is not None and of_dynamo is env and tensor in context.tensor_to_context
 
 
+def seen_by_dynamo(gm: torch.fx.GraphModule, values: Sequence, env: ShapeEnv | None) -> list:
+    """A graph's arguments, or what Dynamo takes them for where it says in `env` which sizes are open."""
+    return [
+        node.meta["example_value"] if isinstance(value, torch.Tensor) and has_context(value, env) else value
+        for node, value in zip(gm.graph.find_nodes(op="placeholder"), values, strict=True)
+    ]
+
+
+def as_open(alias: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """`alias`, of which Dynamo now says what it says of `tensor`."""
+    context, _ = _dynamo()
+    if context is not None and tensor in context.tensor_to_context:
+        context.tensor_to_context[alias] = context.tensor_to_context[tensor]
+    return alias
+
+
 def check_floats(gm: torch.fx.GraphModule) -> None:
     """Raises UnsupportedError for a number of floating point that PyTorch takes for known, and computes of open ones.
 

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from dovetail.dialects.subclasses import Wrapped
 from dovetail.dialects.wrapping import class_name, parts, unwrap, wrap
 from dovetail.errors import UnsupportedError
+from dovetail.frontend.dynamo.open_sizes import as_open, known
 
 
 def is_wrapper(value) -> bool:
@@ -66,8 +67,8 @@ class PlainArguments:
         return {position for each in chosen for position in ((each,) if isinstance(each, int) else each.positions())}
 
 
-def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
-    """Takes the wrapper subclasses among a call's arguments apart.
+def flatten_arguments(names: Sequence[str], values: Sequence, seen: Sequence) -> PlainArguments:
+    """Takes the wrapper subclasses among a call's arguments apart; `seen` are what these are described by.
 
     Raises:
         UnsupportedError: for a subclass that the IR can't name or make again, naming the argument and the class.
@@ -75,7 +76,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
     flat_names: list[str] = []
     flat_values: list = []
     passed: list[int | Wrapped] = []
-    for name, value in zip(names, values, strict=True):
+    for name, value, looks in zip(names, values, seen, strict=True):
         position = len(flat_values)
         if any(value is earlier for earlier in values[: len(passed)]) and is_wrapper(value):
             raise UnsupportedError(f"argument {name}: a {type(value).__name__} that is given twice is not supported")
@@ -84,7 +85,7 @@ def flatten_arguments(names: Sequence[str], values: Sequence) -> PlainArguments:
             flat_names.append(name)
             flat_values.append(value)
             continue
-        wrapped = describe(value, f"argument {name}", position)
+        wrapped = describe(looks, f"argument {name}", position)
         passed.append(wrapped)
         flat_names += [f"{name}.{path}" for path in _paths(wrapped)]
         flat_values += [_part(part, value, name) for part in parts(wrapped, value)]
@@ -104,7 +105,7 @@ def _part(part: torch.Tensor, wrapper: torch.Tensor, name: str) -> torch.Tensor:
         return part
     if not (part.is_floating_point() or part.is_complex()):
         raise UnsupportedError(f"{what} that requires grad, around a tensor of {part.dtype}, is not supported")
-    return part.detach().requires_grad_()
+    return as_open(part.detach().requires_grad_(), part)
 
 
 def describe(tensor: torch.Tensor, what: str, position: int) -> Wrapped:
@@ -123,7 +124,7 @@ def describe(tensor: torch.Tensor, what: str, position: int) -> Wrapped:
         inner = getattr(tensor, name)
         made.append(describe(inner, f"{what}.{name}", position) if is_wrapper(inner) else position)
         position += len(plain_tensors([inner]))
-    size, stride = (tuple(map(int, numbers)) for numbers in (tensor.size(), tensor.stride()))
+    size, stride = (tuple(map(known, numbers)) for numbers in (tensor.size(), tensor.stride()))
     return Wrapped(found, tuple(names), tuple(made), repr(context), size, stride)
 
 

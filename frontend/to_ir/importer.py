@@ -90,7 +90,7 @@ class _Joint:
             self._gradients()
             finish(self.func, results)
         self.open.hint(self.module)
-        set_convention(self.func, self.capture.convention)
+        set_convention(self.func, self.capture.convention.with_numbers(self.open.said))
         state_devices(self.module, self.nodes.placed)
 
     def _argument_type(self, argument: CapturedArgument) -> ir.Type:

@@ -189,6 +189,13 @@ class OpenNumbers:
         """Says which sizes the result of `op` has."""
         op.attributes[SIZES] = ir.ArrayAttr.get([sizes_map([self._affine(size) for size in sizes])])
 
+    def said(self, number) -> Any:
+        """A number, or an expression of symbols among the arguments; raises UnsupportedError for one that none says."""
+        if not is_open(number):
+            return known(number)
+        self.check_given("a tensor subclass", [number])
+        return self._affine(number)
+
     def _affine(self, number) -> ir.AffineExpr:
         if not is_open(number):
             return ir.AffineExpr.get_constant(known(number))

@@ -37,11 +37,11 @@ def _argument(value: ir.Value, facts: Facts) -> LayoutArgument | Number:
         return Number(ir.IntegerAttr(facts[SYMBOL]).value)
     type_ = RefType(value.type)
     is_tangent = TANGENT_OF in facts
-    of = ir.IntegerAttr(facts[TANGENT_OF]).value if is_tangent else _lying(type_, facts)
+    of = ir.IntegerAttr(facts[TANGENT_OF]).value if is_tangent else lying(type_, facts)
     return LayoutArgument(of, getattr(torch, type_.shaped.dtype), ref_device(type_, value.owner.owner.parent))
 
 
-def _lying(type_: RefType, facts: Facts) -> Callable[[Mapping[int, int]], Laid]:
+def lying(type_: RefType, facts: Facts) -> Callable[[Mapping[int, int]], Laid]:
     """The sizes and strides of a ref by the values of the symbols, without MLIR."""
     shape, strides = (
         [_number(each, facts[name].value.results[dim] if name in facts else None) for dim, each in enumerate(known)]
@@ -54,5 +54,5 @@ def _number(known: OpenSize, stated: ir.AffineExpr | None) -> Numbered:
     if known is not None:
         return lambda _: known
     if stated is None:
-        raise ModuleError(f"expects '{SIZES}' and '{STRIDES}' of open arguments of '@layouts' that are no tangents")
+        raise ModuleError(f"expects '{SIZES}' and '{STRIDES}' of open arguments that no tangent tells")
     return function_of(stated)

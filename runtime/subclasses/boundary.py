@@ -7,14 +7,21 @@ See docs/decisions/0013-subclasses.md.
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from torch_mlir import ir
 from torch_mlir.dialects import func
 
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import Module
+from dovetail.dialects.reading import Module, argument_facts
+from dovetail.dialects.size_expressions import Numbered, function_of
 from dovetail.dialects.subclasses import Convention, Same, Wrapped, convention
+from dovetail.dialects.symbols import KnownSize, symbols
 from dovetail.dialects.wrapping import parts, unwrap, wrap
 from dovetail.errors import AliasMismatch
+from dovetail.runtime.autograd.read_layouts import lying
 from dovetail.runtime.subclasses.versions import check_wrappers, read_saved
+
+Facts = tuple
+"""What `_facts` says of a part."""
 
 
 def with_subclasses(module: Module, program: Callable) -> Callable:
@@ -22,7 +29,9 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
     stated = convention(module.call)
     if stated is None:
         return program
-    expected, saved = _expected(module.call), read_saved(module)
+    of_numbers, expected, saved = _of_numbers(stated), _expected(module.call, stated), read_saved(module)
+    taken = {number: ir.BlockArgument(value).arg_number for number, value in symbols(module.call).items()}
+    count = len(module.call.type.inputs)
 
     def run(given: list) -> list:
         """Calls the program with the tensors inside of `given`, which it empties.
@@ -30,41 +39,42 @@ def with_subclasses(module: Module, program: Callable) -> Callable:
         Raises:
             AliasMismatch: for a wrapper around other tensors than assumed, before anything ran.
         """
-        passed, plain = list(given), _plain(stated, expected, given)
+        passed = list(given)
         given.clear()
-        results = program(plain)
+        plain: list = [None] * count
         for argument, value in zip(stated.arguments, passed, strict=True):
+            if isinstance(argument, int):
+                plain[argument] = value
+        known = {number: plain[position] for number, position in taken.items()}
+        here = of_numbers(known)
+        for number, (argument, value) in enumerate(zip(here.arguments, passed, strict=True)):
+            if isinstance(argument, Wrapped):
+                tensors = _parts(argument, value, number, [expected[each](known) for each in argument.positions()])
+                for position, part in zip(argument.positions(), tensors, strict=True):
+                    plain[position] = part
+        results = program(plain)
+        for argument, value in zip(here.arguments, passed, strict=True):
             if isinstance(argument, Wrapped):
                 for _ in range(argument.versions):
                     torch.autograd.graph.increment_version(value)
         found: list = []
-        for entry in stated.results:
+        for entry in here.results:
             found.append(_result(entry, results, passed, found))
-        check_wrappers(saved, stated, results, passed, found)
+        check_wrappers(saved, here, results, passed, found)
         return found
 
     return run
 
 
-def _plain(stated: Convention, expected: Mapping[int, tuple], given: Sequence) -> list:
-    """The tensors inside of `given`, by the positions that the program takes them at."""
-    plain: list = [None] * len(expected)
-    for number, (argument, value) in enumerate(zip(stated.arguments, given, strict=True)):
-        if isinstance(argument, int):
-            plain[argument] = value
-            continue
-        try:
-            tensors: Sequence[torch.Tensor] = parts(argument, value)
-        except TypeError as error:
-            raise AliasMismatch(f"argument {number}: {error}") from error
-        for position, part in zip(argument.positions(), tensors, strict=True):
-            if expected[position] != _facts(part):
-                raise AliasMismatch(f"argument {number} holds other tensors than assumed")
-        if torch.is_grad_enabled() and value.requires_grad:
-            tensors = unwrap(argument, value)
-        for position, part in zip(argument.positions(), tensors, strict=True):
-            plain[position] = part
-    return plain
+def _parts(wrapped: Wrapped, value: torch.Tensor, number: int, expected: Sequence[Facts]) -> Sequence[torch.Tensor]:
+    """The tensors inside of argument `number`, if they are as `expected`."""
+    try:
+        tensors: Sequence[torch.Tensor] = parts(wrapped, value)
+    except TypeError as error:
+        raise AliasMismatch(f"argument {number}: {error}") from error
+    if list(map(_facts, tensors)) != list(expected):
+        raise AliasMismatch(f"argument {number} holds other tensors than assumed")
+    return unwrap(wrapped, value) if torch.is_grad_enabled() and value.requires_grad else tensors
 
 
 def _result(entry: int | Wrapped | Same, results: Sequence, passed: Sequence, found: Sequence):
@@ -76,14 +86,38 @@ def _result(entry: int | Wrapped | Same, results: Sequence, passed: Sequence, fo
     return passed[entry.index] if entry.kind == "argument" else found[entry.index]
 
 
-def _expected(call: func.FuncOp) -> dict[int, tuple]:
-    """For each of the call's tensors what `_facts` says of it; None for its numbers."""
-    found: dict[int, tuple] = {}
-    for index, type_ in enumerate(call.type.inputs):
-        ref = RefType(type_) if isinstance(type_, RefType) else None
-        found[index] = (ref.info.shape, ref.strides, getattr(torch, ref.info.dtype), False) if ref else ()
-    return found
+def _of_numbers(stated: Convention) -> Callable[[Mapping[int, int]], Convention]:
+    """`stated` by the numbers that the symbols are, without MLIR."""
+    wrapped = [entry for entry in (*stated.arguments, *stated.results) if isinstance(entry, Wrapped)]
+    if not any(number for entry in wrapped for number in entry.open_numbers()):
+        return lambda _: stated
+    functions = stated.with_numbers(_function)
+    return lambda known: functions.with_numbers(lambda function: function(known))
 
 
-def _facts(part: torch.Tensor) -> tuple:
+def _function(number: KnownSize) -> Numbered:
+    return (lambda _: number) if isinstance(number, int) else function_of(number)
+
+
+def _expected(call: func.FuncOp, stated: Convention) -> dict[int, Callable[[Mapping[int, int]], Facts]]:
+    """For each part what `_facts` says of it, by the numbers that the symbols are.
+
+    Raises:
+        ModuleError: for one of which less is said.
+    """
+    wrapped = [argument for argument in stated.arguments if isinstance(argument, Wrapped)]
+    positions = [position for argument in wrapped for position in argument.positions()]
+    types, facts = call.type.inputs, argument_facts(call)
+    return {position: _lying(RefType(types[position]), facts[position]) for position in positions}
+
+
+def _lying(ref: RefType, stated: Mapping[str, ir.Attribute]) -> Callable[[Mapping[int, int]], Facts]:
+    where, dtype = lying(ref, stated), getattr(torch, ref.shaped.dtype)
+    if ref.is_static:
+        known = (*where({}), dtype, False)
+        return lambda _: known
+    return lambda known: (*where(known), dtype, False)
+
+
+def _facts(part: torch.Tensor) -> Facts:
     return tuple(part.size()), part.stride(), part.dtype, part.requires_grad

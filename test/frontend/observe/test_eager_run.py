@@ -20,5 +20,5 @@ def test_what_traces_during_the_run_finds_its_mode():
     graph.output((graph.call_function(asks, (graph.placeholder("x"),)),))
     gm = torch.fx.GraphModule(torch.nn.Module(), graph)
     with tracing(TracingContext(FakeTensorMode())):
-        run = eager_run(gm, flatten_arguments(["x"], [torch.rand(2)]), ())
+        run = eager_run(gm, flatten_arguments(["x"], [torch.rand(2)], [None]), ())
     assert found == [run.mode]

@@ -2,6 +2,17 @@
 //
 // Catches wrapper subclasses that are said in a way that can't be made, and that fail in the user's call.
 
+!v = !torch.vtensor<[?],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "joint"} {
+  // expected-error @below {{'func.func' op t:T expects its sizes and strides to be numbers, or by symbols that the function takes, got s1}}
+  func.func @joint(%n: !torch.int {dovetail.range = array<i64: 2, 9>, dovetail.symbol = 0 : i64}, %x: !r {dovetail.sizes = affine_map<()[s0] -> (s0)>}) -> !r attributes {dovetail.arguments = [0, {attributes = ["a"], class = "t:T", context = "None", parts = [1], size = affine_map<()[s0, s1] -> (s1)>, stride = [1]}], dovetail.results = [0], dovetail.role = "joint"} {
+    return %x : !r
+  }
+}
+
+// -----
+
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "joint"} {

@@ -399,7 +399,6 @@ ROWS = [
         """,
         Malformed(r"parts = \[1\]", "parts = [0]", "'dovetail.arguments' expects each position from 0 to 1 once, got"),
         prepare=wrappers,
-        fixed="argument L['x']: sizes of a tensor subclass can't be open",
         trained=(1,),
         tests=("semantics/test_subclasses.py::test_mutated", "semantics/test_subclasses.py::test_sharing_a_part"),
     ),
