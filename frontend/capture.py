@@ -39,6 +39,7 @@ from dovetail.frontend.dynamo.idle_dropout import replace_idle_dropout
 from dovetail.frontend.dynamo.inline_subgraphs import inline_subgraphs
 from dovetail.frontend.dynamo.number_results import numbers_in_tensors
 from dovetail.frontend.dynamo.open_sizes import check_floats, known, note_items, restore_sources, seen_by_dynamo
+from dovetail.frontend.dynamo.truth_powers import replace_truth_powers
 from dovetail.frontend.observe.alias_groups import AliasGroup, alias_groups, may_share_elements, neighbours
 from dovetail.frontend.observe.backward_facts import check_saved
 from dovetail.frontend.observe.eager_run import eager_run
@@ -72,6 +73,7 @@ def capture(gm: torch.fx.GraphModule, example_inputs: Sequence, env: ShapeEnv | 
     inline_subgraphs(gm)
     keep_assertions(gm)
     replace_idle_dropout(gm)
+    replace_truth_powers(gm)
     with _refusing("its arguments can't be described"):
         if env is None and TracingContext.try_get() is not None:
             fix_sizes(gm)
