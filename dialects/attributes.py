@@ -71,7 +71,8 @@ OFFSET = "dovetail.offset"
 """Arguments of `@guard`: the storage offset, in elements, that the program relies on."""
 
 TRACKED = "dovetail.tracked"
-"""Arguments of `@guard`: it is written in autograd's sight, so it must not retain a gradient."""
+"""Arguments of `@guard`: it, or another view of the same tensor, is written in autograd's sight, so it must not retain
+a gradient."""
 
 APART = "dovetail.apart"
 """Arguments of `@guard`: those with other numbers are no views of one written tensor, with one version counter."""

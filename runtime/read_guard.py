@@ -28,11 +28,8 @@ def read_guard(declared: func.FuncOp) -> Guard:
         (fact(index, GROUP), Member(index, *(fact(index, name) for name in (START, ROOT, OBJECT)))) for index in members
     )
     offsets = tuple((index, fact(index, OFFSET)) for index, each in enumerate(facts) if OFFSET in each)
-    written = {index for index, each in enumerate(facts) if TRACKED in each}
     joined = tuple(tuple(members) for members in groups.values())
-    # Views of one tensor have one history.
-    roots = {(group, member.root) for group in joined for member in group if member.index in written}
-    tracked = tuple(sorted(written | {each.index for group in joined for each in group if (group, each.root) in roots}))
+    tracked = tuple(index for index, each in enumerate(facts) if TRACKED in each)
     apart = tuple((index, fact(index, APART)) for index, each in enumerate(facts) if APART in each)
     return Guard(names, extents, stated(declared, MUTATED, ir.IntegerAttr), joined, offsets, tracked, apart)
 

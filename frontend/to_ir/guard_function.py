@@ -1,6 +1,6 @@
 """The function `@guard`: how the arguments may share memory with one another in a call."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from torch_mlir import ir
 from torch_mlir.dialects import func
@@ -18,14 +18,14 @@ def call_guard(joint: func.FuncOp, capture: Capture, arguments: Sequence[ir.Valu
     tensors = [pair for pair in zip(capture.inputs, arguments, strict=True) if pair[0].is_tensor]
     mutated = [tensor for tensor in tensors if tensor[0].mutation is not None]
     checked = mutated + [tensor for tensor in tensors if tensor[0].mutation is None]
-    is_tracked = any(argument.mutation and argument.mutation.is_tracked for argument, _ in mutated)
-    if not (capture.fixes_offsets or is_tracked) and (not mutated or len(checked) < 2):
+    tracked = _tracked(capture)
+    if not (capture.fixes_offsets or tracked) and (not mutated or len(checked) < 2):
         return
     refs = [ref for _, ref in checked]
     with ir.InsertionPoint(joint):
         guard = new_function("guard", Role.GUARD, [ref.type for ref in refs])
     guard.attributes[MUTATED] = i64(len(mutated))
-    state_arguments(guard, [_facts(argument, capture) for argument, _ in checked])
+    state_arguments(guard, [_facts(argument, capture, tracked) for argument, _ in checked])
     func.CallOp([], "guard", refs)
 
 
@@ -37,7 +37,23 @@ def fix_offsets(capture: Capture) -> None:
                 int(argument.node.meta["val"].storage_offset())
 
 
-def _facts(argument: CapturedArgument, capture: Capture) -> dict[str, ir.Attribute]:
+def _tracked(capture: Capture) -> set[int]:
+    """Positions of what is written in autograd's sight, and of the views of the same tensors: they have one history."""
+    written = {
+        position
+        for position, argument in enumerate(capture.inputs)
+        if argument.mutation is not None and argument.mutation.is_tracked
+    }
+    members = [
+        (position, (number, root))
+        for number, group in enumerate(capture.groups)
+        for position, root in zip(group.members, group.roots, strict=True)
+    ]
+    roots = {root for position, root in members if position in written}
+    return written | {position for position, root in members if root in roots}
+
+
+def _facts(argument: CapturedArgument, capture: Capture, tracked: Collection[int]) -> dict[str, ir.Attribute]:
     """What `@guard` states of one argument."""
     attributes: dict[str, ir.Attribute] = {NAME: ir.StringAttr.get(argument.name)}
     position = capture.inputs.index(argument)
@@ -47,7 +63,7 @@ def _facts(argument: CapturedArgument, capture: Capture) -> dict[str, ir.Attribu
             member = group.members.index(position)
             facts = {START: group.starts, ROOT: group.roots, OBJECT: group.objects}
             attributes |= {name: i64(numbers[member]) for name, numbers in facts.items()}
-    if argument.mutation is not None and argument.mutation.is_tracked:
+    if position in tracked:
         attributes[TRACKED] = ir.UnitAttr.get()
     if _counts_versions(argument, capture):
         near = (number for number, members in enumerate(capture.neighbours) if position in members)

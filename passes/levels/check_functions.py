@@ -26,9 +26,20 @@ from dovetail.dialects.attributes import (
     SAVED,
     START,
     TANGENT_OF,
+    TRACKED,
 )
 from dovetail.dialects.dovetail import RefType
-from dovetail.dialects.reading import Module, Role, argument_fact, attribute, referred, result_fact, role, symbol
+from dovetail.dialects.reading import (
+    Module,
+    Role,
+    argument_fact,
+    argument_facts,
+    attribute,
+    referred,
+    result_fact,
+    role,
+    symbol,
+)
 from dovetail.dialects.subclasses import convention
 from dovetail.dialects.updates import only_updates
 from dovetail.passes.base import fail
@@ -107,6 +118,15 @@ def check_guard(guard: func.FuncOp) -> None:
         if given and len(given) < len(_SHARED):
             expected = f"'{GROUP}', '{START}', '{ROOT}' and '{OBJECT}' together"
             raise fail(guard, f"expects argument {index} to have {expected}, got {', '.join(given)}")
+    _check_tracked(guard)
+
+
+def _check_tracked(guard: func.FuncOp) -> None:
+    facts = argument_facts(guard)
+    tracked = {(each[GROUP], each[ROOT]) for each in facts if TRACKED in each and GROUP in each}
+    for index, each in enumerate(facts):
+        if GROUP in each and TRACKED not in each and (each[GROUP], each[ROOT]) in tracked:
+            raise fail(guard, f"expects argument {index} to have '{TRACKED}', as another view of its tensor has")
 
 
 def check_border(border: func.FuncOp, module: Module) -> None:

@@ -58,6 +58,20 @@ module attributes {dovetail.level = "regions"} {
 !v = !torch.vtensor<[4],f32>
 !r = !dovetail.ref<!v, strided<[1]>>
 module attributes {dovetail.level = "regions"} {
+  // expected-error @below {{'func.func' op expects argument 1 to have 'dovetail.tracked', as another view of its tensor has}}
+  func.func private @guard(!r {dovetail.name = "x", dovetail.group = 0, dovetail.start = 0, dovetail.root = 0, dovetail.object = 0, dovetail.tracked},
+                           !r {dovetail.name = "y", dovetail.group = 0, dovetail.start = 4, dovetail.root = 0, dovetail.object = 1}) attributes {dovetail.mutated = 1, dovetail.role = "guard"}
+  func.func @call(%x: !r, %y: !r) attributes {dovetail.role = "call"} {
+    call @guard(%x, %y) : (!r, !r) -> ()
+    return
+  }
+}
+
+// -----
+
+!v = !torch.vtensor<[4],f32>
+!r = !dovetail.ref<!v, strided<[1]>>
+module attributes {dovetail.level = "regions"} {
   func.func @call(%x: !r) -> !r attributes {dovetail.role = "call"} {
     %0 = call @apply(%x) : (!r) -> !r
     return %0 : !r
