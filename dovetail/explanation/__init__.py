@@ -55,7 +55,7 @@ def explain(fn: Callable, /, *args, html: str | os.PathLike | None = None, **kwa
     explained with the options that it was compiled with; else with the defaults.
 
     For each graph: how each input is mutated, shared and differentiated, what each output aliases and how it is
-    regenerated, what is copied, saved for the backward and donated, what the backward computes anew, and what each call
+    regenerated, what is copied, saved for the backward, what the backward computes anew, and what each call
     checks first. All of it is read from the IR that would run, with the source lines that it has. A graph that can't be
     compiled says why.
 

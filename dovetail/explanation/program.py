@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from dovetail.dialects.attributes import ONCE
 from dovetail.dialects.devices import described
 from dovetail.dialects.dovetail import SetGradModeOp
 from dovetail.dialects.memory.memory_use import MemoryUse, memory_use
-from dovetail.dialects.reading import Role, body, symbol
+from dovetail.dialects.reading import Module, Role, body, symbol
 from dovetail.explanation.graph import nodes, recomputed
 from dovetail.explanation.inputs import guard, inputs
 from dovetail.explanation.outputs import outputs
@@ -53,10 +54,16 @@ def read_program(module: ir.Module, ends: str = "", stages: tuple[Stage, ...] = 
         guard=guard(origins),
         grad_mode=modes[-1].is_enabled if modes else None,
         has_backward=Role.BACKWARD in origins.module,
+        once=_once(origins.module),
         ends=ends,
         ir=str(module),
         stages=stages,
     )
+
+
+def _once(module: Module) -> str:
+    stated = (border.attributes[ONCE] for border in module.borders.values() if ONCE in border.attributes)
+    return "; ".join(ir.StringAttr(once).value for once in stated)
 
 
 def stage(name: str, module: ir.Module) -> Stage:

@@ -100,22 +100,24 @@ class Output:
 class Saved:
     """A value kept for the backward, `value` being an input, a result, or the op that computed it.
 
-    `donated` values die when the backward has used them; the user can reach the others, so their version is checked
-    by a backward from one of the results `checked_for`. Saving a `static` one costs nothing. `nbytes` is in bytes.
+    `private` values die when the backward has used them; the user can reach the others, so their version is checked
+    by a backward from one of the results `checked_for`. `for_replay`: whoever differentiates the gradient needs it,
+    too. Saving a `static` one costs nothing. `nbytes` is in bytes.
     """
 
     value: str
     nbytes: int
-    donated: bool
+    private: bool
     static: bool
     line: str
     checked_for: tuple[str, ...] = ()
+    for_replay: bool = False
 
     @property
     def fate(self) -> str:
         """What happens to it before the backward, in words."""
-        if self.donated:
-            return "donated: freed when the backward has used it"
+        if self.private:
+            return "private: freed when the backward has used it"
         return f"its version is checked for the gradient of {' and '.join(self.checked_for)}"
 
 
@@ -164,8 +166,9 @@ class Program:
     """One compiled graph, for `device`. `ir` is its module at the last level, which says all the rest.
 
     `nodes` are its dataflow, in order, and `memory` what each host function holds. `grad_mode` is autograd's mode after
-    the call, None where it stays. `ends` says why Dynamo ended the graph, "" if because the function did. `stages` are
-    kept where a page is asked for, the last one being `ir`.
+    the call, None where it stays. `once` says why the gradient can't be differentiated, "" if it can. `ends` says why
+    Dynamo ended the graph, "" if because the function did. `stages` are kept where a page is asked for, the last one
+    being `ir`.
     """
 
     device: str
@@ -180,6 +183,7 @@ class Program:
     guard: CallCheck | None
     grad_mode: bool | None
     has_backward: bool
+    once: str
     ends: str
     ir: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)
@@ -187,7 +191,7 @@ class Program:
     @property
     def own_bytes(self) -> int:
         """Of the saved values, those that nothing else keeps alive."""
-        return sum(value.nbytes for value in self.saved if value.donated)
+        return sum(value.nbytes for value in self.saved if value.private)
 
 
 @dataclass(frozen=True)

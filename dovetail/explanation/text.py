@@ -71,6 +71,8 @@ def _print(console: Console, title: str, graph: Program) -> None:
         if rows:
             console.print(Padding(name, (0, 0, 0, 2)))
             console.print(Padding(_table(rows), (0, 0, 0, 4)))
+    if graph.once:
+        console.print(f"  the gradient can't be differentiated: {graph.once}", soft_wrap=True)
     if graph.grad_mode is not None:
         console.print(f"  afterwards gradients are {'recorded' if graph.grad_mode else 'not recorded'}")
 
@@ -143,7 +145,9 @@ def _output(each: Output) -> Iterable[str]:
 
 
 def _saved(each: Saved) -> str:
-    return f"{each.fate}{', kept alive anyway' if each.static else ''}{_at(each.line)}"
+    alive = ", kept alive anyway" if each.static else ""
+    replayed = ", taken by a replay of the gradient" if each.for_replay else ""
+    return f"{each.fate}{alive}{replayed}{_at(each.line)}"
 
 
 def _region(each: Region) -> Iterable[str]:

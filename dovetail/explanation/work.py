@@ -1,5 +1,7 @@
 """What the final IR says of a graph's work: what is saved, and where everything runs."""
 
+from collections.abc import Sequence
+
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
@@ -7,10 +9,9 @@ from dovetail.dialects.attributes import DRIVER, MEASURED, PLAN, VARIANT
 from dovetail.dialects.calls import is_extern, is_fallback, reason
 from dovetail.dialects.control_flow import control_flow_name
 from dovetail.dialects.dovetail import OwnOp, WriteOp
-from dovetail.dialects.memory.roots import memory_root
 from dovetail.dialects.reading import Role, body, producer, referred, returned, role
 from dovetail.dialects.regions import choice
-from dovetail.dialects.saved import saved_values
+from dovetail.dialects.saved import SavedValue, saved_values
 from dovetail.dialects.torch_facts.ops import Kind, aten_name, kind
 from dovetail.dialects.torch_facts.types import tensor_info
 from dovetail.explanation.outputs import copy_of, memory_of
@@ -25,32 +26,35 @@ def saved(origins: Origins, inputs: tuple[Input, ...]) -> tuple[Saved, ...]:
         return ()
     stated = saved_values(forward, origins.module.backward)
     handed_over = returned(forward)
-    results = handed_out(origins, handed_over, names)
+    by_value = handed_out(origins, handed_over, names)
+    results = [by_value.get(value, "") for value in handed_over]
     found = []
     for value, said in zip(handed_over[len(handed_over) - len(stated) :], stated, strict=True):
-        argument, info = origins.argument(value), tensor_info(value.type)
+        info = tensor_info(value.type)
         found.append(
             Saved(
-                value=_described(value, results, origins, names),
+                value=_whose(said, results, names) or _computed(value, origins, names),
                 nbytes=info.nbytes if info else 0,
-                donated=not said.is_checked,
-                static=argument is not None and inputs[argument].static,
+                private=not said.is_checked,
+                static=said.in_argument is not None and inputs[said.in_argument].static,
                 line=origins.line(value),
-                checked_for=tuple(results[handed_over[number]] for number in sorted(said.checked_for or ())),
+                checked_for=tuple(results[number] for number in sorted(said.checked_for or ())),
+                for_replay=said.for_replay,
             )
         )
     return tuple(found)
 
 
-def _described(value: ir.Value, results: dict[ir.Value, str], origins: Origins, names: list[str]) -> str:
-    of_input = memory_of(value, origins, names)
-    if of_input:
-        return of_input
-    for handed, name in results.items():
-        if memory_root(handed.owner.opview.value) == memory_root(value):
-            return name
-    copied = copy_of(value, origins, names)
-    op = origins.producer(value)
+def _whose(said: SavedValue, results: Sequence[str], names: Sequence[str]) -> str:
+    """The input or the result in whose memory a saved value lies, "" if it is in none's."""
+    if said.in_argument is not None:
+        return f"input {names[said.in_argument]}"
+    result = said.in_result if said.result is None else said.result
+    return "" if result is None else results[result]
+
+
+def _computed(value: ir.Value, origins: Origins, names: list[str]) -> str:
+    copied, op = copy_of(value, origins, names), origins.producer(value)
     return f"copy of {copied}" if copied else name_of(op) if op is not None else "a constant"
 
 

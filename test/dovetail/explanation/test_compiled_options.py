@@ -74,10 +74,10 @@ def test_program_is_the_one_that_runs(tmp_path: Path):
     dovetail.stats(reset=True)
     compiled(*arguments())
     (program,) = explanation.graphs
-    own = sum(each.nbytes for each in program.saved if each.donated)
+    own = sum(each.nbytes for each in program.saved if each.private)
     assert own == dovetail.stats().saved_bytes
     (default,) = dovetail.explain(layers, *arguments()).graphs
-    assert own < sum(each.nbytes for each in default.saved if each.donated)
+    assert own < sum(each.nbytes for each in default.saved if each.private)
     assert str(explanation).splitlines()[0] == "options: memory_budget=0.0"
     assert explanation.options == Options(memory_budget=0.0)
     page = Page(path.read_text(encoding="utf-8"))

@@ -109,6 +109,14 @@ def gelu_of_product(x, w):
     return gelu(x * w)
 
 
+def dropped_out(x):
+    return torch.nn.functional.dropout(x).exp()
+
+
+def times_constant(x):
+    return (x * x.detach()).exp()
+
+
 def square(x):
     return x @ x
 
@@ -239,7 +247,7 @@ FACTS: dict[str, tuple] = {
     "saved inputs": (
         product,
         (trained(), trained()),
-        lambda program: [(each.value, each.nbytes, each.donated, each.static) for each in program.saved],
+        lambda program: [(each.value, each.nbytes, each.private, each.static) for each in program.saved],
         [("input x", 16, False, False), ("input w", 16, False, False)],
     ),
     "saved parameter": (
@@ -251,14 +259,33 @@ FACTS: dict[str, tuple] = {
     "saved result": (
         torch.exp,
         (trained(),),
-        lambda program: [(each.value, each.donated) for each in program.saved],
+        lambda program: [(each.value, each.private) for each in program.saved],
         [("result 0", False)],
     ),
-    "donated": (
+    "private": (
         lambda x: torch.relu(x + 1),
         (trained(),),
-        lambda program: [(each.value, each.nbytes, each.donated) for each in program.saved],
+        lambda program: [(each.value, each.nbytes, each.private) for each in program.saved],
         [("aten.le.Scalar", 4, True)],
+    ),
+    "taken by a replay": (
+        dropped_out,
+        (trained(),),
+        lambda program: [(each.value, each.for_replay) for each in program.saved],
+        [("aten.native_dropout", True), ("result 0", True)],
+    ),
+    "not taken by a replay": (
+        lambda x: torch.linalg.svdvals(x),
+        (torch.eye(2, requires_grad=True),),
+        lambda program: [(each.value, each.for_replay) for each in program.saved],
+        [("aten._linalg_svd", False)] * 2,
+    ),
+    "differentiated again": (product, (trained(), trained()), lambda program: program.once, ""),
+    "differentiated once": (
+        times_constant,
+        (trained(),),
+        lambda program: program.once.rpartition(": ")[2],
+        "autograd does not follow it",
     ),
     "computed anew": (
         gelu_of_product,

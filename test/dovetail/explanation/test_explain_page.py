@@ -111,7 +111,7 @@ def test_saved_values_appear(pages: dict[str, Explained]):
     assert Counter(row[0] for row in page.rows("saved")) == Counter(each.value for each in program.saved)
     exact = Counter(int(attributes["value"]) for attributes, _ in page.all("data"))
     assert exact >= Counter(each.nbytes for each in program.saved)
-    own = sum(each.nbytes for each in program.saved if each.donated)
+    own = sum(each.nbytes for each in program.saved if each.private)
     assert f"saved for backward, {decimal(own)} of it" in str(pages["trained"][0])
     assert exact[own] >= 2
 
@@ -119,7 +119,7 @@ def test_saved_values_appear(pages: dict[str, Explained]):
 def test_sizes_are_said_alike(pages: dict[str, Explained]):
     """Would catch text, page and statistics that say one size in three units, or "0.00 MiB" of a small model."""
     program, page = programs(pages)
-    own = sum(each.nbytes for each in program.saved if each.donated)
+    own = sum(each.nbytes for each in program.saved if each.private)
     figures = dict(zip((text for _, text in page.all("dt")), (text for _, text in page.all("dd")), strict=True))
     assert figures["saved bytes of its own"] == decimal(own)
     assert f"{decimal(own)} saved for backward" in str(Stats(saved_bytes=own))
